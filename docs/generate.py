@@ -5,6 +5,7 @@ and `--check` ends with an error where a page is stale.
 |---|---|
 | names.md | `tfcompat/_src/base/tf1_names.txt`, and what `tfcompat` answers for each name |
 | differences.md | `tests/deviations.py` |
+| reference.md | docstrings, and `docs/reference.txt` |
 
 A test compares the files with what this gives.
 """
@@ -17,6 +18,8 @@ import re
 import runpy
 import sys
 from typing import Any
+
+import reference
 
 import tfcompat as tf
 from tfcompat._src.base import tf1_names
@@ -198,7 +201,8 @@ Graphs, checkpoints and records that were damaged on purpose. Both programs refu
 
 def pages() -> dict[pathlib.Path, str]:
     """Each generated page and its text."""
-    return {ROOT / "docs" / "names.md": names_page(), ROOT / "docs" / "differences.md": differences_page()}
+    found = {"names": names_page(), "differences": differences_page(), "reference": reference.page(get, NOTE)}
+    return {ROOT / "docs" / f"{name}.md": text for name, text in found.items()}
 
 
 if __name__ == "__main__":

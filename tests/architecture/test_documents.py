@@ -69,3 +69,9 @@ def test_generated_pages_are_current():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "docs/generate.py", "--check"], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_reference_has_what_a_reader_needs():
+    page = (ROOT / "docs/reference.md").read_text()
+    entries = re.findall(r"^### (tf\.\S+)\n\n```text\n\1\([^\n]*\)\n```\n\n\S.*?^```pycon\n>>> .*?^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(set(entries)) == len(re.findall(r"^### ", page, re.MULTILINE)) == 200

@@ -201,7 +201,17 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def from_tensor_slices(cls, tensors: object) -> DatasetV2:
-        """A dataset of the rows of a structure of values of equal length; ValueError where lengths differ or a value is a scalar."""
+        """A dataset of the rows of a structure of values.
+
+        Args:
+          tensors: arrays, tensors or a nest of them, of one first dimension.
+
+        Returns:
+          a dataset with an element for each row, in the same structure.
+
+        Raises:
+          ValueError: lengths differ, or a value is a scalar.
+        """
         element = structure.normalize_element(tensors)
         batched = structure.type_spec_from_value(element)
         parts = structure.to_batched_tensor_list(batched, element)

@@ -127,13 +127,28 @@ def op_scope(values: Iterable[Any], name: str | None, default_name: str | None =
 
 @export("device")
 def device(device_name_or_function: object) -> contextlib.AbstractContextManager[None]:
-    """Places the operations made inside: a device string, DeviceSpec, function of the operation, or None."""
+    """Places the operations made inside.
+
+    Args:
+      device_name_or_function: a string ("/gpu:0"), a DeviceSpec, a function of the operation that gives one of these, or None
+        to leave out the devices of the blocks outside.
+
+    Returns:
+      a context manager.
+    """
     return get_default_graph().device(device_name_or_function)
 
 
 @export("control_dependencies")
 def control_dependencies(control_inputs: Iterable[Any] | None) -> contextlib.AbstractContextManager[None]:
-    """Operations made inside run after `control_inputs`; None forgets the outer dependencies."""
+    """Operations made inside run after others.
+
+    Args:
+      control_inputs: operations and tensors; None forgets the dependencies of the blocks outside.
+
+    Returns:
+      a context manager.
+    """
     graph = get_default_graph()
     if graph.executes and callable(control_inputs):
         control_inputs()
@@ -177,7 +192,15 @@ def add_to_collections(names: str | Iterable[Hashable], value: object) -> None:
 
 @export("get_collection")
 def get_collection(key: object, scope: str | None = None) -> list[Any]:
-    """A copy of a collection of the default graph, of the items whose name matches `scope`."""
+    """A copy of a collection of the default graph.
+
+    Args:
+      key: the collection, for instance one of `tf.GraphKeys`.
+      scope: a regular expression; only items with a name that begins so are taken.
+
+    Returns:
+      a list, empty where there is no such collection.
+    """
     return get_default_graph().get_collection(key, scope)
 
 

@@ -73,7 +73,15 @@ def max_pooling1d(inputs, pool_size, strides, padding="valid", data_format="chan
 
 @export("layers.max_pooling2d")
 def max_pooling2d(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None) -> Tensor:
-    """The largest element of each window of rank 4; arguments as in `max_pooling1d`."""
+    """The largest element of each window of [batch, height, width, channels].
+
+    Args:
+      inputs: Tensor of rank 4.
+      pool_size, strides: an int or two ints.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      name: name of the layer.
+    """
     return MaxPooling2D(pool_size, strides, padding, data_format, name).apply(inputs)
 
 

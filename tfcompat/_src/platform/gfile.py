@@ -11,7 +11,7 @@ from tfcompat._src.platform import file_io
 
 @export("gfile.Exists")
 def file_exists(filename: Any) -> bool:
-    """`tf.io.gfile.exists`."""
+    """Whether there is a file or folder of that name; `tf.io.gfile.exists`."""
     return file_io.exists(filename)
 
 
@@ -29,7 +29,7 @@ def create_dir(dirname: Any) -> None:
 
 @export("gfile.MakeDirs")
 def recursive_create_dir(dirname: Any) -> None:
-    """`tf.io.gfile.makedirs`."""
+    """Makes a folder and those above it; nothing where it is there; `tf.io.gfile.makedirs`."""
     file_io.makedirs(dirname)
 
 

@@ -442,7 +442,11 @@ class Session(BaseSession):
 
 @export("InteractiveSession")
 class InteractiveSession(BaseSession):
-    """A Session that makes itself the default when it is made, for interactive use."""
+    """A Session that makes itself the default when it is made, for interactive use.
+
+    Args:
+      target, graph, config: as of `tf.Session`.
+    """
 
     _active_session_count = 0
 

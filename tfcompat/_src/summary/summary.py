@@ -63,7 +63,16 @@ def image(
 
 @export("summary.histogram")
 def histogram(name: str, values: Any, collections: Iterable[Any] | None = None, family: str | None = None) -> Tensor:
-    """A summary of the distribution of all elements of `values`, a real Tensor; other arguments as for `scalar`.
+    """A summary of the distribution of all elements of a tensor.
+
+    Args:
+      name: name of the node and, with the scopes around it, the tag.
+      values: real Tensor of any shape.
+      collections: keys of collections that get the summary, `[GraphKeys.SUMMARIES]` by default.
+      family: first part of the tag, by which TensorBoard groups.
+
+    Returns:
+      a string scalar, a serialized Summary.
 
     Raises:
       InvalidArgumentError: in a run with values that are not finite.

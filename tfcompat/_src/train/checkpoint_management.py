@@ -109,7 +109,14 @@ def update_checkpoint_state_internal(
 
 @export("train.get_checkpoint_state")
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """The CheckpointState of a folder, with paths that can be opened; None where there is none or it cannot be read.
+    """The CheckpointState of a folder, with paths that can be opened.
+
+    Args:
+      checkpoint_dir: the folder.
+      latest_filename: name of the state file, "checkpoint" by default.
+
+    Returns:
+      the message, or None where there is none or it cannot be read.
 
     Raises:
       ValueError: it names no checkpoint.
@@ -137,7 +144,15 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
 @export("train.latest_checkpoint")
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """The prefix of the latest checkpoint of a folder; None where its state file or its files are missing."""
+    """The prefix of the latest checkpoint of a folder.
+
+    Args:
+      checkpoint_dir: the folder.
+      latest_filename: name of the state file, "checkpoint" by default.
+
+    Returns:
+      a path for `Saver.restore`, or None where the state file or the checkpoint's files are missing.
+    """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None:
         return None

@@ -104,7 +104,19 @@ def string_input_producer(
     string_tensor: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
     shared_name: str | None = None, name: str | None = None, cancel_op: Operation | None = None,
 ) -> FIFOQueue:  # fmt: skip
-    """A queue of strings, such as file names, filled by a QueueRunner; arguments as of `input_producer`.
+    """A queue of strings, such as file names, filled by a QueueRunner.
+
+    Args:
+      string_tensor: list or vector of strings.
+      num_epochs: how often each string is given; without end where it is None. It needs `tf.local_variables_initializer`.
+      shuffle: whether each epoch has an order of its own. seed: of that order.
+      capacity: of the queue.
+      shared_name: under which sessions of one server share the queue.
+      name: name scope.
+      cancel_op: what the queue runner runs to stop, by default the queue's closing.
+
+    Returns:
+      a FIFOQueue.
 
     Raises:
       ValueError: `string_tensor` is an empty list. In a run: InvalidArgumentError for an empty tensor.

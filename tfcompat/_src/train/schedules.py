@@ -291,8 +291,21 @@ def exponential_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """`learning_rate * decay_rate ** (global_step / decay_steps)`, a scalar tensor; `staircase` rounds the
-    exponent down.
+    """`learning_rate * decay_rate ** (global_step / decay_steps)`.
+
+    Args:
+      learning_rate: a number or scalar tensor, the value at step 0.
+      global_step: a number, scalar tensor or variable.
+      decay_steps: after so many steps the rate was multiplied by `decay_rate`.
+      decay_rate: a number or scalar tensor.
+      staircase: rounds the exponent down.
+      name: name scope.
+
+    Returns:
+      a scalar tensor of the dtype of `learning_rate`; in eager mode a function that computes it.
+
+    Raises:
+      ValueError: `global_step` is None.
     """
     return _at(ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase, name), global_step)
 

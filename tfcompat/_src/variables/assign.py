@@ -89,7 +89,17 @@ def assign(
 
 @export("assign_add")
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Adds `value`, of the variable's dtype and shape; the reference after the addition."""
+    """Adds to a variable.
+
+    Args:
+      ref: the variable.
+      value: what is added, of the variable's dtype and shape.
+      use_locking: whether other updates of the variable wait.
+      name: node name.
+
+    Returns:
+      the variable's value after the addition; for a reference variable a reference to it.
+    """
     if ref.dtype._is_ref_dtype:
         return raw.AssignAdd(ref, value, use_locking=use_locking, name=name)
     return ref.assign_add(value)

@@ -62,7 +62,12 @@ def all_saveable_objects(scope: str | None = None) -> list:
 
 @export("variables_initializer", "initializers.variables")
 def variables_initializer(var_list: list, name: str = "init") -> Operation:
-    """An operation that runs the initializers of `var_list`."""
+    """An operation that runs the initializers of some variables.
+
+    Args:
+      var_list: the variables.
+      name: node name.
+    """
     return group(*[v.initializer for v in var_list], name=name) if var_list else no_op(name=name)
 
 

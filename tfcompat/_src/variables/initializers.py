@@ -144,7 +144,16 @@ class RandomUniform(Initializer):
 
 @export("initializers.random_normal", "random_normal_initializer")
 class RandomNormal(Initializer):
-    """Normal with the given mean and standard deviation; ValueError where `dtype` is not floating."""
+    """Normal random numbers.
+
+    Args:
+      mean, stddev: of the distribution.
+      seed: op seed.
+      dtype: floating element type.
+
+    Raises:
+      ValueError: `dtype` is not floating.
+    """
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
@@ -160,7 +169,16 @@ class RandomNormal(Initializer):
 
 @export("initializers.truncated_normal", "truncated_normal_initializer")
 class TruncatedNormal(Initializer):
-    """Normal, drawn again beyond two standard deviations; ValueError where `dtype` is not floating."""
+    """Normal random numbers; those beyond two standard deviations are drawn again.
+
+    Args:
+      mean, stddev: of the distribution before that.
+      seed: op seed.
+      dtype: floating element type.
+
+    Raises:
+      ValueError: `dtype` is not floating.
+    """
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32

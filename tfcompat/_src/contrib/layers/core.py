@@ -103,7 +103,16 @@ def dropout(
 @export("contrib.layers.flatten", "contrib.slim.flatten")
 @add_arg_scope
 def flatten(inputs, outputs_collections=None, scope=None) -> Tensor:
-    """All dimensions of `inputs` but the first in one."""
+    """All dimensions of `inputs` but the first in one.
+
+    Args:
+      inputs: Tensor of at least one dimension.
+      outputs_collections: a key or keys of collections that get the result.
+      scope: name scope.
+
+    Returns:
+      a Tensor [batch, size].
+    """
     with name_scope(scope, "Flatten", [inputs]) as sc:
         outputs = tf_layers.flatten(convert_to_tensor(inputs))
         return common.collect(outputs_collections, sc, outputs)

@@ -17,7 +17,19 @@ from tfcompat._src.ops.random.stateful import random_uniform, truncated_normal
     "contrib.slim.xavier_initializer", "contrib.slim.xavier_initializer_conv2d",
 )  # fmt: skip
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32) -> Callable:
-    """Variance 2 / (inputs + outputs) (Glorot and Bengio 2010); arguments as in `variance_scaling_initializer`."""
+    """Random weights of variance 2 / (inputs + outputs) (Glorot and Bengio 2010).
+
+    Args:
+      uniform: uniform numbers, else normal ones cut off at two standard deviations.
+      seed: op seed.
+      dtype: floating element type.
+
+    Returns:
+      an initializer, for instance of `tf.get_variable`.
+
+    Raises:
+      TypeError: `dtype` is not floating.
+    """
     return variance_scaling_initializer(factor=1.0, mode="FAN_AVG", uniform=uniform, seed=seed, dtype=dtype)
 
 

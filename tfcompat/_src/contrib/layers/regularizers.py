@@ -63,7 +63,18 @@ def l1_regularizer(scale: Any, scope: str | None = None) -> Callable:
 
 @export("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer")
 def l2_regularizer(scale: Any, scope: str | None = None) -> Callable:
-    """A regularizer `scale * sum(weights^2) / 2`; arguments as in `l1_regularizer`."""
+    """A regularizer `scale * sum(weights^2) / 2`.
+
+    Args:
+      scale: a float of 0 (no loss) or more, or a scalar tensor.
+      scope: name scope.
+
+    Returns:
+      a function of the weights that gives a scalar Tensor, or None where `scale` is 0.
+
+    Raises:
+      ValueError: `scale` is negative or an integer.
+    """
     return _regularizer(scale, scope, "l2", l2_loss)
 
 

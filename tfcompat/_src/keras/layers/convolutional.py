@@ -304,7 +304,19 @@ class Conv1D(Conv):
 
 @export("keras.layers.Conv2D", "keras.layers.Convolution2D")
 class Conv2D(Conv):
-    """Convolution of images; arguments as in `Conv`, for 2 dimensions."""
+    """Convolution of images: `activation(convolution(inputs, kernel) + bias)`.
+
+    Args:
+      filters: number of output channels.
+      kernel_size, strides, dilation_rate: an int or two ints.
+      padding: "valid" or "same".
+      data_format: "channels_last" or "channels_first".
+      activation: function of the result, its name, or None.
+      use_bias: whether to add a bias.
+      kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, kernel_constraint,
+        bias_constraint: of the weights.
+      activity_regularizer: function of the output that gives a loss.
+    """
 
     def __init__(
         self, filters, kernel_size, strides=(1, 1), padding="valid", data_format=None, dilation_rate=(1, 1),

@@ -59,7 +59,16 @@ op(
 
 @export("fill")
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
-    """A tensor of shape `dims` (vector of int32 or int64) in which every element is the scalar `value`."""
+    """A tensor of one shape in which every element is the same.
+
+    Args:
+      dims: list or vector of int32 or int64, the shape.
+      value: scalar, the element; it gives the dtype.
+      name: node name.
+
+    Raises:
+      ValueError: `value` is no scalar. InvalidArgumentError: when it runs, a size is negative.
+    """
     return raw.Fill(dims, value, name=name)
 
 
@@ -135,7 +144,13 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 @export("ones")
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """A tensor of ones (True); arguments as in `zeros`."""
+    """A tensor of ones (True).
+
+    Args:
+      shape: list, TensorShape or vector of sizes.
+      dtype: element type.
+      name: node name.
+    """
     wanted = dtypes.as_dtype(dtype).base_dtype
     with name_scope(name, "ones", [shape]) as scope:
         return _constant_fill(True if wanted == dtypes.bool else 1, shape, wanted, scope)
@@ -163,7 +178,14 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
 
 @export("ones_like")
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Ones in the shape of `tensor`; arguments as in `zeros_like`."""
+    """Ones in the shape of `tensor`.
+
+    Args:
+      tensor: any tensor.
+      dtype: element type, by default that of `tensor`.
+      name: node name.
+      optimize: whether the shape becomes a constant where it is known.
+    """
     with name_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         sizes = shape_internal(tensor, optimize=optimize)

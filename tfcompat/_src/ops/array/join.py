@@ -585,7 +585,13 @@ op(
 
 @export("tile", "manip.tile")
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """`input` repeated `multiples[i]` times along each dimension i."""
+    """`input` repeated along its dimensions.
+
+    Args:
+      input: a tensor.
+      multiples: vector of int32 or int64, how often along each dimension.
+      name: node name.
+    """
     return raw.Tile(input, multiples, name=name)
 
 

@@ -197,7 +197,16 @@ op(
 
 @export("reverse", "manip.reverse", "reverse_v2")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """`tensor` with the order of its elements reversed along each of the dimensions `axis` (a vector)."""
+    """`tensor` with the order of its elements reversed along some dimensions.
+
+    Args:
+      tensor: a tensor.
+      axis: vector of int32 or int64, the dimensions; negative ones count from the end.
+      name: node name.
+
+    Raises:
+      ValueError: a dimension does not exist or is named twice; InvalidArgumentError when run otherwise.
+    """
     return raw.ReverseV2(tensor, axis, name=name)
 
 

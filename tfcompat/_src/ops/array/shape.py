@@ -269,7 +269,13 @@ def _expand_dims(x, dim):
 
 @export("expand_dims")
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """`input` with a dimension of size 1 inserted before `axis` (`dim` is the old name), which may be negative.
+    """`input` with a new dimension of size 1.
+
+    Args:
+      input: a tensor.
+      axis: before which dimension it is inserted; negative counts from the end.
+      name: node name.
+      dim: old name of `axis`.
 
     Raises:
       ValueError: no axis is given, or it is outside [-rank - 1, rank].
@@ -316,7 +322,13 @@ def _squeeze(x, *, squeeze_dims):
 
 @export("squeeze")
 def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
-    """`input` without the dimensions of size 1: all, or those in `axis` (int or list; old name `squeeze_dims`).
+    """`input` without dimensions of size 1.
+
+    Args:
+      input: a tensor.
+      axis: an int or a list, the dimensions that go; by default all of size 1.
+      name: node name.
+      squeeze_dims: old name of `axis`.
 
     Raises:
       ValueError: a named dimension is known to be of another size or does not exist.

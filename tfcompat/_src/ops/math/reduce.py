@@ -136,7 +136,21 @@ def _extreme_index(op_type: str, input: Any, axis: Any, dimension: Any, output_t
 
 @export("argmax", "math.argmax")
 def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):
-    """The index of the largest element along `axis` (0 by default), the first of equals; of `output_type`."""
+    """The index of the largest element along a dimension, the first of equals.
+
+    Args:
+      input: a numeric Tensor.
+      axis: the dimension, 0 by default.
+      name: node name.
+      dimension: old name of `axis`.
+      output_type: int32 or int64.
+
+    Returns:
+      a Tensor of `output_type` in the shape of `input` without the dimension.
+
+    Raises:
+      ValueError: `axis` and `dimension` are both given. InvalidArgumentError: when it runs, the dimension does not exist.
+    """
     return _extreme_index("ArgMax", input, axis, dimension, output_type, name)
 
 

@@ -350,7 +350,16 @@ def softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """As `tf.nn.softmax_cross_entropy_with_logits_v2`, without a gradient to `labels`; arguments are named.
+    """Cross entropy between `labels` and the softmax of `logits`, without a gradient to `labels`; arguments are named.
+
+    Args:
+      labels: Tensor of the shape and dtype of `logits`, each row a distribution.
+      logits: floating Tensor [..., classes].
+      dim, axis: the dimension of the classes, by default the last.
+      name: name scope.
+
+    Returns:
+      a Tensor of the shape of `logits` without the dimension of the classes.
 
     Raises:
       ValueError: a positional argument, or `labels` or `logits` is missing.

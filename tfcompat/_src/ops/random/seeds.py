@@ -11,7 +11,14 @@ _MODULUS = 2**31 - 1
 
 @export("set_random_seed", "random.set_random_seed", "compat.v2.random.set_seed")
 def set_random_seed(seed: int | None) -> None:
-    """Sets the default graph's seed, which ops made later take, with their node number unless they have a seed."""
+    """Sets the default graph's seed.
+
+    Random numbers of an operation that is made later depend on it and on the operation's own seed; without one of its own, on how
+    many nodes the graph had.
+
+    Args:
+      seed: an int, or None for numbers that differ from run to run.
+    """
     get_default_graph().seed = seed
 
 
