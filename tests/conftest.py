@@ -19,6 +19,7 @@ if _DEVICES not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_DEVICES}".strip()
 
 import jax.monitoring  # noqa: E402
+import long_run  # noqa: E402
 import pytest  # noqa: E402
 import suite_report  # noqa: E402
 
@@ -33,6 +34,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to
 def pytest_addoption(parser):
     """Adds the options of the suite."""
     suite_report.add_option(parser)
+    long_run.add_option(parser)
 
 
 def pytest_collection_finish():
@@ -42,8 +44,9 @@ def pytest_collection_finish():
 
 
 def pytest_configure(config):
-    """Sets up the report of `--ci`."""
+    """Sets up the report of `--ci` and the counts of `--long`."""
     suite_report.configure(config)
+    long_run.configure(config)
 
 
 COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"

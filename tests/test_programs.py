@@ -1,11 +1,9 @@
 """Whole scripts, run as a user runs them, against what TensorFlow 1.15.5 computed and printed."""
 
 import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import children
 import numpy as np
 import pytest
 from oracle import golden
@@ -27,15 +25,7 @@ PRINTED_COUNT_TOLERANCE = {"kmeans": "clusters of equal distance swap points whe
 
 def run_program(script, folder, *arguments):
     """Runs `tfcompat run script` in folder and returns the finished process."""
-    path = os.pathsep.join([run_folder.program_path(), str(HERE.parent)])
-    return subprocess.run(
-        [sys.executable, "-m", "tfcompat", "run", str(script), *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return children.warm(*children.RUN, script, *arguments, cwd=folder, PYTHONPATH=run_folder.program_path())
 
 
 def check_initial(name, want, have, normal):

@@ -5,13 +5,11 @@ Examples with `>>>` run as doctests, blocks marked `python` as programs, and blo
 """
 
 import doctest
-import os
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
+import children
 import pytest
 
 import tfcompat as tf
@@ -50,9 +48,7 @@ def test_commands(block):
     for command, wanted in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE):
         name, *arguments = shlex.split(command)
         assert name == "tfcompat"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_CACHE_DIR": ""}
-        command_line = [sys.executable, "-m", "tfcompat", *arguments]
-        done = subprocess.run(command_line, cwd=ROOT, env=environment, capture_output=True, text=True)
+        done = children.warm("-m", "tfcompat", *arguments, cwd=ROOT)
         assert done.returncode == 0, done.stderr
         assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
 

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from long_run import count
 
 import tfcompat as tf
 from tfcompat._src.base import errors
@@ -18,7 +19,7 @@ from tfcompat._src.train.saver_builder import BaseSaverBuilder
 
 WRITER = os.path.join(os.path.dirname(__file__), "save_forever.py")
 ROOT = os.path.dirname(os.path.dirname(tf.__file__))
-KILLS = int(os.environ.get("TFCOMPAT_CHECKPOINT_KILLS", "6"))
+KILLS = count(6, 200)
 
 DAMAGE = (errors.DataLossError, errors.NotFoundError, errors.InternalError, errors.OutOfRangeError)
 """What 1.15 says of damage: also that the first block of a file of version 1 is not there, and that a data file ends early."""

@@ -11,6 +11,7 @@ from concurrent import futures
 
 import numpy as np
 import pytest
+from long_run import count
 
 import tfcompat as tf
 from tfcompat._src.checkpoint.bundle_writer import BundleWriter
@@ -21,8 +22,8 @@ from tfcompat._src.train import checkpoint_management
 
 HERE = pathlib.Path(__file__).parent
 ROOT = os.path.dirname(os.path.dirname(tf.__file__))
-STOPS = int(os.environ.get("TFCOMPAT_CHECKPOINT_KILLS", "1"))
-SAVES = int(os.environ.get("TFCOMPAT_CHECKPOINT_SAVES", "10"))
+STOPS = count(1, 200)
+SAVES = count(10, 200)
 
 
 def program(name, *arguments, **options):

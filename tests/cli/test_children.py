@@ -1,16 +1,13 @@
 """Processes that a program under `tfcompat run` starts have `tensorflow` and the restored names too, as with TensorFlow 1.15.5."""
 
-import os
 import shutil
-import subprocess
-import sys
 import venv
 from pathlib import Path
 
+import children
 import pytest
 
 PROGRAMS = Path(__file__).parent / "child_programs"
-ROOT = Path(__file__).resolve().parent.parent.parent
 POOL = "[(1.0, 'i'), (4.0, 'i')]\n[(9.0, 'i')]\n0\n"
 OF_TENSORFLOW = {
     ("pool.py", "spawn"): POOL,
@@ -29,19 +26,8 @@ OF_TENSORFLOW = {
 """What the programs print with Python 3.7 and TensorFlow 1.15.5, standard output not being a terminal."""
 
 
-def run(*arguments, cwd=None, **env):
-    """Runs `tfcompat run`; ended, with what it started, where it takes longer than any test needs."""
-    path = os.pathsep.join([str(ROOT), env.pop("PYTHONPATH", "")]).rstrip(os.pathsep)
-    env = dict(os.environ, PYTHONPATH=path, PYTHONUNBUFFERED="1", JAX_PLATFORMS="cpu", **env)
-    command = [sys.executable, "-m", "tfcompat", "run", *map(str, arguments)]
-    pipes = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with subprocess.Popen(command, env=env, cwd=cwd, start_new_session=True, **pipes) as process:
-        try:
-            output, errors = process.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            output, errors = process.communicate()
-    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+def run(*arguments, cwd=None, **settings):
+    return children.python(*children.RUN, *arguments, cwd=cwd, PYTHONUNBUFFERED="1", **settings)
 
 
 @pytest.mark.parametrize("arguments", OF_TENSORFLOW, ids=" ".join)

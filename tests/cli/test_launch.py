@@ -1,20 +1,16 @@
 """`tfcompat launch`: a cluster of processes that ends as a whole."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import children
 import pytest
 
 PROGRAMS = Path(__file__).parent / "launch_programs"
-ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["--job_name={job}", "--task_index={task}", "--ps_hosts={ps_hosts}", "--worker_hosts={worker_hosts}"]
 
 
 def launch(*arguments):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
-    return subprocess.run([sys.executable, "-m", "tfcompat", "launch", *arguments], capture_output=True, text=True, timeout=100, env=env)
+    return children.python("-m", "tfcompat", "launch", *arguments)
 
 
 @pytest.mark.parametrize("arguments", [[], FLAGS], ids=["config", "flags"])

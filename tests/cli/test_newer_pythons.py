@@ -1,10 +1,8 @@
 """What later versions of Python do in another way, and programs are used to."""
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
+import children
 import pytest
 
 CHILDREN = """
@@ -47,10 +45,7 @@ with tf.Session() as session:
 def printed(tmp_path, program, *options):
     script = tmp_path / "program.py"
     script.write_text(program)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tfcompat", "run", *options, str(script)], capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    )  # fmt: skip
+    done = children.warm(*children.RUN, *options, script)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -1,12 +1,10 @@
 """What `tfcompat run` restores of other packages, of types of C and of NumPy's promotion; docs/restored.md has the table."""
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import children
 import pytest
 
 from tfcompat._src.base import promotion
@@ -17,9 +15,7 @@ PROGRAMS = {path.stem.removeprefix("uses_"): path for path in (Path(__file__).pa
 
 
 def run(*arguments, cwd):
-    env = dict(os.environ, PYTHONPATH=str(ROOT), JAX_PLATFORMS="cpu", MPLBACKEND="Agg")
-    command = [sys.executable, "-W", "ignore", "-m", "tfcompat", "run", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    return children.warm(*children.RUN, *arguments, cwd=cwd, MPLBACKEND="Agg")
 
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"promotion"}))
@@ -56,7 +52,7 @@ def test_runs_promote_by_the_rule_of_today(monkeypatch):
 def test_lines_of_rewritten_sources_stay(tmp_path):
     (tmp_path / "part.py").write_text("def f(x):\n    return (\n        1 // x, b''.tostring())\n")
     (tmp_path / "main.py").write_text("import part\npart.f(1) if 0 else None\n\npart.f(2)\n")
-    wanted = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True)
+    wanted = children.python("main.py", cwd=tmp_path)
     found = run("main.py", cwd=tmp_path)
     lines = [re.findall(r", line (\d+), in (\S+)", text) for text in (found.stderr, wanted.stderr)]
     assert lines[0][: len(lines[1])] == lines[1] == [("4", "<module>"), ("3", "f")]

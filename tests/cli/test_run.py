@@ -1,35 +1,24 @@
 """`tfcompat run` against `python`: the same program, the same arguments, standard output, error and exit status."""
 
 import os
-import subprocess
-import sys
 import textwrap
 import zipfile
 
+import children
 import pytest
 from google.protobuf import descriptor_pb2
 
 SHOW = "import sys\nprint(__name__, sys.argv[1:], sys.argv[0], repr(sys.path[0]), __file__ if '__file__' in globals() else None)\n"
 
 
-def run(*arguments, command=("-m", "tfcompat", "run"), cwd=None, stdin=""):
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    env = dict(os.environ, PYTHONPATH=root, JAX_PLATFORMS="cpu")
-    return subprocess.run(
-        [sys.executable, *command, *arguments],
-        cwd=cwd,
-        env=env,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def run(*arguments, cwd=None):
+    return children.warm(*children.RUN, *arguments, cwd=cwd)
 
 
 def same_as_python(*arguments, cwd, stdin=""):
     """The command's result, which has python's exit status and output."""
-    wanted = run(*arguments, command=(), cwd=cwd, stdin=stdin)
-    found = run(*arguments, cwd=cwd, stdin=stdin)
+    wanted = children.python(*arguments, cwd=cwd, stdin=stdin)
+    found = children.python(*children.RUN, *arguments, cwd=cwd, stdin=stdin)
     assert (found.returncode, found.stdout) == (wanted.returncode, wanted.stdout), found.stderr
     return found, wanted
 
@@ -283,7 +272,7 @@ def test_tensorflow_means_tfcompat(folder):
     ],
 )
 def test_command_line(arguments, status, stream, text):
-    found = run(*arguments, command=("-m", "tfcompat"))
+    found = children.warm("-m", "tfcompat", *arguments)
     assert found.returncode == status
     assert text in getattr(found, stream)
 
@@ -296,9 +285,7 @@ def test_reshape_takes_its_old_keyword(tmp_path):
 def test_nothing_to_run_from_a_terminal():
     terminal, stdin = os.openpty()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "tfcompat", "run"], stdin=stdin, capture_output=True, text=True, timeout=120
-        )
+        done = children.python(*children.RUN, stdin=stdin)
     finally:
         os.close(terminal)
         os.close(stdin)

@@ -3,16 +3,14 @@
 import json
 import os
 import pathlib
-import select
 import socket
-import subprocess
 import sys
 
+import children
+
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
-ROOT = str(PROGRAMS.parents[2])
 TF1_PYTHON = os.environ.get("TF1_PYTHON")
 """The Python of a TensorFlow 1.15, which tests of both together need."""
-SECONDS = 120
 
 
 def free_addresses(count):
@@ -32,11 +30,8 @@ class Process:
 
     def __init__(self, name, *args, real=False):
         program = [str(PROGRAMS / f"{name}.py"), *(a if isinstance(a, str) else json.dumps(a) for a in args)]
-        env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        if not real:
-            env.update(PYTHONPATH=ROOT, XLA_FLAGS="")
-        command = [TF1_PYTHON, *program] if real else [sys.executable, "-m", "tfcompat", "run", *program]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, text=True)
+        command = [TF1_PYTHON] if real else [sys.executable, *children.RUN]
+        self._process = children.start(*command, *program, XLA_FLAGS="")
 
     def __enter__(self):
         return self
@@ -52,20 +47,17 @@ class Process:
 
     def line(self):
         """The next value that it prints."""
-        if not select.select([self._process.stdout], [], [], SECONDS)[0]:
-            raise TimeoutError("the program prints nothing")
-        text = self._process.stdout.readline()
-        assert text, self._process.stderr.read()
+        text = children.line(self._process)
+        assert text, self._process.stderr.read().decode()
         return json.loads(text)
 
     def say(self, text):
         """Writes a line to its input."""
-        self._process.stdin.write(text + "\n")
-        self._process.stdin.flush()
+        self._process.stdin.write(text.encode() + b"\n")
 
     def end(self):
         """Waits for its end, which must be a good one; all that it prints until then."""
-        out, err = self._process.communicate(timeout=SECONDS)
+        out, err = children.end(self._process)
         assert self._process.returncode == 0, err
         return [json.loads(text) for text in out.splitlines()]
 

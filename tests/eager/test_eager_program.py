@@ -1,10 +1,9 @@
 """Eager execution against what TensorFlow 1.15.5 gives for the same program."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+import children
 import numpy as np
 import pytest
 
@@ -23,7 +22,7 @@ print(json.dumps(eager_program.results(tf)))
 @pytest.fixture(scope="module")
 def found():
     """What the program gives in a process where eager execution is on."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(HERE)], capture_output=True, text=True, timeout=300)
+    done = children.warm("-c", PROGRAM, HERE)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -1,10 +1,9 @@
 """Rules of eager execution: what is refused, what is freed, what is kept."""
 
 import gc
-import subprocess
-import sys
 import weakref
 
+import children
 import numpy as np
 import pytest
 
@@ -178,7 +177,7 @@ def test_config_says_the_devices():
         "import tfcompat as tf; tf.enable_eager_execution(tf.ConfigProto(device_count={'CPU': 2}))\n"
         "with tf.device('/cpu:1'): print((tf.constant(1.0) + 1).device)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    done = children.warm("-c", code)
     assert done.stdout.strip() == "/job:localhost/replica:0/task:0/device:CPU:1", done.stderr
 
 

@@ -1,8 +1,8 @@
 """`==` of elements, and all of TensorFlow 2's behaviour at once, as 1.15.5 has them; each in a process of its own."""
 
 import json
-import subprocess
-import sys
+
+import children
 
 PROGRAM = """
 import json, sys
@@ -44,7 +44,7 @@ ELEMENTS = [
 
 
 def printed(before, after):
-    done = subprocess.run([sys.executable, "-c", PROGRAM.format(before, after)], capture_output=True, text=True, timeout=300)
+    done = children.warm("-c", PROGRAM.format(before, after))
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -71,6 +71,6 @@ x = tf.random.stateless_uniform([16, 3], [1, 2]).numpy()
 losses = [model.fit(x, x.sum(1), verbose=0).history["loss"][0] for _ in range(8)]
 print(losses[-1] < losses[0], model.layers[0].dtype, type(model.layers[0].kernel).__name__)
 """
-    done = subprocess.run([sys.executable, "-c", "import tfcompat as tf\n" + program], capture_output=True, text=True, timeout=300)
+    done = children.warm("-c", "import tfcompat as tf\n" + program)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "float32", "ResourceVariable"]

@@ -1,7 +1,6 @@
 """Op types that graphs of files have are found by name, whichever module registers them."""
 
-import subprocess
-import sys
+import children
 
 NOT_OF_FILES = ("testing/test_ops.py", "cluster/transfer_ops.py", "interop/optax_optimizer.py")
 """Modules whose op types no file of TensorFlow's has: its own tests', what a master adds to parts of a graph, and tfcompat's."""
@@ -18,5 +17,5 @@ print(*sorted(s.name for s in op_spec.registered() if s.name not in found and no
 
 
 def test_a_new_process_finds_every_op_type():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    done = children.python("-c", PROGRAM)
     assert (done.returncode, done.stdout.split()) == (0, []), f"a module is missing in an every_op.py: {done.stderr}"

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 LIMIT = 4 << 30
 LARGE = 640 << 20
 """1.15.5 takes images of less than 2^29 pixels."""
-SECONDS = 30
+SECONDS = 600
 RUN_STAGES = frozenset(("run", "read", "open", "restore"))
 ALLOWED = {
     "events": ("DecodeError",), "meta_graph": ("DecodeError",), "saved_model": ("DecodeError",), "graph": ("DecodeError",), "checkpoint_state": ("UnicodeDecodeError", "ValueError"),

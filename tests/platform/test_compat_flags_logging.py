@@ -1,20 +1,15 @@
 """`tf.compat`, `tf.flags`, `tf.app` and `tf.logging` as TensorFlow 1.15.5 behaves."""
 
-import os
 import pathlib
-import subprocess
-import sys
 
+import children
 import pytest
 
 from tfcompat._src.platform import compat, versions
 
 
 def run(text, *arguments):
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    env = dict(os.environ, PYTHONPATH=root, JAX_PLATFORMS="cpu")
-    command = [sys.executable, "-c", text, *arguments]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    return children.warm("-c", text, *arguments)
 
 
 def test_versions():

@@ -1,18 +1,14 @@
 """Programs of constants, each in a child process: the compiler must not compute them while it compiles, where that ends the process."""
 
-import subprocess
-import sys
-
+import children
 import pytest
 
 BEGIN = "import numpy as np, tfcompat as tf\n"
-SECONDS = 120
-"""Far more than a program takes here; a pooling of 10**5 was compiled for longer than this."""
 
 
 def run(program):
     """What a program prints, and how its process ended."""
-    found = subprocess.run([sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=SECONDS)
+    found = children.warm("-c", BEGIN + program)
     return found.stdout.split(), (found.returncode, found.stderr[-500:] if found.returncode else "")
 
 

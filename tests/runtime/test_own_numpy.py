@@ -1,11 +1,7 @@
 """What `tfcompat run` restores of NumPy for a program costs its steps nothing."""
 
-import os
-import pathlib
-import subprocess
-import sys
+import children
 
-ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = """
 import numpy as np
 import tensorflow as tf
@@ -28,7 +24,5 @@ print(session.run(up, {x: np.float32(1.0)}), len(called))
 
 
 def test_a_step_calls_no_restored_function():
-    command = [sys.executable, "-m", "tfcompat", "run", "-c", PROGRAM]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_ENGINE": "compile"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = children.python(*children.RUN, "-c", PROGRAM, TFCOMPAT_ENGINE="compile")
     assert done.stdout == "5.0 0\n", done.stdout + done.stderr

@@ -1,17 +1,16 @@
 """Signals that come while a program runs, and what a run that was interrupted leaves.
 
-TFCOMPAT_INTERRUPTS=50 sets how many interrupts each kind of run gets, at bytecodes drawn at random.
+Each kind of run gets its interrupts at bytecodes drawn at random.
 """
 
-import os
 import pathlib
 import signal
-import subprocess
-import sys
 import threading
 
+import children
 import numpy as np
 import pytest
+from long_run import count
 
 import tfcompat as tf
 from tests.runtime.interrupted import PROGRAMS, at_bytecode
@@ -20,12 +19,11 @@ from tfcompat._src.base.helper_threads import Work
 from tfcompat._src.runtime import interpreted
 
 ROOT = pathlib.Path(__file__).parents[2]
-COUNT = int(os.environ.get("TFCOMPAT_INTERRUPTS", "10"))
+COUNT = count(10, 50)
 
 
-def run_python(*arguments, timeout=300, **settings):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TFCOMPAT_VIRTUAL_GPUS": "2", **settings}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=timeout, env=environment)
+def run_python(*arguments, **settings):
+    return children.python(*arguments, TFCOMPAT_VIRTUAL_GPUS="2", **settings)
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)

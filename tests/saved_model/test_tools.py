@@ -1,9 +1,8 @@
 """Programs on graph files: freezing, stripping, optimizing, and the command line on SavedModels."""
 
 import pathlib
-import subprocess
-import sys
 
+import children
 import models
 import numpy as np
 import pytest
@@ -17,8 +16,7 @@ CLASSIFIER = str(ROOT / "tests" / "golden" / "saved_model" / "classifier")
 
 
 def program(module, *options):
-    line = [sys.executable, "-m", "tfcompat", "run", "-m", f"tensorflow.python.tools.{module}", *options]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return children.warm(*children.RUN, "-m", f"tensorflow.python.tools.{module}", *options, cwd=ROOT)
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 import gzip
 import importlib
 import json
-import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
+import children
 import pytest
 
 import tfcompat
@@ -22,13 +20,10 @@ def run(tmp_path):
     for package in ("tensorflow", "tensorflow/python", "tensorflow_core"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise RuntimeError('the installed TensorFlow was loaded')\n")
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
     def run_program(text, install=True):
         start = "import tfcompat\ntfcompat.install_as_tensorflow()\n" if install else ""
-        env = dict(os.environ, PYTHONPATH=f"{tmp_path}{os.pathsep}{root}", JAX_PLATFORMS="cpu")
-        command = [sys.executable, "-c", start + textwrap.dedent(text)]
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+        return children.warm("-c", start + textwrap.dedent(text), cwd=tmp_path)
 
     return run_program
 

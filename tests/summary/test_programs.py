@@ -1,10 +1,8 @@
 """Programs of the documents that write for TensorBoard, run as a user runs them."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import children
 import numpy as np
 from google.protobuf import text_format
 from programs import run_folder
@@ -15,10 +13,7 @@ PROGRAMS = Path(run_folder.__file__).parent / "summaries"
 
 
 def run(name, folder):
-    root = str(Path(__file__).resolve().parent.parent.parent)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([run_folder.program_path(), root])}
-    command = [sys.executable, "-m", "tfcompat", "run", str(PROGRAMS / name)]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    done = children.warm(*children.RUN, PROGRAMS / name, cwd=folder, PYTHONPATH=run_folder.program_path())
     assert done.returncode == 0, done.stderr
 
 
