@@ -62,8 +62,7 @@ def test_files_that_are_named_exist(name):
 
 def test_generated_pages_are_current():
     """In a process of its own: which submodules are imported changes what tf.contrib answers."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "docs/generate.py", "--check"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = children.python("docs/generate.py", "--check", cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
