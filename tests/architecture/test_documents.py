@@ -5,6 +5,7 @@ Examples with `>>>` run as doctests, blocks marked `python` as programs, and blo
 """
 
 import doctest
+import itertools
 import pathlib
 import re
 import shlex
@@ -46,9 +47,12 @@ def test_programs(program, monkeypatch):
 @pytest.mark.parametrize("block", COMMANDS)
 def test_commands(block):
     for command, wanted in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", block, re.MULTILINE):
-        name, *arguments = shlex.split(command)
+        words = shlex.split(command)
+        settings = dict(itertools.takewhile(lambda pair: pair[0].isupper(), (word.split("=", 1) for word in words)))
+        name, *arguments = words[len(settings) :]
         assert name == "tfcompat"
-        done = children.warm("-m", "tfcompat", *arguments, cwd=ROOT)
+        run = children.python if settings else children.warm
+        done = run("-m", "tfcompat", *arguments, cwd=ROOT, **settings)
         assert done.returncode == 0, done.stderr
         assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
 
