@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import sys
 
 import pytest
 from IPython.core.displaypub import CapturingDisplayPublisher
@@ -88,3 +89,21 @@ def test_show_graph_of_old_notebooks_is_drawn(shell):
     assert [node[0] for node in drawn(shown)["nodes"]] == ["scope/one", "scope/sum/y", "scope/sum"]
     plain = shell.run_cell("HTML('<b>tf-graph-basic</b>')").result
     assert shell.display_formatter.format(plain)[0]["text/html"] == "<b>tf-graph-basic</b>"
+
+
+def test_exceptions_show_the_cell_and_not_tfcompat(shell, capsys):
+    shell.run_cell("import tensorflow as tf\nx = tf.placeholder(tf.float32, [3])\ntf.Session().run(x, {x: [1, 2]})")
+    text = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert re.match(r"tfcompat: \d frames of tfcompat and JAX folded; TFCOMPAT_TRACEBACK=full shows all\n", text)
+    assert "----> 3 tf.Session().run(x, {x: [1, 2]})" in text and text.count("File ") == 1
+    assert text.rstrip().endswith("Cannot feed value of shape (2,) for Tensor 'Placeholder:0', which has shape '(3,)'")
+    assert "session.py" in sys.last_traceback.tb_next.tb_next.tb_frame.f_code.co_filename  # %debug has all frames
+
+
+def test_a_handler_of_exceptions_that_the_program_has_set_stays(shell):
+    own = shell.CustomTB
+    shell.set_custom_exc((KeyError,), lambda *args, **kwargs: None)
+    theirs = shell.CustomTB
+    tf.load_ipython_extension(shell)
+    assert shell.CustomTB is theirs
+    shell.CustomTB, shell.custom_exceptions = own, (BaseException,)

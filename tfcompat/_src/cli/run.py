@@ -13,6 +13,7 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
 from tfcompat._src.base import jax_threads
+from tfcompat._src.base.tracebacks import folded
 from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.legacy import restore, sources
 from tfcompat._src.cli.program_cache import keep_programs
@@ -180,7 +181,7 @@ def _is_own(trace: types.TracebackType) -> bool:
 
 
 def report(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
-    """Prints an uncaught exception as python does, without the frames that lead to the program."""
+    """Prints an uncaught exception as python does, without the frames that lead to the program and those of tfcompat inside."""
     inner, were_own = trace, False
     while inner is not None and not (were_own and not _is_own(inner)):
         were_own = _is_own(inner)
@@ -188,9 +189,10 @@ def report(kind: type[BaseException], error: BaseException, trace: types.Traceba
     while inner is not None and inner.tb_frame.f_code.co_filename.startswith(RUNPY_FILES):
         inner = inner.tb_next
     if inner is not None or isinstance(error, SyntaxError):
-        trace = inner
         error = error.with_traceback(inner)
-    sys.__excepthook__(kind, error, trace)
+    with folded(error) as note:
+        sys.stderr.write(note)
+        sys.__excepthook__(kind, error, error.__traceback__)
     if isinstance(error, SyntaxError) and PYTHON_2.search(str(error)):
         sys.stderr.write(
             f"tfcompat: {error.filename} seems to be written for Python 2: convert it with 2to3 "

@@ -13,6 +13,7 @@ from typing import Any
 from google.protobuf import text_format
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.tracebacks import folded
 from tfcompat._src.graph import picture
 from tfcompat._src.platform.versions import VERSION
 from tfcompat._src.proto import messages
@@ -34,9 +35,25 @@ def load_ipython_extension(ipython: Any) -> None:
         print(_note_on(replaced, ipython.user_ns))
     _drop_arguments_of_kernel()
     ipython.register_magic_function(tensorflow_version, "line")
+    if not ipython.custom_exceptions:  # a handler that the program has set stays
+        ipython.set_custom_exc((BaseException,), show_error)
     formatter = ipython.display_formatter.formatters["text/html"]
     formatter.for_type(messages.GraphDef, picture.graph_def_html)
     formatter.for_type_by_name("IPython.core.display", "HTML", revived)
+
+
+def show_error(ipython: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None) -> None:
+    """Shows an exception of a cell without the frames of tfcompat and JAX; `%debug` and `%tb` have all of them."""
+    with folded(error) as note:
+        shown = note and ipython.InteractiveTB.structured_traceback(kind, error, error.__traceback__, tb_offset=tb_offset)
+    if not note or hasattr(error, "_render_traceback_"):
+        ipython.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
+        return
+    error._render_traceback_ = lambda: [note, *shown]  # type: ignore[attr-defined]  # IPython asks for it
+    try:
+        ipython.showtraceback((kind, error, trace))
+    finally:
+        del error._render_traceback_  # type: ignore[attr-defined]
 
 
 def _note_on(replaced: Any, names: dict[str, Any]) -> str:
