@@ -80,6 +80,8 @@ _LONG = {"xla_disable_hlo_passes": "fusion"}
 
 _ARRAY = {ArrayImpl}
 _ALIGNMENT = 64  # of memory that JAX takes over without a copy
+FOLDERS = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (jax, jaxlib))
+"""Where the code of JAX lies."""
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.version.__version__}"
 
 
@@ -148,6 +150,11 @@ def ask_for_cpu_devices(count: int) -> bool:
     if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         _config.update("jax_num_cpu_devices", max(count, _config.jax_num_cpu_devices))
     return len(jax.devices("cpu")) >= count
+
+
+def keeps_programs() -> bool:
+    """Whether compiled programs that took long are kept for the next process."""
+    return bool(_config.jax_enable_compilation_cache and _config.jax_compilation_cache_dir)
 
 
 def jit(function: Callable[..., Any], donate: tuple[int, ...], small: bool = False, long: bool = False, repeated: bool = False) -> Any:

@@ -9,13 +9,13 @@ import types
 from collections.abc import Iterator
 from concurrent import futures
 
-import jax
-import jaxlib
 from absl import app
+
+from tfcompat._src.base import jax_compat
 
 VARIABLE = "TFCOMPAT_TRACEBACK"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_OWN = tuple(folder + os.sep for folder in (_PACKAGE, os.path.dirname(jax.__file__), os.path.dirname(jaxlib.__file__)))
+_OWN = (_PACKAGE + os.sep, *jax_compat.FOLDERS)
 _HELPERS = (contextlib.__file__, threading.__file__, os.path.dirname(futures.__file__) + os.sep, app.__file__)
 """Libraries through which tfcompat calls and is called: their frames are folded beside its own."""
 

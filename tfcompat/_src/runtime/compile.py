@@ -21,7 +21,7 @@ from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
-from tfcompat._src.runtime import failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
+from tfcompat._src.runtime import compile_notice, failure, loop_differentiated, lower_cond, lower_towers, reroll  # noqa: F401  (how items are lowered)
 from tfcompat._src.runtime.interpreted import Interpreted, can_interpret, is_interpretable
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
@@ -124,7 +124,8 @@ class Program:
                 self._begun.pop(shapes, None)
 
     def _compile_here(self, shapes: Shapes, arguments: tuple[Any, ...]) -> None:
-        self.calls[shapes] = self._compiled(shapes, arguments)
+        with compile_notice.timed(self.cluster):
+            self.calls[shapes] = self._compiled(shapes, arguments)
 
     def _forget(self, shapes: Shapes) -> None:
         """Lets go of what belongs to a call that is no longer kept."""
