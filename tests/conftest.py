@@ -43,6 +43,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_runtest_teardown():
+    """Keeps this process small: JAX keeps what it has compiled for tests that call kernels by themselves."""
+    suite_report.Memory.give_back()
+
+
 def pytest_configure(config):
     """Sets up the report of `--ci` and the counts of `--long`."""
     suite_report.configure(config)

@@ -4,11 +4,15 @@ Each test that failed runs once more, alone in a process of its own. A test that
 and does not fail the run. The report names the seconds of each folder, the slowest tests and the memory of the largest process.
 """
 
+import ctypes
+import gc
 import resource
 import subprocess
 import sys
 from collections import defaultdict
+from pathlib import Path
 
+import jax
 import pytest
 
 MOST_RETRIED = 20  # more failures than this have a cause that no second try removes
@@ -83,6 +87,28 @@ def passes_alone(name):
 def peak_megabytes():
     """The most memory that this process has held so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Memory:
+    """The memory of this process now, where the system tells it (Linux), and how it is given back."""
+
+    TABLE = Path("/proc/self/statm")
+    ALLOWED = 150.0
+    least = 0.0
+
+    @classmethod
+    def megabytes(cls):
+        return int(cls.TABLE.read_text().split()[1]) * resource.getpagesize() / 2**20 if cls.TABLE.exists() else 0.0
+
+    @classmethod
+    def give_back(cls):
+        """Drops what JAX has compiled since the last time, where that is more than ALLOWED megabytes."""
+        cls.least = cls.least or cls.megabytes()
+        if cls.megabytes() > cls.least + cls.ALLOWED:
+            jax.clear_caches()
+            gc.collect()
+            ctypes.CDLL(None).malloc_trim(0)
+            cls.least = cls.megabytes()
 
 
 def configure(config):
