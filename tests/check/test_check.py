@@ -9,10 +9,11 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import types
 
 import pytest
 
-from tfcompat._src.cli.check import command, files, python2
+from tfcompat._src.cli.check import command, files, names_of_others, python2
 from tfcompat._src.cli.check.scopes import OPAQUE
 from tfcompat._src.cli.check.uses import Context, Module
 
@@ -179,3 +180,16 @@ def test_branches_join_what_names_mean(tmp_path):
 def test_functions_see_the_names_of_the_module_as_they_are_in_the_end(tmp_path):
     _, uses = meanings("def f():\n  global w\n  import d as w\n  return x.y\nimport a as x\nx.z\nimport b as x\nfrom c import *\nbrought, other\nlambda x: x.no\n", tmp_path)
     assert uses == [("a",), ("a.z",), ("b",), ("c",), ("c.brought",), ("d",), ("b.y",)]
+
+
+def test_a_package_may_raise_what_it_likes_for_names_that_it_removed(monkeypatch):
+    module = types.ModuleType("a_package")
+
+    def lacking(name):
+        raise ImportError(f"{name} has been removed")
+
+    module.__getattr__ = lacking
+    module.there = 1
+    monkeypatch.setitem(sys.modules, "a_package", module)
+    assert names_of_others._lacking("a_package.load_boston") == "a_package.load_boston"
+    assert names_of_others._lacking("a_package.there.anything") is None

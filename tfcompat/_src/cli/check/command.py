@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 
 from tfcompat._src.cli.check import files, names_of_others, names_of_tensorflow, report
 from tfcompat._src.cli.check.program import Program
@@ -46,7 +47,7 @@ def _brings(module: str, name: str) -> bool:
     return of.brings(module, name)
 
 
-def _progress(files_in_all: int):  # noqa: ANN202
+def _progress(files_in_all: int) -> Callable[[int], None]:
     """What is told how many files are read: it writes to a terminal, where there are many files."""
     is_shown = files_in_all > _FEW and sys.stderr.isatty()
 

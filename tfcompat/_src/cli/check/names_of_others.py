@@ -8,11 +8,12 @@ import sys
 import types
 import warnings
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tfcompat._src.cli.check import python2
 from tfcompat._src.cli.legacy import names, packages, restore, sources
 
+_ABSENT = object()
 _NOT_IMPORTED = {"antigravity", "this", "__main__"}
 _CHECKED = {"numpy", "scipy", *packages.PACKAGES}
 _IDIOMS = {
@@ -38,16 +39,11 @@ class Verdict(NamedTuple):
 
 
 def is_judged(path: str) -> bool:
-    """Whether the names of a module are looked up: Python's own and those of packages of which `tfcompat run` restores some."""
+    """Whether names of a module are looked up: of Python's, and of packages that are installed and of which `tfcompat run` restores some."""
     first = path.partition(".")[0]
-    return first in _CHECKED or first in python2.MODULES or first in sys.stdlib_module_names or any(first == name.partition(".")[0] for name in names.MODULES)
-
-
-def is_installed(first: str) -> bool:
-    try:
-        return first in sys.modules or importlib.util.find_spec(first) is not None
-    except (ImportError, ValueError):
-        return False
+    if first in _CHECKED:
+        return importlib.util.find_spec(first) is not None
+    return first in python2.MODULES or first in sys.stdlib_module_names or any(first == name.partition(".")[0] for name in names.MODULES)
 
 
 def verdicts(paths: Iterable[str]) -> dict[str, Verdict]:
@@ -93,20 +89,26 @@ def _lacking(path: str) -> str | None:
         return None
     value = _module(first)
     if value is None:
-        return None if first in _CHECKED else first
+        return first
     name = first
     for part in rest:
         if not isinstance(value, types.ModuleType):
             return None
         name = f"{name}.{part}"
+        value = _attribute(value, part)
+        if value is _ABSENT:
+            return name
+    return None
+
+
+def _attribute(module: types.ModuleType, name: str) -> Any:
+    """An attribute or an inner module, or `_ABSENT`: some packages raise ImportError for what they removed."""
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = getattr(value, part, None)
-            inner = _module(name) if found is None and not hasattr(value, part) else None
-        if found is None and inner is None and not hasattr(value, part):
-            return name
-        value = found if inner is None else inner
-    return None
+            return getattr(module, name)
+    except (AttributeError, ImportError):
+        return _module(f"{module.__name__}.{name}") or _ABSENT
 
 
 def _module(name: str) -> types.ModuleType | None:
@@ -121,4 +123,5 @@ def _module(name: str) -> types.ModuleType | None:
 
 def brings(module: str, name: str) -> bool:
     """Whether `from module import *` brings a name of such a module."""
-    return is_judged(module) and not name.startswith("_") and hasattr(_module(module), name)
+    found = _module(module) if is_judged(module) else None
+    return found is not None and not name.startswith("_") and _attribute(found, name) is not _ABSENT

@@ -15,7 +15,7 @@ from tfcompat._src.cli.check.uses import Call
 from tfcompat._src.ops.array.join import concat, split
 from tfcompat._src.shim.modules import find
 from tfcompat._src.shim.resolve import ROOTS
-from tfcompat._src.shim.table import brought_by_star
+from tfcompat._src.shim.table import brought_by_star, modules, names
 
 WORKS, PARTLY, MISSING = "works", "partly", "missing"
 
@@ -90,7 +90,9 @@ class Judge:
             return reason
         if find(name) is not None:
             return f"import it first: import {name}"
-        return text.partition(": ")[2] or "tfcompat does not have it"
+        module, _, member = name.rpartition(".")
+        is_recorded = module in modules() and member not in names(module).words
+        return text.partition(": ")[2] or ("TensorFlow 1.15 does not have it" if is_recorded else "tfcompat does not have it")
 
 
 def brings(module: str, name: str) -> bool:

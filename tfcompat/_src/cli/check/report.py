@@ -120,7 +120,7 @@ def _add_others(report: Report, program: Program, uses: list[tuple[Module, Use]]
             first = path.partition(".")[0]
             if is_of_tensorflow(path) or _is_stored(path, stored) or program.find(first, module.path, 0) is not None:
                 continue
-            if names_of_others.is_judged(path) and (names_of_others.is_installed(first) or not _is_package(first)):
+            if names_of_others.is_judged(path):
                 judged.setdefault(path, []).append(use)
             elif path in module.imported and not is_elsewhere(first) and not program.has_package(first, module.path):
                 report.packages.add(first, "not installed", "", use.place, use.is_guarded)
@@ -129,10 +129,6 @@ def _add_others(report: Report, program: Program, uses: list[tuple[Module, Use]]
         for use in judged[path]:
             is_guarded = use.is_guarded or len(use.paths) > 1
             report.others.add(verdict.name, "restored" if verdict.is_restored else "stops", verdict.advice, use.place, is_guarded)
-
-
-def _is_package(first: str) -> bool:
-    return first in names_of_others._CHECKED
 
 
 def _add_oddities(rows: Rows, program: Program, modules: Iterable[Module]) -> None:
