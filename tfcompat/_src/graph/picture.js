@@ -3,6 +3,7 @@
 // longest paths, edges against the depth-first order turned, barycenters), so the time depends on what is open, not on the graph's size.
 "use strict";
 const COLORS = ["#e8eaee", "#a9d5a5", "#f6c27f", "#9fc6ef", "#e7a8b9", "#cbb3e3", "#f0e08a", "#9fded3"];
+const READABLE = 0.8; // the scale below which a picture that was opened is not made smaller
 const HEIGHT = 26, GAP_X = 22, GAP_Y = 42, PAD = 14, TITLE = 24, MANY = 60, MOST = 300;
 const SVG = "http://www.w3.org/2000/svg";
 const byId = (id) => document.getElementById(id);
@@ -139,7 +140,8 @@ function ranked(items, edges) {
     while (stack.length) {
       const top = stack[stack.length - 1], edge = out.get(top[0])[top[1]++];
       if (!edge) { state.set(top[0], 2); order.unshift(top[0]); stack.pop(); continue; }
-      edge.back = state.get(edge.to) === 1;
+      edge.back = state.get(edge.to) === 1 || /NextIteration$/.test(edge.from.type || ""); // so that each loop variable goes down
+      if (edge.back) continue;
       if (!state.has(edge.to)) { state.set(edge.to, 1); stack.push([edge.to, 0]); }
     }
   }
@@ -201,11 +203,29 @@ function placed({ layers, edges }) {
   }
   for (const layer of layers) {
     const height = Math.max(HEIGHT, ...layer.map((i) => i.height));
-    for (const item of layer) item.y = y + (height - item.height) / 2;
+    for (const item of layer) { item.y = y + (height - item.height) / 2; item.top = y; item.bottom = y + height; }
     y += height + GAP_Y;
   }
-  const end = (item, low) => ({ x: item.x + item.width / 2, y: item.y + (low ? item.height : 0) });
-  for (const edge of edges) edge.points = [end(edge.from, !edge.back), ...edge.passed.map((p) => end(p, false)), end(edge.to, edge.back)];
+  const middle = (item) => item.x + item.width / 2;
+  const sides = new Map(); // the ends of edges at the upper and the lower side of an item, which share its width
+  const end = (item, low, toward) => {
+    const point = { x: 0, y: item.y + (low ? item.height : 0), toward: middle(toward) };
+    const ends = sides.get(item) || sides.set(item, [[], []]).get(item);
+    ends[low ? 1 : 0].push(point);
+    return point;
+  };
+  for (const edge of edges) {
+    const { from, to, passed, back } = edge;
+    const bends = passed.flatMap((p) => { // straight past an open scope
+      const [first, last] = back ? [p.bottom, p.top] : [p.top, p.bottom];
+      return p.bottom - p.top > HEIGHT ? [{ x: middle(p), y: first }, { x: middle(p), y: last }] : [{ x: middle(p), y: p.y }];
+    });
+    edge.points = [end(from, !back, passed[0] || to), ...bends, end(to, back, passed[passed.length - 1] || from)];
+  }
+  for (const [item, both] of sides) for (const ends of both) {
+    ends.sort((p, q) => p.toward - q.toward);
+    ends.forEach((p, i) => (p.x = item.x + (item.width * (i + 1)) / (ends.length + 1)));
+  }
   return [width, Math.max(0, y - GAP_Y)];
 }
 
@@ -220,9 +240,24 @@ function drawEdge(parent, edge) {
     line += i ? `C${q.x},${middle} ${p.x},${middle} ${p.x},${p.y}` : `M${p.x},${p.y}`;
   });
   make(parent, "path", { d: line, class: edge.control ? "control" : edge.back ? "back" : "data", "marker-end": "url(#arrow)" });
-  const shapes = [...edge.tensors.values()], [p, q] = edge.points.slice(-2);
-  const text = shapes.length > 1 ? shapes.length + " tensors" : shapes[0];
-  if (text) make(parent, "text", { class: "shape", x: (p.x + q.x) / 2, y: (p.y + q.y) / 2 + 3, "text-anchor": "middle" }, text);
+}
+
+// The shapes of an edge stand at the first place along it, from its end, that is free; they are left out where there is none.
+function drawShapes(parent, edge, taken) {
+  const shapes = [...edge.tensors.values()], text = shapes.length > 1 ? shapes.length + " tensors" : shapes[0];
+  if (!text) return;
+  const w = 5.6 * text.length + 4, h = 12;
+  for (let i = edge.points.length - 1; i > 0; i--) {
+    const p = edge.points[i - 1], q = edge.points[i];
+    for (const t of [0.5, 0.35, 0.65, 0.22, 0.78]) {
+      const near = t * t * (3 - 2 * t); // how far the curve of drawEdge has gone sideways
+      const box = { x: p.x + near * (q.x - p.x) - w / 2, y: ((1 - t) ** 3 + 1.5 * t * (1 - t)) * p.y + (t ** 3 + 1.5 * t * (1 - t)) * q.y - h / 2, w, h };
+      if (taken.some((o) => box.x < o.x + o.w && o.x < box.x + w && box.y < o.y + o.h && o.y < box.y + h)) continue;
+      taken.push(box);
+      make(parent, "text", { class: "shape", x: box.x + w / 2, y: box.y + 9, "text-anchor": "middle" }, text);
+      return;
+    }
+  }
 }
 
 function drawScope(parent, at) {
@@ -238,6 +273,8 @@ function drawScope(parent, at) {
     if (child.open) drawScope(group, child);
   }
   at.drawn.forEach((edge) => drawEdge(parent, edge));
+  const taken = at.children.map((child) => ({ x: child.x, y: child.y, w: child.width, h: child.height }));
+  at.drawn.forEach((edge) => drawShapes(parent, edge, taken));
 }
 
 function draw() {
@@ -253,7 +290,15 @@ function fit(box) { // not larger than life
   const w = Math.max(box.width, canvas.clientWidth || 1), h = Math.max(box.height, canvas.clientHeight || 1);
   look({ x: box.x - (w - box.width) / 2, y: box.y, width: w, height: h });
 }
-function toggle(item) { item.open = !item.open; fit(draw()); }
+function reveal(item, box) { // everything where it can be read then, else the part around an item
+  const w = canvas.clientWidth / READABLE, h = canvas.clientHeight / READABLE;
+  if (box.width <= w && box.height <= h) return fit(box);
+  let x = item.width / 2, y = 0;
+  for (let at = item; at.parent; at = at.parent) { x += at.x; y += at.y; }
+  const most = Math.max(box.x, box.x + box.width - w), lowest = Math.max(box.y, box.y + box.height - h);
+  look({ x: box.width <= w ? box.x - (w - box.width) / 2 : Math.min(Math.max(box.x, x - w / 2), most), y: Math.min(Math.max(box.y, y - GAP_Y), lowest), width: w, height: h });
+}
+function toggle(item) { item.open = !item.open; reveal(item, draw()); }
 function show(operation) {
   chosen = operation;
   facts.replaceChildren();
@@ -272,7 +317,7 @@ byId("find").addEventListener("change", (event) => {
   if (!found) return;
   for (let at = found.parent; at; at = at.parent) at.open = true;
   show(found);
-  fit(draw());
+  reveal(found, draw());
 });
 byId("fit").addEventListener("click", () => fit(draw()));
 canvas.addEventListener("wheel", (event) => {
@@ -293,5 +338,6 @@ DATA.devices.forEach((device, i) => {
   entry.appendChild(document.createElement("i")).style.background = COLORS[i % COLORS.length];
   entry.append(device || "no device");
 });
-for (const name of OPEN) { const at = name.split("/").reduce((s, part) => s && s.inner.get(part), root); if (at) at.open = true; }
-fit(draw());
+let opened = root;
+for (const name of OPEN) { const at = name.split("/").reduce((s, part) => s && s.inner.get(part), root); if (at) (opened = at).open = true; }
+reveal(opened, draw());
