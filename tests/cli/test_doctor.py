@@ -1,8 +1,13 @@
 """`tfcompat doctor`."""
 
-import jax
+import re
 
-from tfcompat._src.cli import doctor
+import jax
+import pytest
+
+from tfcompat._src.base import errors
+from tfcompat._src.cli import doctor, timed_training
+from tfcompat._src.runtime import interpreted
 from tfcompat._src.runtime.hardware import Hardware
 
 
@@ -32,3 +37,31 @@ def test_unused_plugin_is_said(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(doctor, "HARDWARE", (there,))
     assert doctor.main([]) == 1
     assert f"JAX does not use them although jax {jax.__version__} is installed" in capsys.readouterr().out
+
+
+@pytest.fixture
+def no_hardware(monkeypatch):
+    monkeypatch.setattr(doctor, "HARDWARE", ())
+
+
+def test_compiled_training_is_timed(no_hardware, capsys, compile_counter):
+    before, engine = compile_counter.count, interpreted.ENGINE
+    assert doctor.main([]) == 0
+    assert compile_counter.count > before and interpreted.ENGINE == engine
+    (line,) = re.findall("^Training: .*", capsys.readouterr().out, re.MULTILINE)
+    found = re.fullmatch(r"Training: 50 steps on CPU:0, loss 1\.000 -> (0\.\d+); the first took [\d.]+ s with compiling, the others [\d.]+ ms each", line)
+    assert float(found[1]) < 1
+
+
+def test_training_that_fails_is_said(no_hardware, capsys, monkeypatch):
+    def fail():
+        raise errors.ResourceExhaustedError(None, None, "no memory\nmore")
+
+    monkeypatch.setattr(timed_training, "train", fail)
+    assert doctor.main([]) == 1
+    assert "Training: fails: no memory\n" in capsys.readouterr().out
+
+
+def test_training_that_learns_nothing_is_a_fault(no_hardware, monkeypatch):
+    monkeypatch.setattr(timed_training, "train", lambda: timed_training.Training("CPU:0", 1.0, 0.1, (1.0, 1.0)))
+    assert doctor.main([]) == 1

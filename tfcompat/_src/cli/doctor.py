@@ -11,6 +11,7 @@ import jaxlib
 import numpy as np
 
 from tfcompat._src.base import errors, promotion
+from tfcompat._src.cli import timed_training
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.matmul import matmul
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
       arguments: none.
 
     Returns:
-      0; 1 where the machine has an accelerator that JAX does not use, or a device does not compute.
+      0; 1 where the machine has an accelerator that JAX does not use, a device does not compute, or training does not lower a loss.
     """
     argparse.ArgumentParser(prog="tfcompat doctor", description="what tfcompat finds on this machine").parse_args(arguments)
     print(f"Python {platform.python_version()}, JAX {jax.__version__}, jaxlib {jaxlib.__version__}, NumPy {np.__version__}")
@@ -48,9 +49,10 @@ def main(arguments: list[str]) -> int:
     with Graph().as_default(), Session(config=messages.ConfigProto()) as session:
         computes = [_print_device(device) for device in session.devices]
         _print_placement()
+    trains = _print_training()
     print("Accelerators:")
     usable = [_print_hardware(hardware) for hardware in HARDWARE]
-    return 0 if all(computes) and all(usable) else 1
+    return 0 if all(computes) and trains and all(usable) else 1
 
 
 def _print_device(device: Device) -> bool:
@@ -85,6 +87,19 @@ def _print_placement() -> None:
             print(text + _product(where))
         except errors.InvalidArgumentError:
             print(f"{text}InvalidArgumentError, no such device; with allow_soft_placement=True {_product(where, soft=True)}")
+
+
+def _print_training() -> bool:
+    """Trains a small network, and prints where and how long; whether its loss went down."""
+    try:
+        run = timed_training.train()
+    except errors.OpError as e:
+        print(f"Training: fails: {e.message.splitlines()[0]}")
+        return False
+    first, last = run.losses
+    print(f"Training: {timed_training.STEPS} steps on {run.device}, loss {first:.3f} -> {last:.3f}; the first took {run.compiling:.2f} s "
+          f"with compiling, the others {1000 * run.step:.2f} ms each")  # fmt: skip
+    return last < first
 
 
 def _print_hardware(hardware: Hardware) -> bool:
