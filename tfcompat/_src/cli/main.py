@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 
-from tfcompat._src.cli import checkpoint, doctor, launch, run
+from tfcompat._src.cli import checkpoint, doctor, launch, run, summary
 from tfcompat._src.cli.check import command as check
 from tfcompat._src.platform.versions import VERSION
 from tfcompat._src.saved_model import command as saved_model
@@ -25,11 +25,12 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "check": Command(check.ARGUMENTS, "say what of programs will not run, without running them", check.main),
-    "checkpoint": Command(checkpoint.ARGUMENTS, "print what a checkpoint holds", checkpoint.main),
+    "checkpoint": Command(checkpoint.ARGUMENTS, "print the values in a checkpoint", checkpoint.main),
     "doctor": Command(doctor.ARGUMENTS, "say which devices there are, where operations go and what is missing", doctor.main),
     "launch": Command(launch.ARGUMENTS, "run a program as the tasks of a cluster on this machine", launch.main),
     "run": Command(run.ARGUMENTS, "run a TensorFlow 1 program as python does", run.main),
     "saved-model": Command(saved_model.ARGUMENTS, "print what a SavedModel holds, or run one of its signatures", saved_model.main),
+    "summary": Command(summary.ARGUMENTS, "print what a checkpoint, SavedModel, graph or event file holds, in tables", summary.main),
 }
 
 
