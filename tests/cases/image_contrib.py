@@ -73,10 +73,13 @@ case(
 
 # ---- stereograms: the dots are random, which of them are alike is not ----
 
+IMAGES = 48
+"""Of two colours, two pixels that have nothing to do with each other are alike in all images once in 2**48 times."""
+
 
 def alike(tf, z, **options):
-    """For each pixel how many of its row have its colour in 16 images; nothing else tells the nodes of these apart than an unused limit."""
-    images = [image(tf).single_image_random_dot_stereograms(z, normalize=False, normalize_max=float(i), **options) for i in range(16)]
+    """For each pixel how many of its row have its colour in all images; nothing else tells the nodes of these apart than an unused limit."""
+    images = [image(tf).single_image_random_dot_stereograms(z, normalize=False, normalize_max=float(i), **options) for i in range(IMAGES)]
     dots = tf.stack([tf.cast(i, tf.int32) for i in images], axis=-1)
     rows = tf.reshape(dots, [dots.shape[0], dots.shape[1], -1])
     return tf.reduce_sum(tf.cast(tf.reduce_all(tf.equal(rows[:, :, None], rows[:, None]), -1), tf.int32), -1), tf.reduce_all(tf.equal(dots, 0), -1)
