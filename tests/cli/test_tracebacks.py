@@ -1,6 +1,7 @@
 """An uncaught exception shows the lines of the program; frames of tfcompat and JAX are folded."""
 
 import re
+import sys
 import traceback
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_lines_of_the_program_are_shown_and_the_message_stays(fails, capsys):
     assert lines("\n".join(frames)) == ["5", "2"]
     assert last == "ValueError: Cannot feed value of shape (2, 5) for Tensor 'x:0', which has shape '(?, 3)'"
     assert error.__traceback__ is before
+
+
+def test_a_process_without_standard_error_says_nothing(fails, monkeypatch, capfd):
+    error = fails(FEED)
+    monkeypatch.setattr(sys, "stderr", None)
+    run.report(type(error), error, error.__traceback__)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_full_tracebacks_are_those_of_python(fails, capsys, monkeypatch):

@@ -191,7 +191,8 @@ def report(kind: type[BaseException], error: BaseException, trace: types.Traceba
     if inner is not None or isinstance(error, SyntaxError):
         error = error.with_traceback(inner)
     with folded(error) as note:
-        sys.stderr.write(note)
+        if note and sys.stderr is not None:
+            sys.stderr.write(note)
         sys.__excepthook__(kind, error, error.__traceback__)
     if isinstance(error, SyntaxError) and PYTHON_2.search(str(error)):
         sys.stderr.write(
