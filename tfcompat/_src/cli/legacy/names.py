@@ -44,7 +44,8 @@ ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "def
 
 def getargspec(func: Callable[..., Any]) -> ArgSpec:
     full = inspect.getfullargspec(func)
-    if full.kwonlyargs or full.annotations:
+    is_tensorflows = (getattr(func, "__module__", None) or "").startswith("tfcompat.")  # TensorFlow 1.15 annotates nothing
+    if full.kwonlyargs or (full.annotations and not is_tensorflows):
         raise ValueError("Function has keyword-only parameters or annotations, use inspect.signature() API")
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
