@@ -1,7 +1,7 @@
 """Every example prints what TensorFlow 1.15.5 prints for it: the same text, and numbers to 1e-3.
 
-The examples run in this process, each with a default graph, flags and arguments of its own; `tests/oracle/record_examples.py` recorded
-the expected output with the same arguments.
+The examples run in this process, each with a default graph, flags and arguments of its own, but for the one that starts processes;
+`tests/oracle/record_examples.py` recorded the expected output with the same arguments.
 """
 
 import runpy
@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import children
 import numpy as np
 import pytest
 from programs import run_folder
@@ -19,6 +20,7 @@ import tfcompat as tf
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
 COMMANDS = {line.split(".py")[0]: shlex.split(line) for line in (HERE / "commands.txt").read_text().splitlines()}
+STARTS_PROCESSES = "parameter_server"
 TOLERANCE = 1e-3
 
 
@@ -51,14 +53,34 @@ def run(monkeypatch, tmp_path, capsys):
     flags.unparse_flags()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_example(name, run):
-    text, numbers = run_folder.parts(run(*COMMANDS[name]))
+def agrees(name, printed):
+    text, numbers = run_folder.parts(printed)
     expected_text, expected = run_folder.parts((HERE / "expected" / f"{name}.txt").read_text())
     assert text == expected_text
     np.testing.assert_allclose(numbers, expected, rtol=TOLERANCE, atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {STARTS_PROCESSES}))
+def test_example(name, run):
+    agrees(name, run(*COMMANDS[name]))
+
+
+def test_a_cluster_of_processes():
+    script, *arguments = COMMANDS[STARTS_PROCESSES]
+    done = children.python(*children.RUN, str(EXAMPLES / script), *arguments)
+    assert done.returncode == 0, done.stderr
+    agrees(STARTS_PROCESSES, done.stdout)
+
+
+def test_optax_goes_on_from_its_checkpoint(run):
+    """Runs only here: the training that goes on from the checkpoint ends where the one that never stopped does."""
+    text, numbers = run_folder.parts(run("optax_optimizer.py", "--steps", "20"))
+    assert text.startswith("step # loss # step # loss # step # loss # , from the checkpoint # all digits: loss #")
+    first, uninterrupted, resumed, at_the_end = (numbers[i] for i in (1, 5, 6, 7))
+    assert resumed == pytest.approx(uninterrupted, abs=1.5e-4)
+    assert at_the_end < 0.9 * first
+
+
 def test_every_example_is_run():
     """train_digits.py has its test in test_programs.py."""
-    assert set(COMMANDS) == {path.stem for path in EXAMPLES.glob("*.py")} - {"train_digits"}
+    assert set(COMMANDS) == {path.stem for path in EXAMPLES.glob("*.py")} - {"train_digits", "optax_optimizer"}
