@@ -7,6 +7,7 @@ import tomllib
 import children
 
 import tfcompat as tf
+from tfcompat._src.runtime.hardware import HARDWARE
 
 ROOT = pathlib.Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -15,7 +16,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 def test_accelerators_come_with_the_same_jax():
     supported = next(each.removeprefix("jax") for each in PROJECT["dependencies"] if each.startswith("jax>"))
     extras = PROJECT["optional-dependencies"]
-    assert extras["gpu"] == [f"jax[cuda12]{supported}"] and extras["tpu"] == [f"jax[tpu]{supported}"]
+    assert extras["gpu"] == [f"jax[cuda13]{supported}"] and extras["tpu"] == [f"jax[tpu]{supported}"]
+
+
+def test_doctor_advises_what_the_extras_install():
+    for name, extra in [("NVIDIA GPU", "gpu"), ("TPU", "tpu")]:
+        (advice,) = [hardware.advice for hardware in HARDWARE if hardware.name == name]
+        (installed,) = PROJECT["optional-dependencies"][extra]
+        assert advice.startswith(f'pip install "{installed.partition(">")[0]}"')
 
 
 def test_the_distribution_named_tensorflow():

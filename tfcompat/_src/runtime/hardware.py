@@ -47,7 +47,7 @@ class Hardware:
 
 HARDWARE = (
     Hardware("GPU", "NVIDIA GPU", (("/dev", r"nvidia\d+"), ("/proc/driver/nvidia/gpus", r".+")),
-             r"jax-cuda\d+-plugin", 'pip install "jax[cuda13]"  (or "jax[cuda12]" for older drivers)'),
+             r"jax-cuda\d+-plugin", 'pip install "jax[cuda13]"; drivers before 580 and GPUs before compute capability 7.5 need "jax[cuda12]"'),
     Hardware("GPU", "AMD GPU", (("/sys/module/amdgpu/drivers/pci:amdgpu", r"[0-9a-f:.]+"),),
              r"jax-rocm\d+-plugin", "see https://docs.jax.dev/en/latest/installation.html"),
     Hardware("TPU", "TPU", (("/dev", r"accel\d+"), ("/dev/vfio", r"\d+")), r"libtpu.*", 'pip install "jax[tpu]"'),
