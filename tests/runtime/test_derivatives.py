@@ -1,12 +1,12 @@
 """Loops that tf.gradients makes: a plan has the derivative of the forward loop in their place, or runs their nodes; both give 1.15.5's numbers."""
 
 import importlib
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import observe
+from long_run import count
 from oracle import golden
 
 import tfcompat as tf
@@ -14,7 +14,7 @@ from tfcompat._src.runtime import derivatives, planner
 
 ROWS = {case.id.split("/")[1]: case for case in importlib.import_module("cases.loop_gradients").TABLE.cases}
 FEW = ("invariant_and_start", "matmul", "not_changed", "serial", "embedding", "branch_in_branch", "one_sided", "nested_uses_outer", "rows_read_and_written")
-"""Rows of which the nodes run here; TFCOMPAT_ALL_ROWS=1 for all."""
+"""Rows of which the nodes run here; all in a long run."""
 NOT_RECOGNIZED = ("loop_in_branch",)
 """Rows whose loops are not recognized in a file."""
 RECORDED = golden.read(Path(__file__).resolve().parents[1] / "golden/cases/loop_gradients.json.gz")
@@ -34,7 +34,7 @@ def nodes_run(monkeypatch):
     monkeypatch.setattr(planner, "with_derivatives", lambda ops, *rest: (ops, derivatives.NONE))
 
 
-@pytest.mark.parametrize("name", ROWS if os.environ.get("TFCOMPAT_ALL_ROWS") else FEW)
+@pytest.mark.parametrize("name", count(FEW, ROWS))
 def test_the_nodes_give_what_they_give_in_tensorflow(name, nodes_run):
     case, want = ROWS[name], RECORDED[f"loop_gradients/{name}"]
     with tf.Graph().as_default(), tf.Session() as session:
@@ -66,6 +66,26 @@ def test_a_plan_has_the_derivative_of_the_loop():
         np.testing.assert_allclose(session.run(slope, {x: X})[0], 4 * X**3, rtol=1e-6)
         text = session.explain(slope, {x: X})
     assert "loop gradient" in text and "0 host step(s)" in text and "StackPop" not in text
+
+
+def test_what_waits_for_a_gradient_waits_for_the_derivative():
+    x = tf.placeholder(tf.float32, [3])
+    slope = tf.gradients(powers(x), x)[0]
+    with tf.control_dependencies([slope]):
+        later = 2.0 * x
+    with tf.Session() as session:
+        found = session.run([slope, later], {x: X})
+        text = session.explain([slope, later], {x: X})
+    np.testing.assert_allclose(found, [4 * X**3, 2 * X], rtol=1e-6)
+    assert "loop gradient" in text and "0 host step(s)" in text
+
+
+def test_training_of_an_rnn_over_embedded_words_is_one_compiled_call():
+    words = tf.placeholder(tf.int32, [None, None])
+    embedded = tf.nn.embedding_lookup(tf.get_variable("embedding", [5, 3]), words)
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.LSTMCell(4), embedded, dtype=tf.float32)
+    step = tf.train.AdamOptimizer().minimize(tf.reduce_sum(outputs))
+    assert "plan: 1 compiled call(s), 0 host step(s)" in explained(step, {words: np.ones([2, 6], np.int32)})
 
 
 def test_two_calls_go_back_over_one_loop():
@@ -174,7 +194,7 @@ def imported(definition):
     return made
 
 
-@pytest.mark.parametrize("name", ROWS if os.environ.get("TFCOMPAT_ALL_ROWS") else [n for n in FEW if n != "serial"])
+@pytest.mark.parametrize("name", count([n for n in FEW if n != "serial"], ROWS))
 def test_a_file_has_the_derivatives_of_what_it_was_made_of(name, graph):
     case, want = ROWS[name], RECORDED[f"loop_gradients/{name}"]
     inputs, outputs, _ = observe.build(tf, case)

@@ -99,7 +99,8 @@ def _is_watched(derivative: LoopDerivative, ops: Iterable[Operation], fetched: I
     if any(t.op in made and (t not in results or _is_part(derivative, t)) for t in fetched) or any(t in fed for op in made for t in op.outputs):
         return True
     outside = (op for op in ops if op not in made)
-    return any(any(t.op in made and t not in results for t in op.takes) or not made.isdisjoint(op.waits_for) for op in outside)
+    inside = made.difference(t.op for t in results)
+    return any(any(t.op in made and t not in results for t in op.takes) or not inside.isdisjoint(op.waits_for) for op in outside)
 
 
 def _is_part(derivative: LoopDerivative, tensor: Tensor) -> bool:
