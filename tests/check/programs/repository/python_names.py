@@ -18,3 +18,10 @@ print(map(str, d)[0], d.readfp())  #: stops map(...)[i]
 print(list(range(len(d) / 2)), list(range(len(d) // 2)))  #: stops range(a / b)
 print >>open("a"), "to a file"  #: stops print >>file
 print(open("a", "rU"), b"".tostring())  #: restored open(path, "U") #: restored .tostring
+
+
+def of_a_shared_folder():
+    import google.protobuf
+    from google.no_such_service import client  #: not_installed google.no_such_service
+
+    return google.protobuf

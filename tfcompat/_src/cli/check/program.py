@@ -98,6 +98,18 @@ def is_elsewhere(first: str) -> bool:
     return spec is not None and spec.origin is not None and not spec.origin.startswith(os.getcwd() + os.sep)
 
 
+def absent_package(path: str) -> str | None:
+    """The package that an import needs and this Python lacks: "google.colab", where other packages share the folder `google`."""
+    first, _, below = path.partition(".")
+    if is_elsewhere(first):
+        return None
+    spec = importlib.util.find_spec(first)
+    if spec is None or spec.submodule_search_locations is None or not below:
+        return first
+    second = f"{first}.{below.partition('.')[0]}"
+    return None if importlib.util.find_spec(second) else second
+
+
 def _name(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 

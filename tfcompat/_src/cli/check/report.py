@@ -11,7 +11,7 @@ from typing import Any
 from tfcompat._src.cli.check import names_of_others, python2
 from tfcompat._src.cli.check.files import Place
 from tfcompat._src.cli.check.names_of_tensorflow import MISSING, PARTLY, WORKS, Judge, is_of_tensorflow
-from tfcompat._src.cli.check.program import Program, is_elsewhere
+from tfcompat._src.cli.check.program import Program, absent_package
 from tfcompat._src.cli.check.uses import Module, Use
 
 _SHOWN = 4
@@ -122,8 +122,8 @@ def _add_others(report: Report, program: Program, uses: list[tuple[Module, Use]]
                 continue
             if names_of_others.is_judged(path):
                 judged.setdefault(path, []).append(use)
-            elif path in module.imported and not is_elsewhere(first) and not program.has_package(first, module.path):
-                report.packages.add(first, "not installed", "", use.place, use.is_guarded)
+            elif path in module.imported and not program.has_package(first, module.path) and (package := absent_package(path)):
+                report.packages.add(package, "not installed", "", use.place, use.is_guarded)
     found = names_of_others.verdicts(judged)
     for path, verdict in found.items():
         for use in judged[path]:

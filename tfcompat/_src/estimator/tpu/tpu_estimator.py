@@ -88,7 +88,7 @@ class TPUEstimator(Estimator):
         if use_tpu:
             _check_tpu_arguments(config, train_batch_size, eval_batch_size, predict_batch_size)
         if batch_axis is not None and use_tpu:
-            raise NotImplementedError("TPUEstimator: tfcompat has no TPU system to split inputs for (batch_axis).")
+            raise NotImplementedError("TPUEstimator: tfcompat trains on no TPU system, and splits no inputs for one (batch_axis): give use_tpu=False.")
         if not isinstance(export_saved_model_api_version, ExportSavedModelApiVersion):
             raise ValueError(
                 "export_saved_model_api_version should be of type ExportSavedModelApiVersion; got "
