@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import jax
 
-from tfcompat._src.cli import checkpoint, doctor, launch, run, summary
+from tfcompat._src.cli import checkpoint, doctor, launch, run, serve, summary
 from tfcompat._src.cli.check import command as check
 from tfcompat._src.platform.versions import VERSION
 from tfcompat._src.saved_model import command as saved_model
@@ -30,6 +30,7 @@ COMMANDS = {
     "launch": Command(launch.ARGUMENTS, "run a program as the tasks of a cluster on this machine", launch.main),
     "run": Command(run.ARGUMENTS, "run a TensorFlow 1 program as python does", run.main),
     "saved-model": Command(saved_model.ARGUMENTS, "print what a SavedModel holds, or run one of its signatures", saved_model.main),
+    "serve": Command(serve.ARGUMENTS, "serve SavedModels over REST and gRPC, as TensorFlow Serving does", serve.main),
     "summary": Command(summary.ARGUMENTS, "print what a checkpoint, SavedModel, graph or event file holds, in tables", summary.main),
 }
 

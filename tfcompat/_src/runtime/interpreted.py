@@ -6,10 +6,13 @@ Both costs are estimated from the trace alone, so that the same program changes 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
+import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -32,6 +35,25 @@ OF_AN_EQUATION = 5 * 10**6 // 2
 """Nanoseconds that compiling a program takes, and each equation of it."""
 OF_A_CALL = 12000
 """Nanoseconds that calling a compiled program takes in any case: what evaluates in less is never compiled."""
+
+
+class _Haste(threading.local):
+    """Whether this thread lets nothing pay for compiling first."""
+
+    is_on = False
+
+
+_HASTE = _Haste()
+
+
+@contextlib.contextmanager
+def decided_at_once() -> Iterator[None]:
+    """Within the `with` statement, what this thread runs for new shapes is compiled in the second run, if it ever would be."""
+    before, _HASTE.is_on = _HASTE.is_on, True
+    try:
+        yield
+    finally:
+        _HASTE.is_on = before
 
 
 def cost_of_compiling(trace: jax.stages.Traced) -> int:
@@ -61,7 +83,7 @@ class Interpreted:
         self._structure = jax.tree.structure(trace.out_info)
         self._each = max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
         self.writes_in_place = not (ENGINE == "choose" and jax_compat.has_unbounded_loops(trace.jaxpr.jaxpr))
-        self._price = cost_of_compiling(trace)
+        self._price = 0 if _HASTE.is_on and self._each else cost_of_compiling(trace)
         self.left = math.inf if ENGINE == "interpret" else self._price
 
     def __call__(

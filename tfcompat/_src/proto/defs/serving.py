@@ -1,4 +1,4 @@
-"""Message definitions of `tensorflow_serving`: the requests, replies and services of TensorFlow Serving."""
+"""Message definitions of `tensorflow_serving`: requests, replies, services and settings of TensorFlow Serving; and gRPC's health service."""
 
 DEFINITIONS = """\
 file tensorflow_serving/apis/classification.proto package tensorflow.serving
@@ -160,4 +160,32 @@ file tensorflow_serving/sources/storage_path/file_system_storage_path_source.pro
 file tensorflow_serving/util/status.proto package tensorflow.serving
   message StatusProto
     error_code: error.Code = 1, error_message: string = 2
+
+file tensorflow_serving/config/ssl_config.proto package tensorflow.serving
+  message SSLConfig
+    server_key: string = 1, server_cert: string = 2, custom_ca: string = 3, client_verify: bool = 4
+
+file tensorflow_serving/config/monitoring_config.proto package tensorflow.serving
+  message PrometheusConfig
+    enable: bool = 1, path: string = 2
+  message MonitoringConfig
+    prometheus_config: PrometheusConfig = 1
+
+file tensorflow_serving/servables/tensorflow/session_bundle_config.proto package tensorflow.serving
+  message BatchingParameters
+    max_batch_size: google.protobuf.Int64Value = 1, batch_timeout_micros: google.protobuf.Int64Value = 2
+    max_enqueued_batches: google.protobuf.Int64Value = 3, num_batch_threads: google.protobuf.Int64Value = 4
+    thread_pool_name: google.protobuf.StringValue = 5, allowed_batch_sizes: int64* = 6, pad_variable_length_inputs: bool = 7
+    enable_large_batch_splitting: google.protobuf.BoolValue = 8, max_execution_batch_size: google.protobuf.Int64Value = 9
+
+file grpc/health/v1/health.proto package grpc.health.v1
+  message HealthCheckRequest
+    service: string = 1
+  message HealthCheckResponse
+    status: ServingStatus = 1
+    enum ServingStatus
+      UNKNOWN = 0, SERVING = 1, NOT_SERVING = 2, SERVICE_UNKNOWN = 3
+  service Health
+    Check: HealthCheckRequest -> HealthCheckResponse
+    Watch: HealthCheckRequest -> stream HealthCheckResponse
 """

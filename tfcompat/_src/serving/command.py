@@ -1,0 +1,88 @@
+"""`tfcompat serve`: a model server with tensorflow_model_server's flags."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from typing import Any
+
+from tfcompat._src.base import errors
+from tfcompat._src.serving.server import ModelServer, Settings
+
+ARGUMENTS = "--model_base_path=FOLDER [--model_name=NAME] [--rest_api_port=PORT] [--port=PORT] [OPTIONS]"
+_HELP = {
+    "port": "TCP port to listen at for gRPC; 0: none",
+    "grpc_socket_path": "UNIX socket to listen at for gRPC; empty: none",
+    "grpc_max_threads": "gRPC requests that are answered at the same time",
+    "rest_api_port": "TCP port to listen at for HTTP/REST; 0: none",
+    "rest_api_num_threads": "HTTP requests that are answered at the same time",
+    "rest_api_timeout_in_ms": "time limit of an HTTP request",
+    "rest_api_max_body_bytes": "the longest body of an HTTP request",
+    "host": "address to listen at",
+    "model_name": "name of the model, without model_config_file",
+    "model_base_path": "folder with a numbered folder for each version, without model_config_file",
+    "model_config_file": "file with a ModelServerConfig in text format",
+    "model_config_file_poll_wait_seconds": "seconds between two readings of model_config_file; 0: one reading",
+    "file_system_poll_wait_seconds": "seconds between two looks for new versions; 0: one look",
+    "max_num_load_retries": "how often loading a version is tried again",
+    "load_retry_interval_micros": "microseconds between two tries",
+    "allow_version_labels_for_unavailable_models": "labels may name versions that are not available yet",
+    "saved_model_tags": "tags of the graph, separated by commas",
+    "enable_batching": "join requests into batches",
+    "batching_parameters_file": "file with BatchingParameters in text format",
+    "enable_model_warmup": "run the requests in assets.extra/tf_serving_warmup_requests before a version is available",
+    "ssl_config_file": "file with an SSLConfig in text format, for gRPC",
+    "monitoring_config_file": "file with a MonitoringConfig in text format",
+    "enable_grpc_healthcheck_service": "answer grpc.health.v1.Health",
+}
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return text.lower() in ("true", "1")
+
+
+def settings_of(arguments: list[str]) -> Settings:
+    """The Settings of a command line; SystemExit where it is wrong, or asks for help."""
+    parser = argparse.ArgumentParser("tfcompat serve", description="Serve SavedModels over REST and gRPC.", allow_abbrev=False)
+    for name, default in Settings()._asdict().items():
+        option: dict[str, Any] = {"default": default, "help": f"{_HELP[name]} (default: {default!r})".replace("%", "%%")}
+        if isinstance(default, bool):
+            parser.add_argument(f"--{name}", type=_truth, nargs="?", const=True, metavar="true|false", **option)
+        else:
+            parser.add_argument(f"--{name}", type=int if default is None else type(default), metavar="VALUE", **option)
+    found = vars(parser.parse_args(arguments))
+    for name in ("port", "rest_api_port"):
+        found[name] = found[name] or None
+    return Settings(**found)
+
+
+def serve(settings: Settings) -> int:
+    """Serves until SIGTERM or SIGINT, then answers what is under way; the exit status."""
+    ending, is_up = threading.Event(), False
+
+    def end(number: int, frame: Any) -> None:
+        ending.set()
+        if not is_up:  # models may be waited for without end
+            raise SystemExit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    try:
+        server = ModelServer(settings)
+        server.start()
+        is_up = True
+    except (errors.OpError, OSError) as e:
+        sys.stderr.write(f"Failed to start server. Error: {e.message if isinstance(e, errors.OpError) else e}\n")
+        return 1
+    if server.grpc is not None:
+        sys.stderr.write(f"Running gRPC ModelServer at {settings.host}:{server.grpc.port} ...\n")
+    if server.http is not None:
+        sys.stderr.write(f"Exporting HTTP/REST API at:{settings.host}:{server.http.port} ...\n")
+    sys.stderr.flush()
+    ending.wait()
+    server.stop()
+    return 0

@@ -1,0 +1,214 @@
+"""The gRPC port of a model server: PredictionService, ModelService and, where wanted, the standard health service."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+import numpy as np
+
+from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.cluster import wire
+from tfcompat._src.proto import messages, pool
+from tfcompat._src.serving import inference
+from tfcompat._src.serving.manager import Manager
+from tfcompat._src.serving.metrics import REQUEST_COUNT, REQUEST_LATENCY
+from tfcompat._src.serving.servable import Servable, dtype_of
+
+PREDICTION, MODEL, HEALTH = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService", "grpc.health.v1.Health"
+HEALTHY_SERVICES = ("", "ModelService", "PredictionService")
+_LARGEST_MESSAGE = 2**31 - 1
+_FOREVER = 10**8
+"""Seconds: what gRPC says remains of a call without a deadline is more."""
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class Services:
+    """Answers the requests of the two services: a method takes the request and how many seconds are left for it, 0 for any time."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    def Predict(self, request: Any, seconds: float) -> Any:
+        name = inference.signature_name(request.model_spec)
+
+        def predicted(servable: Servable) -> Any:
+            inputs = {key: wire.from_proto(value) for key, value in request.inputs.items()}
+            outputs = inference.predict(servable, name, inputs, request.output_filter, seconds)
+            reply = messages.serving.PredictResponse(model_spec=inference.reply_spec(servable, request.model_spec))
+            for key, value in outputs.items():
+                fill_tensor(reply.outputs[key], value)
+            return reply
+
+        return self._infer("Predict", request.model_spec, predicted)
+
+    def Classify(self, request: Any, seconds: float) -> Any:
+        return self._infer("Classify", request.model_spec, lambda servable: inference.classify(servable, request, seconds))
+
+    def Regress(self, request: Any, seconds: float) -> Any:
+        return self._infer("Regress", request.model_spec, lambda servable: inference.regress(servable, request, seconds))
+
+    def MultiInference(self, request: Any, seconds: float) -> Any:
+        if not request.tasks:
+            raise inference.invalid("Inference request must contain at least one task.")
+        spec = request.tasks[0].model_spec
+        return self._infer("MultiInference", spec, lambda servable: inference.multi_inference(servable, request, seconds))
+
+    def _infer(self, method: str, spec: Any, work: Callable[[Servable], Any]) -> Any:
+        began, status = time.monotonic(), "OK"
+        try:
+            with self._manager.use(spec) as servable:
+                return work(servable)
+        except wire.FAILURES as e:
+            status = messages.error.Code.Name(wire.status_of(e)[0])
+            raise
+        finally:
+            REQUEST_COUNT.add(spec.name, status)
+            if status == "OK":
+                REQUEST_LATENCY.add(spec.name, method, "GRPC", amount=(time.monotonic() - began) * 1e6)
+
+    def GetModelMetadata(self, request: Any, seconds: float) -> Any:
+        if not request.HasField("model_spec"):
+            raise inference.invalid("Missing ModelSpec")
+        with self._manager.use(request.model_spec) as servable:
+            return inference.metadata(servable, request)
+
+    def GetModelStatus(self, request: Any, seconds: float) -> Any:
+        if not request.HasField("model_spec"):
+            raise inference.invalid("Missing ModelSpec")
+        return self._manager.status(request.model_spec)
+
+    def HandleReloadConfigRequest(self, request: Any, seconds: float) -> Any:
+        reply = messages.serving.ReloadConfigResponse()
+        try:
+            if request.config.WhichOneof("config") != "model_config_list":
+                raise errors.InvalidArgumentError(None, None, "ServerModelConfig needs to be of type model_config_list")
+            self._manager.reload(request.config)
+        except wire.FAILURES as e:  # this method tells failures in its reply
+            reply.status.error_code, reply.status.error_message = wire.status_of(e)
+        return reply
+
+
+class Health:
+    """The standard health service (grpc.health.v1) of a server."""
+
+    def __init__(self) -> None:
+        self._state = messages.grpc.health.v1.HealthCheckResponse.NOT_SERVING
+
+    def set_serving(self, is_serving: bool) -> None:
+        """What clients are told from now on."""
+        states = messages.grpc.health.v1.HealthCheckResponse
+        self._state = states.SERVING if is_serving else states.NOT_SERVING
+
+    def Check(self, request: Any, seconds: float) -> Any:
+        if request.service not in HEALTHY_SERVICES:
+            raise errors.NotFoundError(None, None, f"unknown service {request.service}")
+        return messages.grpc.health.v1.HealthCheckResponse(status=self._state)
+
+
+_VALUE_FIELDS = {
+    "float32": ("float_val", "<f4"), "float64": ("double_val", "<f8"), "complex64": ("scomplex_val", "<f4"), "complex128": ("dcomplex_val", "<f8"),
+}  # fmt: skip
+
+
+def fill_tensor(proto: Any, value: NDArray) -> None:
+    """Fills a TensorProto with an array, in the typed field of its dtype, as TensorFlow Serving does."""
+    dtype = dtype_of(np.asarray(value))
+    name = dtype.name
+    if name in _VALUE_FIELDS:
+        field, stored = _VALUE_FIELDS[name]
+        data = np.ascontiguousarray(value).astype(np.dtype(value.dtype).newbyteorder("<"), copy=False).tobytes()
+        number = proto.DESCRIPTOR.fields_by_name[field].number
+        if data:  # numbers of fixed width are packed as they lie in memory
+            proto.MergeFromString(_varint(number << 3 | 2) + _varint(len(data)) + data)
+    elif name == "string":
+        proto.string_val.extend(s.encode() if isinstance(s, str) else bytes(s) for s in np.asarray(value).ravel().tolist())
+    elif name in ("half", "float16", "bfloat16"):
+        proto.half_val.extend(np.asarray(value).view(np.uint16).ravel().tolist())
+    else:
+        field = {"bool": "bool_val", "int64": "int64_val", "uint32": "uint32_val", "uint64": "uint64_val"}.get(name, "int_val")
+        getattr(proto, field).extend(np.asarray(value).ravel().tolist())
+    proto.dtype = dtype.as_datatype_enum
+    proto.tensor_shape.SetInParent()
+    for size in np.shape(value):
+        proto.tensor_shape.dim.add(size=size)
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+class GrpcServer:
+    """Listens at addresses and answers in threads.
+
+    Args:
+      services: what answers, by the full names of gRPC services. addresses: where to listen, "host:port" or "unix:PATH"; the port of
+      the first is `port`. threads: how many requests are answered at the same time. credentials: of a server with TLS, or None.
+
+    Raises:
+      OSError: it cannot listen there.
+    """
+
+    def __init__(
+        self, services: dict[str, Any], addresses: Iterable[str], threads: int = 16, credentials: grpc.ServerCredentials | None = None
+    ) -> None:
+        options = [
+            ("grpc.max_send_message_length", _LARGEST_MESSAGE), ("grpc.max_receive_message_length", _LARGEST_MESSAGE), ("grpc.so_reuseport", 0),
+        ]  # fmt: skip
+        self._threads = ThreadPoolExecutor(threads, "tfcompat-serving-grpc")
+        self._grpc = grpc.server(self._threads, handlers=[_Handlers(services)], options=options)
+        ports = []
+        for address in addresses:
+            try:
+                ports.append(
+                    self._grpc.add_insecure_port(address) if credentials is None else self._grpc.add_secure_port(address, credentials)
+                )
+            except RuntimeError as e:
+                raise OSError(f"Cannot listen at {address}: {e}") from None
+        self.port = ports[0]
+
+    def start(self) -> None:
+        """Begins to answer."""
+        self._grpc.start()
+
+    def stop(self, seconds: float | None = None) -> None:
+        """Takes no more calls, and returns when those under way are answered, at the latest after `seconds`."""
+        self._grpc.stop(seconds if seconds is not None else _FOREVER).wait()
+        self._threads.shutdown()
+
+
+class _Handlers(grpc.GenericRpcHandler):
+    """Finds what answers a call by its path."""
+
+    def __init__(self, services: dict[str, Any]) -> None:
+        self._by_path = {
+            method.path: grpc.unary_unary_rpc_method_handler(
+                _answering(getattr(answers, name)), method.request.FromString, method.reply.SerializeToString
+            )
+            for service, answers in services.items()
+            for name, method in pool.service(service).items()
+            if hasattr(answers, name)
+        }
+
+    def service(self, handler_call_details: Any) -> Any:
+        return self._by_path.get(handler_call_details.method)
+
+
+def _answering(method: Callable[[Any, float], Any]) -> Callable[[Any, Any], Any]:
+    def answer(request: Any, context: Any) -> Any:
+        left = context.time_remaining()
+        try:
+            return method(request, 0 if left is None or left > _FOREVER else max(left, 1e-3))
+        except wire.FAILURES as e:
+            code, text = wire.status_of(e)
+        context.abort(_CODES[code], wire.status_text(text))
+
+    return answer

@@ -1,0 +1,185 @@
+"""The HTTP port of a model server: the REST interface, and metrics for Prometheus."""
+
+from __future__ import annotations
+
+import gzip
+import http.server
+import io
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.serving import json_replies, metrics
+from tfcompat._src.serving.rest import Reply, RestApi
+
+DEFAULT_METRICS_PATH = "/monitoring/prometheus/metrics"
+LARGEST_BODY = 2**31 - 1
+_IDLE_SECONDS = 60
+_CHUNK_HEADER = 1024
+
+
+class BadBody(Exception):
+    """A body that is not read, and what to answer."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.reply = Reply(status, "application/json", json_replies.error(text))
+
+
+class HttpServer(http.server.ThreadingHTTPServer):
+    """Listens at a port, with a thread for each connection.
+
+    Args:
+      address: host and port; port 0 for a free one. api: what answers. metrics_path: where metrics are, or None.
+      threads: how many requests are answered at the same time. largest_body: bytes that a body may have.
+
+    Raises:
+      OSError: it cannot listen there.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(
+        self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, largest_body: int = LARGEST_BODY
+    ) -> None:
+        super().__init__(address, _Handler)
+        self.api, self.metrics_path, self.largest_body = api, metrics_path, largest_body
+        self.places = threading.BoundedSemaphore(threads)
+        self.is_draining = False
+        self._under_way = 0
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="tfcompat-serving-http", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return self.server_address[1]
+
+    def start(self) -> None:
+        """Begins to answer."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Accepts nothing more, and returns when what is under way is answered."""
+        self.is_draining = True
+        self.shutdown()
+        self._thread.join()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._under_way)
+        self.server_close()
+
+    def answered(self, work: Callable[[], None]) -> None:
+        """Does the work for one request, which `stop` waits for."""
+        with self._changed:
+            self._under_way += 1
+        try:
+            work()
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: the client has gone."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """The requests of one connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "tfcompat"
+    sys_version = ""
+    timeout = _IDLE_SECONDS
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: HttpServer
+
+    def do_GET(self) -> None:
+        self.server.answered(self._answer)
+
+    do_POST = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = do_PATCH = do_GET
+
+    def _answer(self) -> None:
+        try:
+            body = self._body()
+        except BadBody as e:
+            self.close_connection = True  # what is left of the body is not a request
+            self._send(e.reply)
+            return
+        path = self.path.partition("?")[0]
+        if self.command == "GET" and self.server.metrics_path is not None and path == self.server.metrics_path:
+            self._send(Reply(200, "text/plain", metrics.text().encode()))
+        elif not path.startswith("/v1/"):
+            self._send(Reply(404, "text/plain", b"Not Found"))
+        else:
+            with self.server.places:
+                reply = self.server.api.answer(self.command, self.path, body)
+            self._send(reply)
+
+    def _send(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(reply.body)))
+        if self.close_connection or self.server.is_draining:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  (the name of the base class)
+        """Nothing: metrics count requests."""
+
+    # ---- bodies ----
+
+    def _body(self) -> bytes:
+        if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
+            body = self._chunks()
+        else:
+            length = self.headers.get("Content-Length", "0")
+            if not length.isdecimal() or not length.isascii():
+                raise BadBody(400, f"Content-Length is {length!r}; it is the number of bytes of the body")
+            self._check_size(int(length[:20]))
+            body = self.rfile.read(int(length))
+            if len(body) < int(length):
+                raise BadBody(400, f"The body ended after {len(body)} of {length} bytes")
+        encoding = self.headers.get("Content-Encoding", "identity").lower()
+        if encoding == "gzip":
+            return self._unzipped(body)
+        if encoding != "identity":
+            raise BadBody(415, f"Content-Encoding is {encoding!r}; it can be gzip or identity")
+        return body
+
+    def _check_size(self, size: int) -> None:
+        if size > self.server.largest_body:
+            raise BadBody(413, f"The body has more than {self.server.largest_body} bytes, which is the most that this server takes")
+
+    def _chunks(self) -> bytes:
+        """A body in chunks (RFC 9112, 7.1)."""
+        found = bytearray()
+        while True:
+            line = self.rfile.readline(_CHUNK_HEADER).partition(b";")[0].strip()
+            try:
+                size = int(line, 16)
+            except ValueError:
+                raise BadBody(400, f"A chunk of the body begins with {line[:20]!r}; it is to begin with its size") from None
+            if not 0 <= size:
+                raise BadBody(400, "A chunk of the body has a negative size")
+            self._check_size(len(found) + size)
+            found += self.rfile.read(size)
+            if not size:
+                while self.rfile.readline(_CHUNK_HEADER).strip():
+                    pass  # trailers
+                return bytes(found)
+            self.rfile.readline(_CHUNK_HEADER)
+
+    def _unzipped(self, body: bytes) -> bytes:
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(body)) as file:
+                found = file.read(self.server.largest_body + 1)
+        except (OSError, EOFError) as e:
+            raise BadBody(400, f"The body is not what gzip writes: {e}") from None
+        self._check_size(len(found))
+        return found

@@ -1,0 +1,183 @@
+"""A model server: models, and the ports where they are asked."""
+
+from __future__ import annotations
+
+import os
+import threading
+import traceback
+from typing import Any, NamedTuple
+
+import grpc
+
+from tfcompat._src.base import errors
+from tfcompat._src.platform import logging
+from tfcompat._src.proto import messages
+from tfcompat._src.serving import grpc_server, server_config
+from tfcompat._src.serving.batching import Batching
+from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services
+from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, HttpServer
+from tfcompat._src.serving.manager import Loading, Manager
+from tfcompat._src.serving.prepare import prepare
+from tfcompat._src.serving.rest import RestApi
+from tfcompat._src.serving.servable import Servable
+
+_THREADS = 4 * (os.cpu_count() or 1)
+
+
+class Settings(NamedTuple):
+    """What tensorflow_model_server's flags say; a port that is None is off, and 0 is a free one."""
+
+    port: int | None = 8500
+    grpc_socket_path: str = ""
+    grpc_max_threads: int = _THREADS
+    rest_api_port: int | None = None
+    rest_api_num_threads: int = _THREADS
+    rest_api_timeout_in_ms: int = 30000
+    rest_api_max_body_bytes: int = LARGEST_BODY
+    host: str = "0.0.0.0"
+    model_name: str = "default"
+    model_base_path: str = ""
+    model_config_file: str = ""
+    model_config_file_poll_wait_seconds: float = 0
+    file_system_poll_wait_seconds: float = 1
+    max_num_load_retries: int = 5
+    load_retry_interval_micros: int = 60_000_000
+    allow_version_labels_for_unavailable_models: bool = False
+    saved_model_tags: str = "serve"
+    enable_batching: bool = False
+    batching_parameters_file: str = ""
+    enable_model_warmup: bool = True
+    ssl_config_file: str = ""
+    monitoring_config_file: str = ""
+    enable_grpc_healthcheck_service: bool = False
+
+
+class ModelServer:
+    """Serves models as settings say.
+
+    Raises:
+      errors.InvalidArgumentError: settings contradict each other, or a file of them is malformed. OSError: it cannot listen at a port.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._batching = _batching(settings)
+        self.manager = Manager(
+            Loading(
+                self._load,
+                poll_seconds=settings.file_system_poll_wait_seconds,
+                retries=settings.max_num_load_retries,
+                retry_seconds=settings.load_retry_interval_micros / 1e6,
+                labels_of_unavailable=settings.allow_version_labels_for_unavailable_models,
+            )
+        )
+        self._health = Health()
+        self._stopping = threading.Event()
+        self._followers: list[threading.Thread] = []
+        self.http = self._http() if settings.rest_api_port is not None else None
+        self.grpc = self._grpc() if settings.port is not None or settings.grpc_socket_path else None
+        if self.http is None and self.grpc is None:
+            raise errors.InvalidArgumentError(None, None, "There is no port to listen at: set port, rest_api_port or grpc_socket_path.")
+
+    def _load(self, name: str, version: int, path: str) -> Servable:
+        """Loads a version, and does before its first request what would make that slow."""
+        batcher = self._batching.batcher() if self._batching is not None else None
+        servable = Servable(name, version, path, self._settings.saved_model_tags.split(","), batcher)
+        try:
+            prepare(servable, self._batching.sizes if self._batching is not None else (), self._settings.enable_model_warmup)
+        except BaseException:
+            servable.close()
+            raise
+        return servable
+
+    def _http(self) -> HttpServer:
+        settings = self._settings
+        return HttpServer(
+            (settings.host, settings.rest_api_port or 0),
+            RestApi(self.manager, settings.rest_api_timeout_in_ms / 1000),
+            _metrics_path(settings.monitoring_config_file),
+            settings.rest_api_num_threads,
+            settings.rest_api_max_body_bytes,
+        )
+
+    def _grpc(self) -> GrpcServer:
+        settings, services = self._settings, Services(self.manager)
+        answers: dict[str, Any] = {grpc_server.PREDICTION: services, grpc_server.MODEL: services}
+        if settings.enable_grpc_healthcheck_service:
+            answers[grpc_server.HEALTH] = self._health
+        addresses = [f"{settings.host}:{settings.port}"] if settings.port is not None else []
+        addresses += [f"unix:{settings.grpc_socket_path}"] if settings.grpc_socket_path else []
+        return GrpcServer(answers, addresses, settings.grpc_max_threads, _credentials(settings.ssl_config_file))
+
+    def start(self) -> None:
+        """Loads the models, then begins to answer.
+
+        Raises:
+          errors.OpError: a configuration is wrong, or no version of a model could be loaded.
+        """
+        self.manager.start(self._config())
+        if self._settings.model_config_file and self._settings.model_config_file_poll_wait_seconds:
+            follower = threading.Thread(target=self._follow_config, name="tfcompat-serving-config", daemon=True)
+            follower.start()
+            self._followers.append(follower)
+        for port in (self.grpc, self.http):
+            if port is not None:
+                port.start()
+        self._health.set_serving(True)
+
+    def _config(self) -> Any:
+        settings = self._settings
+        if settings.model_config_file:
+            return server_config.read(settings.model_config_file, messages.serving.ModelServerConfig)
+        if not settings.model_base_path:
+            raise errors.InvalidArgumentError(None, None, "Both model_base_path and model_config_file are empty; set one of them.")
+        return server_config.of_one_model(settings.model_name, settings.model_base_path)
+
+    def _follow_config(self) -> None:
+        """Reads the file of models again and again; what is wrong with it is logged, and the models stay as they are."""
+        while not self._stopping.wait(self._settings.model_config_file_poll_wait_seconds):
+            try:
+                self.manager.reload(self._config())
+            except Exception:  # noqa: BLE001  (the next reading may find it in order)
+                logging.error("Reloading %s failed: %s", self._settings.model_config_file, traceback.format_exc())
+
+    def stop(self) -> None:
+        """Takes no more requests, answers those under way, and gives everything back."""
+        self._health.set_serving(False)
+        self._stopping.set()
+        if self.http is not None:
+            self.http.stop()
+        if self.grpc is not None:
+            self.grpc.stop()
+        self.manager.stop()
+        for follower in self._followers:
+            follower.join()
+        if self._batching is not None:
+            self._batching.stop()
+
+
+def _batching(settings: Settings) -> Batching | None:
+    if not settings.enable_batching:
+        if settings.batching_parameters_file:
+            raise errors.InvalidArgumentError(None, None, "server_options.batching_parameters_file is set without enable_batching.")
+        return None
+    kind = messages.serving.BatchingParameters
+    return Batching(server_config.read(settings.batching_parameters_file, kind) if settings.batching_parameters_file else kind())
+
+
+def _metrics_path(file: str) -> str | None:
+    """Where metrics are given, or None."""
+    if not file:
+        return None
+    config = server_config.read(file, messages.serving.MonitoringConfig).prometheus_config
+    return (config.path or DEFAULT_METRICS_PATH) if config.enable else None
+
+
+def _credentials(file: str) -> grpc.ServerCredentials | None:
+    """What a server with TLS shows and asks of clients, by a file with an SSLConfig in text format."""
+    if not file:
+        return None
+    config = server_config.read(file, messages.serving.SSLConfig)
+    return grpc.ssl_server_credentials(
+        [(config.server_key.encode(), config.server_cert.encode())], config.custom_ca.encode() or None, config.client_verify
+    )
