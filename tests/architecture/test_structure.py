@@ -18,7 +18,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 MAX_LINES = 650
 LAYERS = """
     proto base platform io graph checkpoint nodes profiler ops interpreter runtime losses variables gradients cluster autograph function eager
-    summary train metrics distributions linalg lookup interop saved_model serving data distribute keras layers rnn feature_column
+    summary train metrics distributions linalg lookup saved_model interop serving data distribute keras layers rnn feature_column
     estimator contrib testing shim notebook cli
 """.split()
 """Every folder, lowest first: a folder imports from those before it, never from one after it."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
+
+OfOne: TypeAlias = Callable[[jax.Array], jax.Array]
 
 
 def selecting(takes_first: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -41,6 +43,23 @@ def clipped(passes: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callab
             return kernel(*primals), jnp.where(passes(*primals), tangents[0], jnp.zeros_like(tangents[0]))
 
         return clip
+
+    return with_slope
+
+
+def sloping(slope: OfOne) -> Callable[[OfOne], OfOne]:
+    """Makes a one-input kernel one with the derivative `slope(x)`."""
+
+    def with_slope(kernel: OfOne) -> OfOne:
+        @jax.custom_jvp
+        def run(x: jax.Array) -> jax.Array:
+            return kernel(x)
+
+        @run.defjvp
+        def derivative(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+            return kernel(*primals), tangents[0] * slope(*primals)
+
+        return run
 
     return with_slope
 

@@ -50,10 +50,12 @@ class Program:
     without Python code. The updated variables are donated. `capacity` is the room of growing TensorArrays. `long` are the input
     shapes for which a call may take seconds, `interpreted` those for which it has been interpreted often enough, `called` has the
     function that was called before for others, and `quick` those that JAX calls without Python code. `structures` are those of outputs,
-    where they are no flat arrays.
+    where they are no flat arrays. `differentiated` says how many times JAX may differentiate what is traced.
     """
 
-    def __init__(self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY) -> None:
+    def __init__(
+        self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY, differentiated: int = 0
+    ) -> None:  # fmt: skip
         self._cluster = weakref.ref(cluster)  # which keeps this program
         self.known = {**known, **dict(zip(cluster.statics, statics))}
         self.checks: dict[Shapes, list[checks.Check]] = {}
@@ -62,6 +64,7 @@ class Program:
         self.moving: dict[Shapes, list[Operation]] = {}
         self.traces = 0
         self.capacity = capacity
+        self.differentiated = differentiated
         self.calls: Recent[Shapes, Callable[..., Any] | Interpreted] = Recent(dropped=self._detached(Program._forget))
         self.long: set[Shapes] = set()
         self.interpreted: set[Shapes] = set()
@@ -147,7 +150,7 @@ class Program:
             return check.failure(check.values)
         call = self._shown.get((shapes, first))
         if call is None:
-            shown = jax_compat.jit(self._detached(lambda self, *arguments: self._traced(*arguments)[1][first]), donate=(), small=True)
+            shown = jax_compat.jit(self._detached(lambda self, *arguments: self.traced(*arguments)[1][first]), donate=(), small=True)
             call = self._shown[shapes, first] = shown
         return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
@@ -191,9 +194,9 @@ class Program:
 
     def _trace(self, *arguments: Any) -> tuple[Any, ...]:
         self.traces += 1
-        return self._traced(*arguments)[0]
+        return self.traced(*arguments)[0]
 
-    def _traced(self, inputs: Arrays, large: Arrays, read: Arrays, updated: Arrays, rng: jax.Array) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    def traced(self, inputs: Arrays, large: Arrays, read: Arrays, updated: Arrays, rng: jax.Array) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
         """What a call gives, and the values of each check."""
         cluster = self.cluster
         values = dict(self.known)
@@ -202,6 +205,7 @@ class Program:
         state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
         before = dict(state)
         frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
+        frame.differentiated, frame.through_updates = self.differentiated, self.differentiated > 0
         GROWTH.capacity = self.capacity
         STOPPING.flag = next(iter(large[len(cluster.large) :]), None)
         with collecting() as found:

@@ -110,7 +110,9 @@ class LoopLowering:
         values.update({t: state[key] for t, key in self.changing_reads.items()})
         rng = {**frame.rng, **dict(zip(self.randoms, carry.rows))}
         counts: dict[LoopItem, jax.Array] | None = {} if self.inner_counts else None
-        return Frame(values, state, rng, {}, frame.differentiated, frame.lengths, counts)
+        return Frame(
+            values, state, rng, {}, frame.differentiated, frame.lengths, counts, through_updates=frame.through_updates
+        )
 
     def _condition(self, carry: Carry) -> tuple[Frame, Any]:
         inner = self._inside(carry)

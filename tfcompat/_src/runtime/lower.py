@@ -56,7 +56,8 @@ class Frame:
 
     `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
     `differentiated` says how many times gradients go through loops, which must be made for that; `lengths` gives bounds of how often they run,
-    `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients.
+    `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients. `through_updates`: whether gradients go
+    through updates of variables too.
     """
 
     values: dict[Tensor, Any]
@@ -69,10 +70,13 @@ class Frame:
     differentiated_here: Collection[Item] = ()
     pullbacks: dict[Item, Any] = field(default_factory=dict)
     writes: dict[str, Write] = field(default_factory=dict)
+    through_updates: bool = False
 
     def branch(self) -> Frame:
         """A frame that starts with what is known here; what happens in it stays there."""
-        return Frame(dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths)
+        return Frame(
+            dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates
+        )
 
 
 class _Stopping(threading.local):
@@ -125,7 +129,8 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if effects.random:
         row = frame.rng[op]
         keywords["rng"] = (row[:2], row[2:])
-    kernel = differentiable.kernel(op, _lowered) if frame.differentiated else spec.padded or spec.kernel
+    as_it_is = not frame.differentiated or (frame.through_updates and bool(effects.writes))
+    kernel = spec.padded or spec.kernel if as_it_is else differentiable.kernel(op, _lowered)
     checks.COLLECTOR.op = op
     checks.COLLECTOR.guarded = []
     try:

@@ -28,11 +28,15 @@ FEW_SAMPLES = 1 << 15
 
 @dataclass(frozen=True)
 class Rule:
-    """Where an item runs, and the reason as `explain` shows it; `holds(placement, item)` says whether the rule is for an item."""
+    """Where an item runs, and the reason as `explain` shows it; `holds(placement, item)` says whether the rule is for an item.
+
+    `is_choice` says that the item could run elsewhere too: it is where it costs less.
+    """
 
     name: str
     place: str
     holds: Callable[[Placement, Item], bool]
+    is_choice: bool = False
 
 
 # ---- several operations that run as one ----
@@ -215,13 +219,13 @@ RULES = (
     )),
     Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.place == HOST and _only_updates_rows(p, item))),
     Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.place == HOST)),
-    Rule("small work of a plan that runs once", HOST, _of_operations(_is_small_work)),
-    Rule("shapes that come once", HOST, _of_operations(_comes_once)),
-    Rule("few samples by rejection", HOST, _of_operations(_samples_by_rejection)),
-    Rule("index arithmetic on host values", HOST, _of_operations(_is_integer_work_on_host_values)),
-    Rule("hands on a host value", HOST, _of_operations(_moves_host_value)),
-    Rule("as many rows as a host step found", HOST, _of_operations(_depends_on_host_count)),
-    Rule("a piece at a place that the host found", HOST, _of_operations(_cuts_at_host_place)),
+    Rule("small work of a plan that runs once", HOST, _of_operations(_is_small_work), is_choice=True),
+    Rule("shapes that come once", HOST, _of_operations(_comes_once), is_choice=True),
+    Rule("few samples by rejection", HOST, _of_operations(_samples_by_rejection), is_choice=True),
+    Rule("index arithmetic on host values", HOST, _of_operations(_is_integer_work_on_host_values), is_choice=True),
+    Rule("hands on a host value", HOST, _of_operations(_moves_host_value), is_choice=True),
+    Rule("as many rows as a host step found", HOST, _of_operations(_depends_on_host_count), is_choice=True),
+    Rule("a piece at a place that the host found", HOST, _of_operations(_cuts_at_host_place), is_choice=True),
     Rule(COMPILED, DEVICE, lambda p, item: True),
 )  # fmt: skip
 

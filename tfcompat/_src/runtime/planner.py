@@ -8,7 +8,7 @@ The stages, in order: prune, derivatives (which loops go back over others), plac
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
 from tfcompat._src.runtime.derivatives import noted_in, with_derivatives
@@ -42,6 +43,7 @@ class Request:
       fetched: the tensors that are wanted. targets: the operations that must run. fed: the tensors that are given.
       deciding: values of fed tensors that may decide branches; the plan is for these.
       assumed: sizes that are taken for granted, and checked by the run.
+      given: values of fed tensors that are the same in every run of the plan.
       prefers_numpy: whether NumPy computes where there is a choice.
     """
 
@@ -50,6 +52,7 @@ class Request:
     fed: Sequence[Tensor]
     deciding: Mapping[Tensor, Any]
     assumed: Mapping[Tensor, NDArray] | None = None
+    given: Mapping[Tensor, NDArray] | None = None
     prefers_numpy: bool = False
 
 
@@ -76,24 +79,29 @@ class Planner:
         Raises:
           errors.InvalidArgumentError: a device does not exist, a fed ref is written, a TensorArray is used in a wrong order.
         """
+        work, guarded = self.work(graph, request, variables)
+        items = with_towers(work.items, request.fetched, request.fed, dict(work.known), self.placer, graph.findings)
+        plan = self._partitioned(replace(work, items=items))
+        plan.guarded = guarded
+        return plan
+
+    def work(self, graph: Graph, request: Request, variables: Collection[str]) -> tuple[Work, dict[Tensor, Guard]]:
+        """The items of a run, not yet placed, and the fetched tensors that have a value in some branches only. Arguments are as for `plan`."""
         fed = set(request.fed)
         ops = prune(request.fetched, request.targets, fed)
         ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, noted_in(graph, ops))
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)
         status = {t: np.array(key in variables) for t, key in structure.asked_status(ops, fed)}
-        known = fold(ops, fed, {**status, **(request.assumed or {})})
+        known = fold(ops, fed, {**status, **(request.assumed or {}), **(request.given or {})})
         found = structure.structure(ops, list(request.fetched), fed, request.deciding, known, derivatives)
         require_order(found.items, [item.op for item in found.items if isinstance(item, OpItem)], found.known)
-        items = with_towers(found.items, request.fetched, request.fed, found.known, self.placer, graph.findings)
         wanted = [*request.fetched, *found.predicates]
         work = Work(
-            items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, prefers_numpy=request.prefers_numpy,
+            found.items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, prefers_numpy=request.prefers_numpy,
             limited=run_limits.seconds_left() is not None,
         )  # fmt: skip
-        plan = self._partitioned(work)
-        plan.guarded = found.guarded
-        return plan
+        return work, found.guarded
 
     def part(
         self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True,

@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.slopes import sloping
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import unchanged
@@ -186,7 +187,7 @@ def _by_output(grad_op: str) -> Callable:
     return lambda op, g: [raw.function(grad_op)(op.outputs[0], g)]
 
 
-_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [g * raw.Sign(op.inputs[0])], np.abs)
+_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [g * raw.Sign(op.inputs[0])], np.abs, slope=sloping(lax.sign))
 _unary("Neg", _SIGNED, lax.neg, lambda op, g: [-g], np.negative, facts=Facts(scales_rows=True))
 _unary("Reciprocal", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
 _unary("Inv", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
