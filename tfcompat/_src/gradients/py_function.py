@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,12 @@ from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
-from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register
+from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register, require_callable
+from tfcompat._src.proto import messages
+
+
+class _TooFewError(Exception):
+    """A function has given fewer values than was said."""
 
 
 class _EagerFunction:
@@ -42,18 +48,29 @@ class _EagerFunction:
         return outputs
 
     def outputs(self, inputs: list[Tensor]) -> list[Tensor]:
-        """What the function gives, as tensors; InvalidArgumentError where these are fewer than was said."""
+        """What the function gives, as tensors; _TooFewError where these are fewer than was said."""
         result = self._function(*inputs)
         results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
         if len(results) < len(self._kinds):
             text = f"{self._function} returns {len(results)} values, but expects to see {len(self._kinds)} values."
-            raise errors.InvalidArgumentError(None, None, text)
+            raise _TooFewError(text)
         return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
     def gradient(self, session: HostSession, grads: list[Tensor]) -> list[Tensor]:
         tape, inputs, outputs = self._calls.pop(session)
         found = tape.gradient(outputs, inputs, output_gradients=grads)
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
+
+
+@contextlib.contextmanager
+def _errors_of(node_def: messages.NodeDef | None, node: Operation | None) -> Iterator[None]:
+    """A block in which the function of a node (None where there is none) is called: exceptions become those of tf.errors."""
+    try:
+        yield
+    except _TooFewError as e:
+        raise errors.InvalidArgumentError(node_def, node, str(e)) from None
+    except Exception as e:
+        raise error_of_python(e, node_def, node) from e
 
 
 def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: str) -> tuple[NDArray, ...]:
@@ -63,14 +80,8 @@ def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: 
     kinds = [t.dtype.base_dtype for t in context.op.inputs]
     with GRAPHS.entered(graph):
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
-        try:
-            with promotion.OfProgram():
-                found = getattr(registered, method)(context.session, tensors)
-        except errors.OpError:
-            raise
-        except Exception as e:
-            kind: errors.Maker = error_of_python(e)
-            raise kind(context.op.node_def, context.op, f"{type(e).__name__}: {e}") from e
+        with promotion.OfProgram(), _errors_of(context.op.node_def, context.op):
+            found = getattr(registered, method)(context.session, tensors)
         return tuple(np.asarray(t._numpy()) for t in found)
 
 
@@ -111,13 +122,17 @@ def py_function(func: Callable[..., Any], inp: list[Any], Tout: object, name: st
     Returns:
       a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
 
-    Raises, where it runs:
-      errors.InvalidArgumentError: `func` gives fewer values than `Tout` says.
+    Raises:
+      ValueError: `func` cannot be called. Where it runs: errors.InvalidArgumentError: `func` gives fewer values than `Tout` says,
+        and the errors of tf.errors for exceptions that `py_func` names.
     """
     kinds = [dtypes.as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
     function = _EagerFunction(func, kinds)
+    require_callable(func)
     if executing_eagerly():
-        found = function.outputs([convert_to_tensor(x) for x in inp])
+        inputs = [convert_to_tensor(x) for x in inp]
+        with _errors_of(None, None):
+            found = function.outputs(inputs)
         return found if isinstance(Tout, (list, tuple)) else found[0]
     token = register("pyfunc_eager", function)
     found = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)

@@ -23,6 +23,9 @@ _ERRORS = (
     (MemoryError, errors.ResourceExhaustedError), (NotImplementedError, errors.UnimplementedError),
 )  # fmt: skip
 
+_UNSUPPORTED = {"M": "NPY_DATETIME", "m": "NPY_TIMEDELTA", "g": "NPY_LONGDOUBLE", "G": "NPY_CLONGDOUBLE"}
+"""The names, in C, of NumPy's types that no dtype of tensors has, by kind or character."""
+
 
 class Registered:
     """A function that a graph calls; the graph keeps it alive."""
@@ -51,16 +54,27 @@ def register(kind: str, function: Callable) -> str:
 
 
 def _as_array(value: Any) -> np.ndarray:
+    """A result as an array; strings are bytes objects, with the NULs at their end that an array of NumPy's kind "S" drops."""
     array = np.asarray(value, order="C")
-    if array.dtype.kind == "U":
-        flat = [v.encode() for v in array.reshape(-1).tolist()]
-    elif array.dtype.kind == "S":
-        flat = array.reshape(-1).tolist()
-    else:
-        return array
+    if array.dtype.kind not in "USO":
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    flat = (np.asarray(value, object) if array.dtype.kind == "S" else array).reshape(-1).tolist()
     found = np.empty(len(flat), object)
-    found[:] = flat
+    found[:] = [v.encode() if isinstance(v, str) else v for v in flat]
     return found.reshape(array.shape)
+
+
+def _unsupported(array: np.ndarray) -> str | None:
+    """What 1.15 says of an array that no dtype of tensors holds; None for others."""
+    if array.dtype == object:
+        others = (type(item).__name__ for item in array.reshape(-1).tolist() if not isinstance(item, bytes))
+        return next((f"Unsupported object type {name}" for name in others), None)
+    if array.dtype.kind in _UNSUPPORTED:
+        return f"Unsupported numpy type: {_UNSUPPORTED[array.dtype.kind]}"
+    if array.dtype.char in _UNSUPPORTED:
+        return f"Unsupported numpy type: {_UNSUPPORTED[array.dtype.char]}"
+    is_quantized = array.dtype.names is not None and any(array.dtype == kind.as_numpy_dtype for kind in dtypes.QUANTIZED_DTYPES)
+    return "Unsupported numpy data type" if array.dtype.kind == "V" and array.dtype.names is not None and not is_quantized else None
 
 
 def _argument(value: Any) -> Any:
@@ -84,9 +98,10 @@ def _kernel_name(dtype: Any) -> str:
     return dtypes.cpp_name(name)
 
 
-def error_of_python(error: Exception) -> type[errors.OpError]:
-    """As which error of tf.errors an exception of a Python function comes out of the run."""
-    return next((kind for causes, kind in _ERRORS if isinstance(error, causes)), errors.UnknownError)
+def error_of_python(error: Exception, *node: Any) -> errors.OpError:
+    """As which error of tf.errors an exception of a Python function comes out of a node (its NodeDef and Operation, or None twice)."""
+    kind = next((kind for causes, kind in _ERRORS if isinstance(error, causes)), errors.UnknownError)
+    return kind(*node, f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
 
 
 def _call(context, inputs, *, token, Tout):
@@ -98,11 +113,11 @@ def _call(context, inputs, *, token, Tout):
         with promotion.OfProgram():
             results = _returned(registered.function(*[_argument(x) for x in inputs]))
     except Exception as e:
-        raise error_of_python(e)(*node, f"{type(e).__name__}: {e}\n{traceback.format_exc()}") from e
+        raise error_of_python(e, *node) from e
     results = [array_memory.private(results, i) for i in range(len(results))]
-    for item in (item for r in results if r.dtype == object for item in r.reshape(-1).tolist()):
-        if not isinstance(item, (bytes, str)):
-            raise errors.InternalError(*node, f"Unsupported object type {type(item).__name__}")
+    for result in results:
+        if (fault := _unsupported(result)) is not None:
+            raise errors.InternalError(*node, fault)
     if len(results) != len(Tout):
         raise errors.InvalidArgumentError(
             *node, f"{token} returns {len(results)} values, but expects to see {len(Tout)} values."
@@ -141,19 +156,24 @@ def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: s
       run at once, as in 1.15: what `func` gives, of its own dtypes; a list only where these are several.
 
     Raises:
-      ValueError: `func` cannot be called. When run: InvalidArgumentError for results of other number or dtype, and for
+      ValueError: `func` cannot be called (TypeError where operations run at once). When run: InvalidArgumentError for results of other number or dtype, and for
         ValueError and TypeError in `func`; OutOfRangeError, ResourceExhaustedError,
-        UnimplementedError or UnknownError for others.
+        UnimplementedError or UnknownError for others; InternalError for arrays that no dtype of tensors holds.
     """
-    if not callable(func):
-        raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
-    kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     if executing_eagerly():
         return _called_now(func, inp)
+    require_callable(func)
+    kinds = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     token = register("pyfunc", func)
     make = raw.PyFunc if stateful else raw.PyFuncStateless
     result = make(inp, token=token, Tout=kinds, name=name)
     return result if isinstance(Tout, (list, tuple)) else result[0]
+
+
+def require_callable(func: object) -> None:
+    """Raises ValueError for what cannot be called."""
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
 
 
 def _called_now(func: Callable, inp: list) -> Any:
