@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ def prepare(servable: Servable, sizes: Sequence[int] = (), replays_warmup: bool 
     Raises:
       errors.OpError: a warm-up record is malformed, or its request fails.
     """
+    # A thread of its own: what the main thread runs is compiled by a helper, where `decided_at_once` would not hold.
+    with ThreadPoolExecutor(1, "tfcompat-serving-prepare") as thread:
+        thread.submit(_prepare, servable, sizes, replays_warmup).result()
+
+
+def _prepare(servable: Servable, sizes: Sequence[int], replays_warmup: bool) -> None:
     with interpreted.decided_at_once():
         if replays_warmup:
             _replay(servable)

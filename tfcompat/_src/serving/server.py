@@ -38,8 +38,8 @@ class Settings(NamedTuple):
     model_name: str = "default"
     model_base_path: str = ""
     model_config_file: str = ""
-    model_config_file_poll_wait_seconds: float = 0
-    file_system_poll_wait_seconds: float = 1
+    model_config_file_poll_wait_seconds: float = 0.0
+    file_system_poll_wait_seconds: float = 1.0
     max_num_load_retries: int = 5
     load_retry_interval_micros: int = 60_000_000
     allow_version_labels_for_unavailable_models: bool = False

@@ -86,6 +86,10 @@ MADE: dict[str, InternalModule] = {}
 """Modules made so far, by canonical path: all paths of one module give one object."""
 
 
+GRPC_MODULES = "tfcompat._src.shim.grpc_modules"
+"""Imported when a program asks for such a module: it loads gRPC."""
+
+
 def find(path: str) -> types.ModuleType | None:
     """The module that stands for TensorFlow's module `path`, or None if tfcompat has none."""
     path = canonical(path)
@@ -94,6 +98,8 @@ def find(path: str) -> types.ModuleType | None:
     file = path.replace(".", "/").removesuffix("_pb2") + ".proto"
     if path.endswith("_pb2") and file in definitions.files():
         return pool.module(file)
+    if path.endswith("_service_pb2_grpc") and file.replace("_pb2_grpc", "") in definitions.files():
+        return importlib.import_module(GRPC_MODULES).module(path)
     namespace = public_module(path)
     if namespace is not None:
         return namespace

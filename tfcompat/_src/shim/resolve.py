@@ -18,7 +18,7 @@ from tfcompat._src.shim.table import modules
 
 ABSENT = object()
 IMPLEMENTATION = "tfcompat._src."
-ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator")
+ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator", "tensorflow_serving")
 INTERNAL = (["python"], ["core"], ["examples"], ["tools"], ["_src"])
 ALIASES = (
     ("tensorflow_core", "tensorflow"),

@@ -19,7 +19,7 @@ from typing import Any
 VARIABLE = "TFCOMPAT_RUN"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator")
+ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator", "tensorflow_serving")
 
 
 def begin(strict: bool) -> None:
