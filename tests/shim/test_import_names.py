@@ -29,6 +29,14 @@ def run(tmp_path):
 
 
 PROGRAMS = {
+    "a module of a contrib package before one of its name that the package's modules import": """
+        from tensorflow.contrib.layers import ops as of_layers
+        from tensorflow.contrib.lookup import lookup_ops
+        from tensorflow.contrib.resampler import ops as of_resampler
+        assert lookup_ops.__name__ == "tensorflow.contrib.lookup.lookup_ops"
+        assert lookup_ops.string_to_index is tfcompat.contrib.lookup.string_to_index
+        assert [of_layers.__name__, of_resampler.__name__] == ["tensorflow.contrib.layers.ops", "tensorflow.contrib.resampler.ops"]
+        """,
     "a module before one of its name that it imports": """
         from tensorflow.contrib.framework.python.ops import variables
         assert variables.__name__ == "tensorflow.contrib.framework.python.ops.variables"

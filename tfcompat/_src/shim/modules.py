@@ -13,7 +13,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
 from tfcompat._src.shim.resolve import ABSENT, ROOTS, canonical, internal, known, op, own, public, public_module
-from tfcompat._src.shim.table import Word, brought_by_star, names
+from tfcompat._src.shim.table import Word, brought_by_star, modules, names
 
 
 class InternalModule(types.ModuleType):
@@ -187,7 +187,8 @@ def internal_name(namespace: str, name: str) -> Any:
     """
     path, asked = namespace.replace("tfcompat", "tensorflow", 1), vars(_under_way).setdefault("names", set())
     found = ABSENT
-    if path.startswith("tensorflow.contrib.") and not name.startswith("__") and (path, name) not in asked:
+    is_hidden = f"{path}.{name}" in modules() and name not in names(path).words  # by a module inside, which an import puts there
+    if path.startswith("tensorflow.contrib.") and not name.startswith("__") and not is_hidden and (path, name) not in asked:
         asked.add((path, name))
         try:
             found = lookup(path, name)
