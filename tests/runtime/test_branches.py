@@ -361,3 +361,36 @@ def test_batch_norm_by_a_variable_that_is_fed(fed):
         moved = session.run("BatchNorm/moving_mean:0")
     np.testing.assert_allclose(found, [[-1.0], [1.0]] if fed else [[1.0], [3.0]], rtol=1e-6)
     np.testing.assert_allclose(moved, [1.0 if fed else 0.0], rtol=1e-6)
+
+
+def rows(x):
+    """The sums of the rows of a matrix, in branches of which one can only be computed where there is one column."""
+    return tf.cond(tf.equal(tf.shape(x)[1], 1), lambda: tf.squeeze(x, [1]), lambda: tf.scan(lambda a, b: a + b, tf.transpose(x))[-1])
+
+
+@pytest.mark.parametrize("columns", [3, 1])
+def test_a_branch_that_a_shape_chooses_is_compiled_with_its_gradient(columns):
+    x = tf.placeholder(tf.float32, [None, None])
+    total = rows(x)
+    slope = tf.gradients(total * total, x)[0]
+    given = np.arange(2.0 * columns, dtype=np.float32).reshape(2, columns)
+    sums = given.sum(1)
+    with tf.Session() as session:
+        found = session.run([total, slope], {x: given})
+        text = session.explain([total, slope], {x: given})
+    np.testing.assert_allclose(found[0], sums)
+    np.testing.assert_allclose(found[1], np.repeat(2 * sums[:, None], columns, 1))
+    assert "1 compiled call(s), 0 host step(s)" in text
+
+
+def test_a_shape_from_outside_is_known_in_a_branch_of_a_loop():
+    x = tf.placeholder(tf.float32, [None])
+    size = tf.shape(x)[0]
+
+    def body(i, s):
+        return i + 1, s + tf.cond(i > 0, lambda: x, lambda: tf.zeros([size]))
+
+    total = tf.while_loop(lambda i, s: i < 3, body, [0, x], [tf.TensorShape([]), tf.TensorShape([None])])[1]
+    with tf.Session() as session:
+        assert session.run(total, {x: [1.0, 2.0]}).tolist() == [3.0, 6.0]
+        assert "1 compiled call(s), 0 host step(s)" in session.explain(total, {x: [1.0, 2.0]})

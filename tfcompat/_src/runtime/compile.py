@@ -227,7 +227,7 @@ class Program:
         all_ok = conjunction([c.ok for c in found])
         keys = [key for key in cluster.written_keys if key in state]
         new_state = _committed(keys, frame, before, all_ok, len(found), isinstance(cluster.place, NamedSharding))
-        outputs = tuple(jax.tree.map(jnp.asarray, frame.values.get(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
+        outputs = tuple(jax.tree.map(jnp.asarray, frame.leave(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
         leaves, structure = jax.tree.flatten(outputs)
         is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
         outputs = tuple(leaves)

@@ -20,6 +20,7 @@ from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 from tfcompat._src.ops.control.loop_topology import Loop, Variable, leaving
 from tfcompat._src.ops.flow.array_origin import FORWARDS_HANDLE, fixed_length, is_length
@@ -208,6 +209,8 @@ class LoopProgram:
             return None
         if is_length(op):
             return self._length_needs(op)
+        if op.type in SWITCH:
+            return self.static_needs(op.takes[0])
         if not op.takes or not can_fold(op) or op.type in ENTER:
             return None
         found: set[Tensor] = set()

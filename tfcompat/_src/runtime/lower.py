@@ -56,8 +56,9 @@ class Frame:
 
     `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
     `differentiated` says how many times gradients go through loops, which must be made for that; `lengths` gives bounds of how often they run,
-    `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients. `through_updates`: whether gradients go
-    through updates of variables too.
+    `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients.
+    `through_updates` says whether gradients go through updates of variables too, `dead` why tensors of branches that are not taken have no
+    value here, of which only the other side of a conditional makes use.
     """
 
     values: dict[Tensor, Any]
@@ -71,12 +72,19 @@ class Frame:
     pullbacks: dict[Item, Any] = field(default_factory=dict)
     writes: dict[str, Write] = field(default_factory=dict)
     through_updates: bool = False
+    dead: dict[Tensor, Replan] = field(default_factory=dict)
 
     def branch(self) -> Frame:
         """A frame that starts with what is known here; what happens in it stays there."""
         return Frame(
-            dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates
+            dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates, dead=self.dead
         )
+
+    def leave(self, tensor: Tensor) -> Any:
+        """What leaves the trace for a tensor. Replan where it is dead: another program could ask for it."""
+        if tensor in self.dead:
+            raise self.dead[tensor]
+        return self.values.get(tensor)
 
 
 class _Stopping(threading.local):

@@ -84,7 +84,18 @@ class _Lowering:
             frame.values.update(self._merged(merge, on, frame))
         dead = [t for t in self.item.outputs if t not in frame.values]
         if dead:
-            shapes = self._shapes(self._branch(not on, frame, []))[0]
+            self._leave_dead(dead, not on, frame)
+
+    def _leave_dead(self, dead: list[Tensor], off: bool, frame: Frame) -> None:
+        """Gives what only the branch `off` makes zeros of its shapes, or where these cannot be known notes why."""
+        try:
+            for t in self.item.takes:
+                if t in frame.dead:
+                    raise frame.dead[t]
+            shapes = self._shapes(self._branch(off, frame, []))[0]
+        except Replan as why:
+            frame.dead.update(dict.fromkeys(dead, why))
+        else:
             frame.values.update({t: zeros_of(shapes[t]) for t in dead if t in shapes})
 
     def _shapes(self, branch: Callable[..., Any]) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.flow.array_origin import fixed_length, is_length
 from tfcompat._src.runtime import placement_rules
+from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, loops_of
@@ -164,6 +165,8 @@ class Placement:
         if tensor in self.fed or tensor not in self.producer:
             return False
         item = self.producer[tensor]
+        if isinstance(item, CondItem) and self.is_traced_static(item.predicate):  # one branch is traced, and hands on what it is given
+            return self.static_inside(item.operations)(tensor)
         if not isinstance(item, OpItem):
             return False
         if is_length(item.op):
@@ -185,6 +188,9 @@ class Placement:
                 return self.is_traced_static(tensor)
             if op.type in SWITCH:
                 return is_static(op.takes[0])
+            if is_length(op):
+                length = fixed_length(op)
+                return length is not None and is_static(length)
             if not op.takes or not can_fold(op):
                 return False
             shape_only = op.spec.shape_only_positions
