@@ -80,7 +80,7 @@ class Frame:
             dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates, dead=self.dead
         )
 
-    def leave(self, tensor: Tensor) -> Any:
+    def leave(self, tensor: Tensor) -> object:
         """What leaves the trace for a tensor. Replan where it is dead: another program could ask for it."""
         if tensor in self.dead:
             raise self.dead[tensor]
