@@ -76,11 +76,16 @@ class Work:
 
     def join(self) -> None:
         """Waits until the function has come back."""
+        while not self.is_over_within(_LONGEST_SLEEP):
+            pass
+
+    def is_over_within(self, seconds: float) -> bool:
+        """Waits until the function has come back, but no longer than so many seconds; whether it has."""
         if not self._was_handed_over:
             self._hand_over()
-        while not self.is_over:
-            if self._running.acquire(timeout=_LONGEST_SLEEP):
-                self._running.release()
+        if not self.is_over and self._running.acquire(timeout=seconds):
+            self._running.release()
+        return self.is_over
 
 
 class _Helper:

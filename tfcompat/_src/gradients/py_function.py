@@ -17,7 +17,7 @@ from tfcompat._src.base.host_context import HostContext, HostSession
 from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.eager_tensor import EagerTensor
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
@@ -103,7 +103,7 @@ def _gradient(node: Operation, *grads: Tensor) -> list[Tensor | None]:
 
 op(
     "EagerPyFunc", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0, is_async: bool = False) -> (output: Tout)",
-    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func, effects=EXTERNAL, place=HOST, context=True,
+    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func, effects=Effects(external=True, calls=True), place=HOST, context=True,
 )  # fmt: skip
 op(
     "EagerPyFuncGradient", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)",

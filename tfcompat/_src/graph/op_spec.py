@@ -23,7 +23,8 @@ class Effects:
     `reads` and `writes` name inputs (refs or resources) whose variable is read or written. `random` ops take a counter from
     the Session. `external` ops touch the world outside the graph (prints, files, queues, Python): they keep creation order.
     `creates` ops make a variable or resource handle. `waits` ops may wait for other threads (run_limits.MustWait). `copies` ops
-    are external ones that keep none of the arrays that they are given.
+    are external ones that keep none of the arrays that they are given. `calls` ops call functions of the program, which may wait for
+    each other.
     """
 
     reads: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Effects:
     creates: bool = False
     waits: bool = False
     copies: bool = False
+    calls: bool = False
 
     @property
     def is_stateful(self) -> bool:

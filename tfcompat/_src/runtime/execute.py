@@ -125,7 +125,7 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], session: RunContext) -> Non
 
     try:
         if plan.steps_apart is not None:
-            run_apart(steps, plan.sources, run)
+            run_apart(steps, plan.sources, plan.beside, run)
         else:
             for step in steps:
                 run(step)

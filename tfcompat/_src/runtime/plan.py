@@ -49,6 +49,11 @@ class HostStep:
         """Whether an operation of it may wait for another thread."""
         return any(i.effects.waits for i in self.items)
 
+    @functools.cached_property
+    def calls(self) -> bool:
+        """Whether an operation of it calls a function of the program."""
+        return any(i.effects.calls for i in self.items)
+
     def apart(self) -> list[HostStep]:
         """Its items as steps of their own."""
         return [HostStep([item]) for item in self.items]
@@ -81,6 +86,10 @@ class Cluster:
 
     @property
     def waits(self) -> bool:
+        return False
+
+    @property
+    def calls(self) -> bool:
         return False
 
     @functools.cached_property
@@ -197,10 +206,29 @@ class Plan:
 
     @functools.cached_property
     def steps_apart(self) -> list[Step] | None:
-        """The steps, with every host operation that may wait as a step of its own; None where none may."""
-        if not any(step.waits for step in self.steps):
+        """The steps, with every host operation that may wait, for other threads or for another function of the program, as a step of its
+        own; None where none may."""
+        if not self.beside and not any(step.waits for step in self.steps):
             return None
-        return [part for step in self.steps for part in (step.apart() if isinstance(step, HostStep) and step.waits else [step])]
+        divided = [step for step in self.steps if isinstance(step, HostStep) and (step.waits or step.calls)]
+        return [part for step in self.steps for part in (step.apart() if step in divided else [step])]
+
+    @functools.cached_property
+    def beside(self) -> set[Item]:
+        """The items that call functions of the program which a later one may wait for, as it needs nothing of them."""
+        items = [item for step in self.steps for item in step.items]
+        calls = [i for i, item in enumerate(items) if item.effects.calls]
+        return {items[i] for i in calls[:-1] if self._has_call_apart(items[i:])}
+
+    def _has_call_apart(self, items: list[Item]) -> bool:
+        """Whether one of the items calls a function of the program and needs nothing of the first."""
+        needing = {items[0]}
+        for item in items[1:]:
+            if not needing.isdisjoint(self.sources.get(item, ())):
+                needing.add(item)
+            elif item.effects.calls:
+                return True
+        return False
 
     def compile_count(self) -> int:
         """How many programs have been traced for this plan so far."""

@@ -13,7 +13,7 @@ import numpy as np
 from tfcompat._src.base import array_memory, dtypes, errors, nest, promotion
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import HOST, PURE, Effects, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import HOST, Effects, NotDifferentiable, op
 from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
@@ -131,7 +131,7 @@ def _call(context, inputs, *, token, Tout):
     return tuple(results)
 
 
-for _name, _effects in (("PyFunc", Effects(external=True, copies=True)), ("PyFuncStateless", PURE)):
+for _name, _effects in (("PyFunc", Effects(external=True, copies=True, calls=True)), ("PyFuncStateless", Effects(calls=True))):
     op(
         _name, "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: "
                "Tout)", shape=si.unknown,
