@@ -81,6 +81,20 @@ def test_optax_goes_on_from_its_checkpoint(run):
     assert at_the_end < 0.9 * first
 
 
+def test_a_flax_module_is_restored_by_jax(run):
+    """Runs only here."""
+    pytest.importorskip("flax")
+    text, (in_graph, in_jax) = run_folder.parts("".join(line for line in run("flax_in_graph.py", "--steps", "40").splitlines(True) if "accuracy" in line))
+    assert in_graph == in_jax > 0.8
+
+
+def test_a_step_in_jax_on_four_devices_is_the_session_s(run):
+    """Runs only here."""
+    _, (_, first, first_of_session, _, last, last_of_session, devices, step, goes_on) = run_folder.parts(run("jax_loop.py", "--steps", "20"))
+    assert first == pytest.approx(first_of_session, abs=2e-3) and last == pytest.approx(last_of_session, abs=2e-2)
+    assert last < 0.5 * first and (devices, step, goes_on) == (4, 20, 20)
+
+
 def test_every_example_is_run():
     """train_digits.py has its test in test_programs.py."""
-    assert set(COMMANDS) == {path.stem for path in EXAMPLES.glob("*.py")} - {"train_digits", "optax_optimizer"}
+    assert set(COMMANDS) == {path.stem for path in EXAMPLES.glob("*.py")} - {"train_digits", "optax_optimizer", "flax_in_graph", "jax_loop"}

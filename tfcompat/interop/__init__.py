@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.interop.flax_layer import FlaxLayer as flax_layer
 from tfcompat._src.interop.optax_optimizer import OptaxOptimizer as OptaxOptimizer
 
 _LAZY = {

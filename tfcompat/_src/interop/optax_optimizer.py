@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import weakref
 from collections.abc import Iterable
@@ -13,13 +12,14 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base import jax_compat
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.shape_inference import InferenceContext
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.interop.held import Held
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
@@ -41,17 +41,7 @@ class _Registered:
     variables: list[Any] = field(default_factory=list)
 
 
-_transformations: weakref.WeakValueDictionary[str, _Registered] = weakref.WeakValueDictionary()
-_numbers = itertools.count()
-
-
-def _registered(token: str) -> _Registered:
-    found = _transformations.get(token)
-    if found is None:
-        raise errors.InvalidArgumentError(
-            None, None, f"the optax transformation {token} is not in this process: make the OptaxOptimizer here again"
-        )
-    return found
+_TRANSFORMATIONS: Held[_Registered] = Held("optax", "make the OptaxOptimizer here again")
 
 
 def _state_leaves(registered: _Registered, state: Any) -> tuple:
@@ -69,14 +59,14 @@ _NO_GRADIENT = NotDifferentiable("an update of variables has no gradient")
 
 @op("OptaxInit", f"(params: Tin, {_ATTRIBUTES}", shape=_output_shapes, gradient=_NO_GRADIENT)
 def _optax_init(params, *, token):
-    registered = _registered(token)
+    registered = _TRANSFORMATIONS.get(token)
     state = registered.transformation.init(dict(zip(registered.parameters, map(jnp.asarray, params))))
     return _state_leaves(registered, state)
 
 
 @op("OptaxUpdate", f"(inputs: Tin, {_ATTRIBUTES}", shape=_output_shapes, gradient=_NO_GRADIENT)
 def _optax_update(inputs, *, token):
-    registered = _registered(token)
+    registered = _TRANSFORMATIONS.get(token)
     count, values = len(registered.parameters), list(map(jnp.asarray, inputs))
     grads, params = (dict(zip(registered.parameters, values[i * count : (i + 1) * count])) for i in (0, 1))
     state = jax.tree_util.tree_unflatten(registered.structure, values[2 * count :])
@@ -96,9 +86,7 @@ def _register(transformation: optax.GradientTransformation, variables: list[Any]
         found = jax.eval_shape(transformation.init, params)
     leaves, structure = jax.tree_util.tree_flatten_with_path(found)
     registered = _Registered(transformation, tuple(params), [leaf for _, leaf in leaves], structure)
-    token = f"optax_{next(_numbers)}"
-    _transformations[token] = registered
-    get_default_graph().__dict__.setdefault("_optax_transformations", []).append(registered)
+    token = _TRANSFORMATIONS.add(registered)
     paths = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
     return token, registered, [_NOT_ALLOWED.sub("_", path) for path in paths]
 

@@ -16,6 +16,7 @@ from tfcompat._src.graph.op_spec import HOST
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
+from tfcompat._src.ops.random.philox import FORM
 from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, loops_of
@@ -79,10 +80,13 @@ class PureRun:
         read, updated = (tuple([variables[variable_key(v)] for v in used]) for used in (cluster.reads, cluster.updates))
         rows = jnp.stack([randoms[op] for op in cluster.randoms]) if cluster.randoms else jnp.zeros((0, 6), jnp.uint32)
         arguments = (inputs, tuple([large[t] for t in cluster.large]), read, updated, rows)
+        before, FORM.is_portable = FORM.is_portable, True
         try:
             (outputs, new_state, holds, moved), _ = program.traced(*arguments)
         except Replan as change:
             raise NotImplementedError(f"For inputs of these shapes this run has no JAX function: {change}.") from None
+        finally:
+            FORM.is_portable = before
         shapes = input_shapes(inputs)
         if shapes in program.structures:
             outputs = jax.tree.unflatten(program.structures[shapes], outputs)

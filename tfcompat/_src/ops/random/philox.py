@@ -9,6 +9,7 @@ words.
 from __future__ import annotations
 
 import secrets
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -95,10 +96,22 @@ def _add(xp: ModuleType, counter: Array, low: Array, high: Array | None) -> list
     return [s0, s1, s2, s3]
 
 
+class _Form(threading.local):
+    """How this thread traces products: `is_portable`, as XLA can divide them among devices, which it cannot where they are `lax.mulhi`."""
+
+    is_portable = False
+
+
+FORM = _Form()
+
+
 def _jax_rounds(xp: ModuleType, key: Array, state: list[Array]) -> list[Array]:
     """A loop of two steps: without it XLA fuses the rounds into each consumer and computes them several times."""
 
     def multiply(word: Array, factor: int) -> tuple[Array, Array]:
+        if FORM.is_portable:
+            product = word.astype(xp.uint64) * xp.uint64(factor)
+            return (product >> xp.uint64(32)).astype(xp.uint32), product.astype(xp.uint32)
         wide = xp.full_like(word, factor)
         return lax.mulhi(word, wide), word * wide
 
