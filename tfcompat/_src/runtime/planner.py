@@ -132,10 +132,13 @@ class Planner:
         return rest
 
     def _partitioned(self, work: Work) -> Plan:
-        placement = Placement(work, self.placer)
+        return self.placed(Placement(work, self.placer))
+
+    def placed(self, placement: Placement) -> Plan:
+        """The plan of items that have their places."""
         if not verify.Switch.is_on:
             return Partitioner(placement).plan()
-        verify.structure(work.items, placement.fed, work.known)
+        verify.structure(placement.work.items, placement.fed, placement.known)
         verify.placement(placement)
         plan = Partitioner(placement).plan()
         verify.plan(plan, placement.items)

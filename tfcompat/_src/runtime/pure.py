@@ -21,7 +21,6 @@ from tfcompat._src.runtime.compile import Program, input_shapes
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, loops_of
 from tfcompat._src.runtime.lower import Replan
-from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.placement_rules import RULES
 from tfcompat._src.runtime.plan import Cluster
@@ -208,7 +207,7 @@ def pure_run(
     placement = _InOneCluster(work, planner.placer)
     if reasons := placement.reasons():
         raise NotImplementedError("This run is no function of arrays:\n  " + "\n  ".join(reasons))
-    plan = Partitioner(placement).plan()
+    plan = planner.placed(placement)
     cluster = plan.clusters[0] if plan.clusters else Cluster([])
     used = {variable_key(v): v for v in (*plan.required, *cluster.reads, *cluster.updates, *cluster.overwrites)}
     return PureRun(list(fetched), list(feeds), plan.known, cluster, plan.required, list(used.values()))
