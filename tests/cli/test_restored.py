@@ -66,8 +66,8 @@ def test_rewritten_code_is_not_kept_for_python(tmp_path):
 
 
 def test_sources_without_such_a_word_are_left_alone():
-    assert not sources.needs_rewriting(b"x.tobytes(); strip('U ')")
-    assert sources.needs_rewriting(b"x.tostring()") and sources.needs_rewriting(b"open(a, 'rU')")
+    assert not sources.needs_rewriting(b"x.tobytes(); strip('U ')", "a.py")
+    assert sources.needs_rewriting(b"x.tostring()", "a.py") and sources.needs_rewriting(b"open(a, 'rU')", "a.py")
 
 
 def test_nothing_of_a_package_is_read_before_it_is_imported(tmp_path):

@@ -11,3 +11,9 @@ env2.seed(1)
 import numpy as np
 
 assert np.array_equal(env2.reset(), (env.seed(1), env.reset())[1])
+
+from gym.envs.toy_text import discrete
+
+walk = discrete.DiscreteEnv(2, 1, {0: {0: [(1.0, 1, 5.0, True)]}, 1: {0: [(1.0, 1, 0.0, True)]}}, [1.0, 0.0])
+assert walk.seed(3) == [3] and walk.reset() == 0 and walk.step(0) == (1, 5.0, True, {"prob": 1.0})
+assert walk.observation_space.n == 2 and discrete.categorical_sample([0.0, 1.0], walk.np_random) == 1

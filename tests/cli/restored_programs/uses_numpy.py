@@ -24,3 +24,4 @@ table[[slice(1)] + [0]] = 7
 del backwards[backwards.index(slice(None))]
 assert table.tolist() == [[7, 1, 2], [3, 4, 5]] and len(backwards) == 1 and table[[0, None]].shape == (1, 3)
 assert np.stack(np.ones(2) * i for i in range(2)).tolist() == np.vstack(np.ones(2) * i for i in range(2)).tolist() == [[0, 0], [1, 1]]
+assert np.bool is bool and np.long is int and isinstance(True, np.bool) and np.zeros(2, np.bool).dtype == np.bool_

@@ -37,6 +37,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.cli.legacy.package_resources import PKG_RESOURCES
 from tfcompat._src.cli.legacy.scipy_misc import SCIPY_MISC
 
 ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "defaults"])
@@ -143,6 +144,12 @@ _SCALARS = dict(
 )  # fmt: skip
 _NUMPY_SCALARS = {t for kinds in _SCALARS.values() for t in kinds if t.__module__ == "numpy"}
 
+def _refactoring_tool(*arguments: Any, **options: Any) -> Any:
+    raise NotImplementedError(
+        "This Python has no lib2to3; `tfcompat run` restores only its names, for imports: run the program on Python 3.12 or before"
+    )
+
+
 ATTRIBUTES: dict[Any, dict[str, Any]] = {
     np: dict(
         int=int, float=float, complex=complex, object=object, str=str, unicode=str, bool=bool, long=int,
@@ -209,6 +216,12 @@ MODULES: dict[str, dict[str, Any]] = {
     "dummy_threading": vars(threading),
     "xml.etree.cElementTree": vars(xml.etree.ElementTree),
     "scipy.misc": SCIPY_MISC,
+    "pkg_resources": PKG_RESOURCES | {"parse_version": LooseVersion},
+    "lib2to3": {},
+    "lib2to3.pgen2": {},
+    "lib2to3.pgen2.parse": dict(ParseError=type("ParseError", (Exception,), {})),
+    "lib2to3.pgen2.tokenize": dict(TokenError=type("TokenError", (Exception,), {})),
+    "lib2to3.refactor": dict(RefactoringTool=_refactoring_tool),
 }  # fmt: skip
 """Module that is gone -> what programs use of it."""
 

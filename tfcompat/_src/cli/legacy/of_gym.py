@@ -61,4 +61,4 @@ def _replaced(gym: Any) -> Names:
 
 ADDED: Tables = {}
 REPLACED: Tables = {"gym": _replaced}
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {"gym.envs.toy_text.discrete": f"{__package__}.gym_discrete"}

@@ -15,9 +15,9 @@ def _rewritten(rewrite: Any) -> dict[Any, dict[str, Any]]:
     rewrite_asserts = rewrite.rewrite_asserts
 
     @functools.wraps(rewrite_asserts)
-    def restoring(tree: ast.Module, source: bytes, *arguments: Any) -> None:
-        sources.rewrite(tree, source)
-        rewrite_asserts(tree, source, *arguments)
+    def restoring(tree: ast.Module, source: bytes, module_path: str | None = None, *arguments: Any) -> None:
+        sources.rewrite(tree, source, module_path or "")
+        rewrite_asserts(tree, source, module_path, *arguments)
 
     return {rewrite: dict(rewrite_asserts=restoring, PYC_TAIL=f".{rewrite.PYTEST_TAG}-tfcompat{rewrite.PYC_EXT}")}
 

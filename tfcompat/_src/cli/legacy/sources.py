@@ -2,7 +2,9 @@
 
 `x.tostring()` becomes `restored(x, "tostring")()` at the same place of the same line, which is `x.tostring` wherever x has it. So
 are `open(path, "rU")`, whose U means nothing since Python 3, and `x[index]`, whose index may be a list with slices in it: NumPy before
-1.23 took it for a tuple. Sources without such a word are left as they are, and what was rewritten is not written to `__pycache__`.
+1.23 took it for a tuple. In the program's own files `np.bool` and `np.long` are Python's types, as they were until NumPy 1.20;
+NumPy 2 has these names with other meanings, for libraries. Sources without such a word are left as they are, and what was rewritten
+is not written to `__pycache__`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import builtins
 import functools
 import importlib.abc
 import importlib.machinery
+import pathlib
 import re
 import sys
 import types
@@ -54,6 +57,9 @@ METHODS: dict[tuple[type, ...], dict[str, Callable[..., Any]]] = {
 """Types -> the methods that they lost."""
 
 LOST = frozenset(name for methods in METHODS.values() for name in methods)
+SCALARS: dict[str, type] = {"bool": bool, "long": int}
+"""Names of NumPy that were Python's types."""
+_SCALAR_HINT = re.compile(rb"\.(bool|long)\b")
 _MAKES_SLICES = re.compile(rb"(?<![.\w])slice\(")
 _HINT = re.compile(
     rb"\.(%s)\b|['\"](r?b?Ur?b?|rbU|rU)['\"]|%s" % (b"|".join(sorted(name.encode() for name in LOST)), _MAKES_SLICES.pattern)
@@ -67,7 +73,9 @@ _LEFT_ALONE = sys.stdlib_module_names | {
 
 
 def restored(value: Any, name: str) -> Any:
-    """The attribute `name` of a value, or the method that its type once had under that name."""
+    """The attribute `name` of a value, or what its type, or NumPy, once had under that name."""
+    if name in SCALARS:
+        return SCALARS[name] if value is np else getattr(value, name)
     for kinds, methods in METHODS.items():
         if name in methods:
             if type(value) in kinds or isinstance(value, np.generic):  # a NumPy scalar has what arrays lost, for an array's error
@@ -87,8 +95,9 @@ def index(given: Any) -> Any:
 
 
 class _Rewriting(ast.NodeTransformer):
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, path: str) -> None:
         self._makes_slices = _MAKES_SLICES.search(source) is not None
+        self._lost = LOST.union(SCALARS) if _is_of_program(path) else LOST
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
@@ -99,7 +108,7 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        if node.attr not in LOST or not isinstance(node.ctx, ast.Load):
+        if node.attr not in self._lost or not isinstance(node.ctx, ast.Load):
             return node
         called = ast.Call(ast.Name(RESTORED, ast.Load()), [node.value, ast.Constant(node.attr)], [])
         return ast.fix_missing_locations(ast.copy_location(called, node))
@@ -114,22 +123,27 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
 
-def needs_rewriting(source: bytes) -> bool:
+def _is_of_program(path: str) -> bool:
+    """Whether a file is not one of an installed library."""
+    return not {"site-packages", "dist-packages"}.intersection(pathlib.PurePath(path).parts)
+
+
+def needs_rewriting(source: bytes, path: str) -> bool:
     """Whether a source has a word that may have to be rewritten."""
-    return _HINT.search(source) is not None
+    return _HINT.search(source) is not None or (_SCALAR_HINT.search(source) is not None and _is_of_program(path))
 
 
-def rewrite(tree: ast.Module, source: bytes) -> None:
+def rewrite(tree: ast.Module, source: bytes, path: str) -> None:
     """Rewrites in the tree of a source what was lost, where it has any."""
-    if needs_rewriting(source):
-        _Rewriting(source).visit(tree)
+    if needs_rewriting(source, path):
+        _Rewriting(source, path).visit(tree)
 
 
 def compiled(source: bytes, path: str) -> types.CodeType:
     """The code of a source, with what was lost rewritten where this process restores it."""
-    if hasattr(builtins, RESTORED) and needs_rewriting(source):
+    if hasattr(builtins, RESTORED) and needs_rewriting(source, path):
         tree = ast.parse(source, path)
-        rewrite(tree, source)
+        rewrite(tree, source, path)
         return compile(tree, path, "exec", dont_inherit=True)
     return compile(source, path, "exec", dont_inherit=True)
 
@@ -151,7 +165,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         loader = spec and spec.loader
-        if type(loader) is not importlib.machinery.SourceFileLoader or not needs_rewriting(loader.get_data(loader.path)):
+        if type(loader) is not importlib.machinery.SourceFileLoader or not needs_rewriting(loader.get_data(loader.path), loader.path):
             return None
         spec.loader = _Loader(loader.name, loader.path)  # type: ignore[union-attr]
         return spec
