@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import signal
 import sys
 import threading
@@ -71,6 +72,8 @@ def serve(settings: Settings) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
+    gc.collect()
+    gc.freeze()  # else a full collection, which loading brings about, looks through all modules while requests wait
     try:
         server = ModelServer(settings)
         server.start()
