@@ -52,8 +52,12 @@ def _prepare(servable: Servable, sizes: Sequence[int], replays_warmup: bool) -> 
         if replays_warmup:
             _replay(servable)
         for name, signature in sorted(servable.signatures.items()):
-            if signature.method_name:  # the others are of initial operations
-                _run_sizes(servable, name, signature, sizes or (1,))
+            if not signature.method_name:
+                continue  # of an initial operation
+            if changed := servable.changes(signature):
+                logging.info("Signature %s of model %s is not prepared: %s would change what it holds", name, servable.name, ", ".join(changed))
+                continue
+            _run_sizes(servable, name, signature, sizes or (1,))
 
 
 # ---- warm-up records ----

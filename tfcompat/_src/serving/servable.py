@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.proto import messages
@@ -35,10 +37,12 @@ class Servable:
         self._batcher = batcher
         self._session = Session(graph=Graph())
         try:
-            self.signatures: Mapping[str, Any] = loader.load(self._session, tags, path).signature_def
+            meta_graph = loader.load(self._session, tags, path)
         except BaseException:
             self._session.close()
             raise
+        self.signatures: Mapping[str, Any] = meta_graph.signature_def
+        self._library = meta_graph.graph_def.library
         self._batched = {_tensors(signature) for signature in self.signatures.values() if signature.inputs}
 
     def run(self, feeds: Mapping[str, NDArray], fetches: Sequence[str], seconds: float = 0) -> list[NDArray]:
@@ -74,6 +78,28 @@ class Servable:
         GRAPH_RUNS.add()
         return self._session.run(wanted, tensors, options)
 
+    def changes(self, signature: Any) -> list[str]:
+        """The types of operations that change variables, tables, queues or files when a signature is run."""
+        graph = self._session.graph
+        waiting = [graph.get_tensor_by_name(info.name).op for info in signature.outputs.values()]
+        types, called, seen = set(), set(), set()
+        while waiting:
+            op = waiting.pop()
+            if op not in seen:
+                seen.add(op)
+                types.add(op.type)
+                called |= _functions_of(op.node_def)
+                waiting += [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+        bodies = {function.signature.name: function.node_def for function in self._library.function}
+        unread = [bodies[name] for name in called if name in bodies]
+        while unread:
+            for node in unread.pop():
+                types.add(node.op)
+                new = _functions_of(node) - called
+                called |= new
+                unread += [bodies[name] for name in new if name in bodies]
+        return sorted(type_ for type_ in types if _CHANGING.search(type_) or (spec := op_spec.find(type_)) is not None and spec.effects.writes)
+
     def example_for(self, name: str) -> bytes:
         """A serialized Example with zeros for the dense features that the graph parses from a tensor; b"" where it parses none."""
         example = messages.Example()
@@ -90,6 +116,16 @@ class Servable:
         """Gives back the session's memory; no request may be under way."""
         self._session.close()
         del self._session
+
+
+_CHANGING = re.compile("TableInsert|TableRemove|TableImport|Enqueue|Dequeue|WriteFile|PyFunc|Save")
+"""Types of operations that change what is not a variable."""
+
+
+def _functions_of(node: Any) -> set[str]:
+    """The functions that attributes of a node name."""
+    named = [value.func.name for value in node.attr.values() if value.HasField("func")]
+    return {*named, *(each.name for value in node.attr.values() for each in value.list.func)}
 
 
 def _tensors(signature: Any) -> tuple[frozenset[str], frozenset[str]]:
