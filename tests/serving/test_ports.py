@@ -239,6 +239,10 @@ def test_a_malformed_tensor_is_refused(prediction):
     broken = messages.TensorProto(dtype=1, tensor_content=b"123")
     broken.tensor_shape.dim.add(size=10**6)
     assert status_of(prediction.Predict, model_spec=spec(), inputs={"x": broken})[0] == "INVALID_ARGUMENT"
+    bomb = messages.TensorProto(dtype=1, float_val=[1.0])
+    bomb.tensor_shape.dim.add(size=2**40)
+    wanted = "INVALID_ARGUMENT", f"Input x has {2**40} elements, which is more than a message can hold"
+    assert status_of(prediction.Predict, model_spec=spec(), inputs={"x": bomb}) == wanted
     broken = messages.TensorProto(dtype=1, float_val=[1.0])
     for _ in range(300):
         broken.tensor_shape.dim.add(size=10**6)

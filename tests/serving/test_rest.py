@@ -135,6 +135,12 @@ def test_texts_of_errors(api, document, text):
     assert error(api, "half:predict", document) == text
 
 
+@pytest.mark.parametrize("depth", [40, 70, 500, 950])
+def test_values_of_many_dimensions_are_refused(api, depth):
+    for key in ("instances", "inputs"):
+        error(api, "half:predict", b'{"%s": %s1%s}' % (key.encode(), b"[" * depth, b"]" * depth))
+
+
 @pytest.mark.parametrize("document, text", [
     ({"signature_name": 5}, "not formatted correctly. 'signature_name' key must be a string value."),
     ({"instances": [1], "inputs": [1]}, "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist "),

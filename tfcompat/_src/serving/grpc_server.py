@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +38,7 @@ class Services:
         name = inference.signature_name(request.model_spec)
 
         def predicted(servable: Servable) -> Any:
-            inputs = {key: wire.from_proto(value) for key, value in request.inputs.items()}
+            inputs = {key: _array(key, value) for key, value in request.inputs.items()}
             outputs = inference.predict(servable, name, inputs, request.output_filter, seconds)
             reply = messages.serving.PredictResponse(model_spec=inference.reply_spec(servable, request.model_spec))
             for key, value in outputs.items():
@@ -91,6 +92,14 @@ class Services:
         except wire.FAILURES as e:  # this method tells failures in its reply
             reply.status.error_code, reply.status.error_message = wire.status_of(e)
         return reply
+
+
+def _array(key: str, proto: Any) -> NDArray:
+    """The array of a TensorProto; one whose last value stands for many is no longer than what a message could hold."""
+    count = math.prod(dim.size for dim in proto.tensor_shape.dim)
+    if count > _LARGEST_MESSAGE:
+        raise inference.invalid(f"Input {key} has {count} elements, which is more than a message can hold")
+    return wire.from_proto(proto)
 
 
 class Health:
