@@ -112,6 +112,27 @@ def test_an_nnx_module_goes_through_its_bridge():
         np.testing.assert_allclose(session.run(y, {x: X}), X @ kernel + bias, rtol=1e-5, atol=1e-6)
 
 
+def test_a_graph_as_a_flax_module():
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    y = tf.layers.dense(tf.layers.dense(x, 3, tf.nn.relu, name="hidden"), 1, name="out")
+    with tf.control_dependencies([y]):
+        count = tf.get_variable("count", initializer=0, trainable=False).assign_add(1)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        module, variables = tf.interop.to_flax([y, count], [x], session)
+        assert set(variables["params"]) == {"hidden/kernel", "hidden/bias", "out/kernel", "out/bias"}
+        wanted = session.run(y, {x: X})
+        assert jax.tree.structure(module.init(jax.random.key(0), X)) == jax.tree.structure(variables)
+        (found, _), new = module.apply(variables, X, mutable=["state"])
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        assert new["state"]["count"] == 1
+        slopes = jax.grad(lambda p: module.apply({**variables, "params": p}, X)[0].sum())(variables["params"])
+        np.testing.assert_allclose(slopes["out/bias"], [6.0])
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y))
+        with pytest.raises(NotImplementedError, match="changes hidden/bias, hidden/kernel, out/bias, out/kernel: fetch the loss"):
+            tf.interop.to_flax(train, [x], session)
+
+
 def test_what_does_not_fit_is_said():
     with pytest.raises(TypeError, match="must be a flax.linen.Module"):
         tf.interop.flax_layer(object())

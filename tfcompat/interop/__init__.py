@@ -3,8 +3,13 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.interop.as_optax import as_optax as as_optax
 from tfcompat._src.interop.flax_layer import FlaxLayer as flax_layer
 from tfcompat._src.interop.optax_optimizer import OptaxOptimizer as OptaxOptimizer
+from tfcompat._src.interop.params_files import load_params as load_params
+from tfcompat._src.interop.params_files import save_params as save_params
+from tfcompat._src.interop.to_flax import to_flax as to_flax
+from tfcompat._src.interop.to_jax_from import to_jax_from as to_jax_from
 
 _LAZY = {
 }

@@ -30,7 +30,7 @@ class JaxFunction:
     """What `to_jax` makes: `fn(params, *feeds, rng=None)`; see there.
 
     Attributes:
-      feeds: the names of the fed tensors, one for each argument. variables: the names of the variables.
+      feeds: the names of the fed tensors, one for each argument. variables: the names of the variables. updated: of those that it changes.
     """
 
     def __init__(self, run: PureRun, fetches: Fetches, feeds: Sequence[Any], params: Params, capacity: int, checks: bool) -> None:
@@ -43,6 +43,7 @@ class JaxFunction:
         self._traced = jax.jit(self._trace, inline=True)
         self.feeds = [getattr(feed, "name", str(feed)) for feed in feeds]
         self.variables = list(self._dtypes)
+        self.updated = {v.name for v in (*run.cluster.updates, *run.cluster.overwrites)}
 
     def __call__(self, params: Params, *feeds: Any, rng: Any = None) -> Any:
         params, arrays = jax.tree.map(_settled, (params, self._fed(feeds)))
