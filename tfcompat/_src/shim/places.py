@@ -11,6 +11,7 @@ REAL_MODULES = {
     "tensorflow.python.autograph.lang.special_functions": "tfcompat._src.autograph.lists",
     "tensorflow.python.autograph.operators.logical": "tfcompat._src.autograph.builtins",
     "tensorflow.python.autograph.operators.py_builtins": "tfcompat._src.autograph.builtins",
+    "tensorflow.python.distribute.multi_worker_util": "tfcompat._src.distribute.multi_worker_util",
     "tensorflow.contrib.all_reduce.python.all_reduce": "tfcompat._src.distribute.all_reduce",
     "tensorflow.contrib.boosted_trees.estimator_batch.custom_loss_head": "tfcompat._src.contrib.boosted_trees.custom_loss_head",
     "tensorflow.contrib.boosted_trees.estimator_batch.estimator_utils": "tfcompat._src.contrib.boosted_trees.model",
@@ -293,6 +294,16 @@ NAMES = {
         "@tensorflow.python.ops.linalg.linear_operator_util:to_complex",
     "tensorflow.python.ops.linalg.linear_operator_toeplitz._to_complex":
         "@tensorflow.python.ops.linalg.linear_operator_util:to_complex",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.crelu": "contrib.labeled_tensor.nn.crelu",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.l2_loss": "contrib.labeled_tensor.nn.l2_loss",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.log_softmax": "contrib.labeled_tensor.nn.log_softmax",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.sigmoid_cross_entropy_with_logits":
+        "contrib.labeled_tensor.nn.sigmoid_cross_entropy_with_logits",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.softmax_cross_entropy_with_logits":
+        "contrib.labeled_tensor.nn.softmax_cross_entropy_with_logits",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.softplus": "contrib.labeled_tensor.nn.softplus",
+    "tensorflow.contrib.labeled_tensor.python.ops.nn.sparse_softmax_cross_entropy_with_logits":
+        "contrib.labeled_tensor.nn.sparse_softmax_cross_entropy_with_logits",
     "tensorflow.python.ops.control_flow_ops._SwitchRefOrTensor": "@tensorflow.python.ops.control_flow_ops:switch_ref_or_tensor",
     "tensorflow.python.ops.math_ops._bucketize": "raw:Bucketize",
     "tensorflow.python.ops.math_ops.reduce_sum": "reduce_sum",

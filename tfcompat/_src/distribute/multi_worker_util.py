@@ -1,0 +1,62 @@
+"""Questions about a task of a cluster, which code for several workers asks (tensorflow.python.distribute.multi_worker_util)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.proto import messages
+from tfcompat._src.train.cluster import ClusterSpec
+
+_TASK_TYPES = ("chief", "worker", "evaluator", "ps")
+
+
+def normalize_cluster_spec(cluster_spec: Any) -> ClusterSpec:
+    """A dict or a ClusterDef as a ClusterSpec, which comes back as it is; ValueError for anything else."""
+    if isinstance(cluster_spec, (dict, messages.ClusterDef)):
+        return ClusterSpec(cluster_spec)
+    if not isinstance(cluster_spec, ClusterSpec):
+        raise ValueError("`cluster_spec' should be dict or a `tf.train.ClusterSpec` or a `tf.train.ClusterDef` object")
+    return cluster_spec
+
+
+def _tasks(cluster_spec: Any, task_type: str | None, task_id: int | None) -> dict[str, list[str]]:
+    """The tasks by their type, when the cluster has such a task.
+
+    Raises:
+      ValueError: something is None, the type is unknown, the cluster lacks the task, or has several chiefs or evaluators.
+    """
+    if cluster_spec is None or task_type is None or task_id is None:
+        raise ValueError("None of `cluster_spec`, `task_type`, and `task_id` should be `None`.")
+    tasks: dict[str, list[str]] = normalize_cluster_spec(cluster_spec).as_dict()
+    if task_type not in _TASK_TYPES:
+        raise ValueError(f'Unrecognized task_type: {task_type!r}, valid task types are: "chief", "worker", "evaluator" and "ps".')
+    if task_type not in tasks:
+        raise ValueError(f"`task_type` {task_type!r} not found in cluster_spec.")
+    for single in ("chief", "evaluator"):
+        if len(tasks.get(single, ())) > 1:
+            raise ValueError(f"There must be at most one {single!r} job.")
+    if task_id >= len(tasks[task_type]):
+        raise ValueError(f"The `task_id` {task_id} exceeds the maximum id of {task_type}.")
+    return tasks
+
+
+def is_chief(cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None) -> bool:
+    """Whether a task writes checkpoints and summaries: the chief, an evaluator, or the first worker of a cluster without a chief.
+
+    Raises:
+      ValueError: the cluster has no such task.
+    """
+    tasks = _tasks(cluster_spec, task_type, task_id)
+    return task_type in ("chief", "evaluator") or (task_type == "worker" and task_id == 0 and "chief" not in tasks)
+
+
+def worker_count(cluster_spec: Any, task_type: str | None) -> int:
+    """How many tasks train together with one of this type, itself among them: the chief and the workers, or one evaluator.
+
+    Raises:
+      ValueError: the cluster has no such task, or it is a parameter server.
+    """
+    tasks = _tasks(cluster_spec, task_type, 0)
+    if task_type == "ps":
+        raise ValueError(f"Unexpected `task_type` {task_type!r}")
+    return 1 if task_type == "evaluator" else len(tasks.get("chief", ())) + len(tasks.get("worker", ()))
