@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.interop.to_jax import to_jax
 
 
 @export("interop.to_flax")
-def to_flax(fetches: Any, feeds: Sequence[Any], session: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+def to_flax(fetches: Any, feeds: Sequence[Any], session: SessionLike | None = None, **options: Any) -> tuple[Any, dict[str, Any]]:
     """A run as a flax.linen module, and its variables.
 
     Args:

@@ -14,6 +14,7 @@ from tfcompat._src.base import jax_compat
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -142,7 +143,7 @@ def _as_fed(value: Any, tensor: Tensor) -> jax.Array:
 
 @export("to_jax")
 def to_jax(
-    fetches: Any, feeds: Sequence[Any], session: Any = None, *, fixed: Mapping[Any, Any] | None = None, checks: bool = False,
+    fetches: Any, feeds: Sequence[Any], session: SessionLike | None = None, *, fixed: Mapping[Any, Any] | None = None, checks: bool = False,
     capacity: int = FIRST_CAPACITY,
 ) -> tuple[JaxFunction, Params]:  # fmt: skip
     """A run of the graph as a pure function of JAX, and the parameters it starts with.
@@ -190,7 +191,7 @@ def to_jax(
     return JaxFunction(run, wanted, feeds, params, capacity, checks), params
 
 
-def _session_for(fetches: Any, feeds: Sequence[Any], session: Any) -> BaseSession:
+def _session_for(fetches: Any, feeds: Sequence[Any], session: SessionLike | None) -> BaseSession:
     """The session whose variables and planner are used."""
     found = session if session is not None else SESSIONS.top()
     if found is None:
