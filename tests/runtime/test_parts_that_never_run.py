@@ -1,0 +1,44 @@
+"""The body of a loop that makes no iteration, and a branch that is not taken, never raise: TensorFlow 1.15.5 does not run them."""
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+from tfcompat._src.runtime import interpreted
+
+EMPTY = np.zeros([0, 3], np.float32)
+
+ROWS = {
+    "index": lambda x, i: x[i, 0], "first": lambda x, i: x[0, 0], "last": lambda x, i: x[-1, 0], "gather": lambda x, i: tf.gather(x, i)[0],
+    "gather_nd": lambda x, i: tf.gather_nd(x, [i, 0]), "slice": lambda x, i: tf.slice(x, [i, 0], [1, 3])[0, 0],
+    "reshape": lambda x, i: tf.reshape(x, [3])[0], "top_k": lambda x, i: tf.nn.top_k(x[:, 0], 2)[0][0],
+    "argmax": lambda x, i: tf.to_float(tf.argmax(x))[0], "matmul": lambda x, i: tf.matmul(tf.ones([1, 2]), x)[0, 0],
+    "split": lambda x, i: tf.split(x, [1, 2])[0][0, 0], "unstack": lambda x, i: tf.unstack(x, num=2)[0][0],
+    "py_func": lambda x, i: tf.reshape(tf.py_func(lambda v: v[0, 0], [x], tf.float32), []),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["compile", "interpret", "choose"])
+def engine(request, monkeypatch):
+    monkeypatch.setattr(interpreted, "ENGINE", request.param)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_loop_over_nothing(name, engine):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 3])
+        looped = tf.while_loop(lambda i, total: i < tf.shape(x)[0], lambda i, total: (i + 1, total + ROWS[name](x, i)), [0, 0.0])
+        chosen = tf.cond(tf.shape(x)[0] > 0, lambda: ROWS[name](x, 0), lambda: -1.0)
+        assert session.run([*looped, chosen], {x: EMPTY}) == [0, 0.0, -1.0]
+
+
+def test_training_goes_on_after_an_empty_batch(engine):
+    """Values of 1.15.5; the loop is empty at the second and the fourth step."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None])
+        w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+        total = tf.while_loop(lambda i, s: i < tf.shape(x)[0], lambda i, s: (i + 1, s + w * x[i]), [0, 0.0])[1]
+        step = tf.train.GradientDescentOptimizer(0.1).minimize(total + w)
+        session.run(w.initializer)
+        found = [(session.run(step, {x: batch}), session.run(w))[1] for batch in ([1.0, 2.0], [], [3.0], [])]
+    assert found == pytest.approx([0.6, 0.5, 0.1, 0.0], abs=1e-6)
