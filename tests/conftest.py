@@ -23,6 +23,7 @@ import long_run  # noqa: E402
 import pytest  # noqa: E402
 import suite_report  # noqa: E402
 
+from tfcompat._src.platform import logging as tf_logging  # noqa: E402
 from tfcompat._src.runtime import interpreted, verify  # noqa: E402
 
 verify.Switch.is_on = True
@@ -41,6 +42,14 @@ def pytest_collection_finish():
     """Takes the tests themselves out of the garbage collector's sight: it would look through all of them in each full collection."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def verbosity():
+    """Programs of tests that log less do so for themselves."""
+    before = tf_logging.get_verbosity()
+    yield
+    tf_logging.set_verbosity(before)
 
 
 def pytest_runtest_teardown():
