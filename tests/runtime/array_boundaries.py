@@ -20,9 +20,16 @@ from boundary_rows import GIVEN, RECEIVED
 
 
 def observe(tf, table, name):
-    """What a row sees; `tf` executes eagerly where the row does."""
-    found = table[name][0](tf)
-    gc.collect()
+    """What a row sees; `tf` executes eagerly where the row does.
+
+    What the row has left is collected before: while the collector waits, all of it is young, and nothing else is looked through.
+    """
+    gc.disable()
+    try:
+        found = table[name][0](tf)
+        gc.collect(0)
+    finally:
+        gc.enable()
     values, writable = found if table is RECEIVED else (found, [])
     return {"seen": [float(v) for v in values], "writable": writable}
 
