@@ -2,7 +2,7 @@
 
 import children
 
-NOT_OF_FILES = ("testing/test_ops.py", "cluster/transfer_ops.py", "interop/optax_optimizer.py")
+NOT_OF_FILES = ("testing/test_ops.py", "cluster/transfer_ops.py", "interop/optax_optimizer.py", "interop/flax_layer.py")
 """Modules whose op types no file of TensorFlow's has: its own tests', what a master adds to parts of a graph, and tfcompat's."""
 PROGRAM = f"""
 import importlib, pkgutil
