@@ -3,7 +3,7 @@
 Batch normalization with its update operations, two optimizers over two scopes of variables, label smoothing, and a picture
 of what has been drawn, written as a PNG file by the graph.
 
-    tfcompat run examples/dcgan.py --picture /tmp/digits.png
+    tfcompat run examples/dcgan.py --picture digits.png
 """
 
 import os

@@ -4,8 +4,8 @@ A classifier of digits is trained; it is exported with a vocabulary (a table wit
 serialized tf.train.Example, as TensorFlow Serving's Classify does. Then: loader.load in a new session, contrib.predictor,
 and `saved_model_cli show` (here `tfcompat saved-model show`) on the folder that stays with --folder.
 
-    tfcompat run examples/serve_saved_model.py --folder /tmp/digits
-    tfcompat saved-model show --dir /tmp/digits/1 --all
+    tfcompat run examples/serve_saved_model.py --folder exported
+    tfcompat saved-model show --dir exported/1 --all
 """
 
 import os

@@ -394,3 +394,19 @@ def test_a_shape_from_outside_is_known_in_a_branch_of_a_loop():
     with tf.Session() as session:
         assert session.run(total, {x: [1.0, 2.0]}).tolist() == [3.0, 6.0]
         assert "1 compiled call(s), 0 host step(s)" in session.explain(total, {x: [1.0, 2.0]})
+
+
+def test_sizes_of_a_branch_that_the_host_runs_are_not_known_to_the_compiler():
+    x = tf.placeholder(tf.float32, [None, None])
+
+    def products():
+        found = tf.scan(lambda a, b: a * b, tf.transpose(x))[-1]
+        with tf.control_dependencies([tf.py_func(lambda a: None, [found], [])]):
+            return tf.identity(found)
+
+    total = tf.cond(tf.equal(tf.shape(x)[1], 1), lambda: tf.squeeze(x, [1]), products)
+    given = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+    found, slope = run([total, tf.gradients(total * total, x)[0]], {x: given})
+    product = given.prod(1)
+    np.testing.assert_allclose(found, product)
+    np.testing.assert_allclose(slope, 2 * product[:, None] ** 2 / given, rtol=1e-6)

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import sys
-from collections.abc import Callable
+import types
 from typing import NamedTuple
 
 import jax
 
-from tfcompat._src.cli import checkpoint, doctor, launch, run, serve, summary
-from tfcompat._src.cli.check import command as check
 from tfcompat._src.platform.versions import VERSION
-from tfcompat._src.saved_model import command as saved_model
 
 
 class Command(NamedTuple):
-    """A subcommand: what it takes, what it does, and the function from its arguments to the exit status."""
+    """A subcommand: what it does, and the module whose ARGUMENTS say what it takes and whose `main` gives the exit status for them."""
 
-    arguments: str
+    module: str
     help: str
-    main: Callable[[list[str]], int]
+
+    def load(self) -> types.ModuleType:
+        """The module, imported when it is asked for: a program that runs waits for no other command."""
+        return importlib.import_module(f"tfcompat._src.{self.module}")
 
 
 COMMANDS = {
-    "check": Command(check.ARGUMENTS, "say what of programs will not run, without running them", check.main),
-    "checkpoint": Command(checkpoint.ARGUMENTS, "print the values in a checkpoint", checkpoint.main),
-    "doctor": Command(doctor.ARGUMENTS, "say which devices there are, where operations go and what is missing", doctor.main),
-    "launch": Command(launch.ARGUMENTS, "run a program as the tasks of a cluster on this machine", launch.main),
-    "run": Command(run.ARGUMENTS, "run a TensorFlow 1 program as python does", run.main),
-    "saved-model": Command(saved_model.ARGUMENTS, "print what a SavedModel holds, or run one of its signatures", saved_model.main),
-    "serve": Command(serve.ARGUMENTS, "serve SavedModels over REST and gRPC, as TensorFlow Serving does", serve.main),
-    "summary": Command(summary.ARGUMENTS, "print what a checkpoint, SavedModel, graph or event file holds, in tables", summary.main),
+    "check": Command("cli.check.command", "say what of programs will not run, without running them"),
+    "checkpoint": Command("cli.checkpoint", "print the values in a checkpoint"),
+    "doctor": Command("cli.doctor", "say which devices there are, where operations go and what is missing"),
+    "launch": Command("cli.launch", "run a program as the tasks of a cluster on this machine"),
+    "run": Command("cli.run", "run a TensorFlow 1 program as python does"),
+    "saved-model": Command("saved_model.command", "print what a SavedModel holds, or run one of its signatures"),
+    "serve": Command("cli.serve", "serve SavedModels over REST and gRPC, as TensorFlow Serving does"),
+    "summary": Command("cli.summary", "print what a checkpoint, SavedModel, graph or event file holds, in tables"),
 }
 
 
 def usage() -> str:
-    rows = "\n".join(f"  tfcompat {name} {row.arguments}\n      {row.help}" for name, row in COMMANDS.items())
+    rows = "\n".join(f"  tfcompat {name} {row.load().ARGUMENTS}\n      {row.help}" for name, row in COMMANDS.items())
     return f"usage: tfcompat COMMAND [ARGS...]\n\n{rows}\n  tfcompat --version\n  tfcompat --help\n"
 
 
@@ -64,4 +65,5 @@ def main() -> int:
     if first not in COMMANDS:
         sys.stderr.write(f"tfcompat: unknown command {first!r}\n\n{usage()}")
         return 2
-    return COMMANDS[first].main(rest)
+    status: int = COMMANDS[first].load().main(rest)
+    return status

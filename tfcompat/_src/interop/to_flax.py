@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.interop.to_jax import to_jax
+from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY
 
 
 @export("interop.to_flax")
-def to_flax(fetches: Any, feeds: Sequence[Any], session: SessionLike | None = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+def to_flax(
+    fetches: Any, feeds: Sequence[Any], session: SessionLike | None = None, *, fixed: Mapping[Any, Any] | None = None, capacity: int = FIRST_CAPACITY
+) -> tuple[Any, dict[str, Any]]:
     """A run as a flax.linen module, and its variables.
 
     Args:
-      fetches, feeds, session: as of tfcompat.to_jax. **options: `fixed` and `capacity` of it.
+      fetches, feeds, session, fixed, capacity: as of tfcompat.to_jax.
 
     Returns:
       module and variables. `module.apply(variables, *feeds)` gives the fetched values. variables["params"] are the trainable variables and
@@ -29,7 +32,7 @@ def to_flax(fetches: Any, feeds: Sequence[Any], session: SessionLike | None = No
       ModuleNotFoundError: flax is not installed.
     """
     linen = importlib.import_module("flax.linen")
-    fn, start = to_jax(fetches, feeds, session, **options)
+    fn, start = to_jax(fetches, feeds, session, fixed=fixed, capacity=capacity)
     updated = fn.updated & set(start["trainable"])
     if updated:
         raise NotImplementedError(f"The run changes {', '.join(sorted(updated))}: fetch the loss or the predictions, and let JAX's loop train.")

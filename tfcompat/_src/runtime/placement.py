@@ -123,7 +123,7 @@ class Placement:
 
     def _constants_of(self, item: Item) -> frozenset[int]:
         if isinstance(item, LoopGradientItem):
-            return item.constants_where(self._must_count[item.loop])
+            return item.constants_where(self._must_count.get(item.loop, True))  # a loop of another plan has been counted
         return item.constants
 
     # ---- what rules ask ----
@@ -165,7 +165,7 @@ class Placement:
         if tensor in self.fed or tensor not in self.producer:
             return False
         item = self.producer[tensor]
-        if isinstance(item, CondItem) and self.is_traced_static(item.predicate):  # one branch is traced, and hands on what it is given
+        if isinstance(item, CondItem) and item not in self.on_host and self.is_traced_static(item.predicate):  # one branch is traced
             return self.static_inside(item.operations)(tensor)
         if not isinstance(item, OpItem):
             return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -17,7 +16,7 @@ from tfcompat._src.cluster import wire
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.serving import inference
 from tfcompat._src.serving.manager import Manager
-from tfcompat._src.serving.metrics import REQUEST_COUNT, REQUEST_LATENCY
+from tfcompat._src.serving.metrics import counted
 from tfcompat._src.serving.servable import Servable, dtype_of
 
 PREDICTION, MODEL, HEALTH = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService", "grpc.health.v1.Health"
@@ -60,17 +59,8 @@ class Services:
         return self._infer("MultiInference", spec, lambda servable: inference.multi_inference(servable, request, seconds))
 
     def _infer(self, method: str, spec: Any, work: Callable[[Servable], Any]) -> Any:
-        began, status = time.monotonic(), "OK"
-        try:
-            with self._manager.use(spec) as servable:
-                return work(servable)
-        except wire.FAILURES as e:
-            status = messages.error.Code.Name(wire.status_of(e)[0])
-            raise
-        finally:
-            REQUEST_COUNT.add(spec.name, status)
-            if status == "OK":
-                REQUEST_LATENCY.add(spec.name, method, "GRPC", amount=(time.monotonic() - began) * 1e6)
+        with counted(spec.name, method, "GRPC"), self._manager.use(spec) as servable:
+            return work(servable)
 
     def GetModelMetadata(self, request: Any, seconds: float) -> Any:
         if not request.HasField("model_spec"):

@@ -6,8 +6,14 @@ Format: Prometheus' text exposition format 0.0.4; slashes of TensorFlow's metric
 from __future__ import annotations
 
 import bisect
+import contextlib
 import threading
+import time
+from collections.abc import Iterator
 from typing import Any
+
+from tfcompat._src.cluster import wire
+from tfcompat._src.proto import messages
 
 BOUNDS = [10 * 1.8**exponent for exponent in range(33)]
 """Microseconds that separate the buckets of a histogram."""
@@ -88,3 +94,20 @@ def text() -> str:
         if lines := metric.lines():
             found += [f"# TYPE {metric.name} {metric.kind}", *lines]
     return "\n".join([*found, ""])
+
+
+@contextlib.contextmanager
+def counted(model: str, method: str, entry: str) -> Iterator[None]:
+    """A block that answers a request: it counts with its status, and where it succeeds, its time does.
+
+    Args:
+      model: the name that the request gives. method: such as "Predict". entry: "GRPC" or "REST".
+    """
+    began = time.monotonic()
+    try:
+        yield
+    except wire.FAILURES as e:
+        REQUEST_COUNT.add(model, messages.error.Code.Name(wire.status_of(e)[0]))
+        raise
+    REQUEST_COUNT.add(model, "OK")
+    REQUEST_LATENCY.add(model, method, entry, amount=(time.monotonic() - began) * 1e6)

@@ -6,7 +6,6 @@ Paths, replies and texts: TensorFlow Serving's REST reference and model_servers/
 from __future__ import annotations
 
 import re
-import time
 import urllib.parse
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from tfcompat._src.proto import messages, pool
 from tfcompat._src.serving import inference, json_replies, json_requests
 from tfcompat._src.serving.inference import invalid
 from tfcompat._src.serving.manager import Manager
-from tfcompat._src.serving.metrics import REQUEST_COUNT, REQUEST_LATENCY
+from tfcompat._src.serving.metrics import counted
 
 _VERSION = r"(?:(?:/versions/(?P<version>[0-9]+))|(?:/labels/(?P<label>[^/:]+)))?"
 _POST = re.compile(rf"/v1/models/(?P<name>[^/:]+){_VERSION}:(?P<method>classify|regress|predict)", re.IGNORECASE)
@@ -68,28 +67,18 @@ class RestApi:
             return failure(e)
 
     def _infer(self, method: str, spec: Any, body: bytes) -> bytes:
-        began = time.monotonic()
-        status = "OK"
-        try:
-            with self._manager.use(spec) as servable:
-                document = json_requests.parse(body)
-                spec.signature_name = json_requests.signature_name(document)
-                if method == "predict":
-                    return _predict(servable, document, inference.signature_name(spec), self._seconds)
-                if method == "classify":
-                    request = messages.serving.ClassificationRequest(model_spec=spec)
-                    json_requests.fill_input(document, request)
-                    return json_replies.classifications(inference.classify(servable, request, self._seconds).result)
-                request = messages.serving.RegressionRequest(model_spec=spec)
+        with counted(spec.name, method.capitalize(), "REST"), self._manager.use(spec) as servable:
+            document = json_requests.parse(body)
+            spec.signature_name = json_requests.signature_name(document)
+            if method == "predict":
+                return _predict(servable, document, inference.signature_name(spec), self._seconds)
+            if method == "classify":
+                request = messages.serving.ClassificationRequest(model_spec=spec)
                 json_requests.fill_input(document, request)
-                return json_replies.regressions(inference.regress(servable, request, self._seconds).result)
-        except wire.FAILURES as e:
-            status = messages.error.Code.Name(wire.status_of(e)[0])
-            raise
-        finally:
-            REQUEST_COUNT.add(spec.name, status)
-            if status == "OK":
-                REQUEST_LATENCY.add(spec.name, method.capitalize(), "REST", amount=(time.monotonic() - began) * 1e6)
+                return json_replies.classifications(inference.classify(servable, request, self._seconds).result)
+            request = messages.serving.RegressionRequest(model_spec=spec)
+            json_requests.fill_input(document, request)
+            return json_replies.regressions(inference.regress(servable, request, self._seconds).result)
 
     def _describe(self, match: re.Match[str]) -> bytes:
         if not match["name"]:
