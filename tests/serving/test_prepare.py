@@ -8,6 +8,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.base import errors
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime.planner import Planner
 from tfcompat._src.serving.prepare import WARMUP_FILE, prepare
 from tfcompat._src.serving.servable import Servable
 
@@ -45,18 +46,46 @@ def layers(tmp_path_factory):
         return folder, feed, sess.run(y, {x: feed})
 
 
-def test_no_request_of_a_prepared_size_compiles(layers, compile_counter):
+@pytest.fixture
+def planned(monkeypatch):
+    """What has been planned since a test began, one item for each plan."""
+    found = []
+    plan = Planner.plan
+    monkeypatch.setattr(Planner, "plan", lambda self, *rest: found.append(rest) or plan(self, *rest))
+    return found
+
+
+def test_no_request_of_a_prepared_size_compiles(layers, compile_counter, planned):
     folder, feed, wanted = layers
     servable = Servable("layers", 1, folder, ["serve"])
     prepare(servable, (1, 8))
     before = compile_counter.count
-    assert before
+    assert before and planned
+    planned.clear()
     signature = servable.signatures["serving_default"]
     for size in (1, 8):
-        for _ in range(20):
-            (found,) = servable.run({signature.inputs["x"].name: feed[:size]}, [signature.outputs["y"].name])
+        for seconds in (0, 30) * 10:  # REST requests have a time limit
+            (found,) = servable.run({signature.inputs["x"].name: feed[:size]}, [signature.outputs["y"].name], seconds)
         np.testing.assert_allclose(found, wanted[:size], rtol=1e-5, atol=1e-6)  # sums of 256 products in another order
-    assert compile_counter.count == before
+    assert compile_counter.count == before and not planned
+    servable.close()
+
+
+def test_no_request_with_a_time_limit_compiles_a_loop(tmp_path, compile_counter, planned):
+    """A loop heeds a time limit: it has another program than without one."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 64])
+        weights = tf.get_variable("weights", initializer=np.eye(64, dtype=np.float32))
+        y = tf.while_loop(lambda i, y: i < 50, lambda i, y: (i + 1, tf.tanh(tf.matmul(y, weights))), (0, x))[1]
+        sess.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(sess, str(tmp_path / "1"), {"x": x}, {"y": y})
+    servable = Servable("loop", 1, str(tmp_path / "1"), ["serve"])
+    prepare(servable)
+    before = compile_counter.count
+    planned.clear()
+    for seconds in (0, 30) * 10:
+        servable.run({x.name: np.ones([1, 64], np.float32)}, [y.name], seconds)
+    assert compile_counter.count == before and not planned
     servable.close()
 
 
@@ -96,7 +125,7 @@ def test_warmup_records_are_replayed(half, monkeypatch):
     run = servable.run
     monkeypatch.setattr(servable, "run", lambda feeds, *rest: runs.append(sorted(feeds)) or run(feeds, *rest))
     prepare(servable)
-    assert runs == [["examples:0"]] * 2 + [["x:0"]] * 2
+    assert runs == [["examples:0"]] * 4 + [["x:0"]] * 4
     runs.clear()
     prepare(servable, replays_warmup=False)
     assert not runs

@@ -18,7 +18,7 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.ordering import topological
+from tfcompat._src.graph.ordering import BACK_EDGE, topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.ops.flow.array_order import require_order
@@ -56,12 +56,13 @@ class Request:
     prefers_numpy: bool = False
 
 
-def depends_on(fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> tuple[set[Tensor], list[str]]:
-    """What a plan hangs on beside the shapes of feeds: the fed tensors that decide branches, and the keys of variables of which the
-    graph asks whether they have a value.
+def depends_on(fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> tuple[set[Tensor], list[str], bool]:
+    """What a plan depends on, besides feed shapes: the fed tensors that decide branches, the keys of variables of which the graph
+    asks whether they have a value, and whether there are loops, which must heed a time limit.
     """
     ops = prune(fetched, targets, fed)
-    return set(structure.predicate_feeds(ops, set(fed))), [key for _, key in structure.asked_status(ops, set(fed))]
+    asked = [key for _, key in structure.asked_status(ops, set(fed))]
+    return set(structure.predicate_feeds(ops, set(fed))), asked, any(op.type in BACK_EDGE for op in ops)
 
 
 class Planner:

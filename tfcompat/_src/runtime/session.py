@@ -38,17 +38,17 @@ class PreparedRun:
     """A fetch structure with its plans, kept for the next run of the same fetches and feeds.
 
     Fed scalars that decide a branch (`training=True`), and whether variables have values where the graph asks for that, are part
-    of the plan: there is one for each of their values; so is whether the run has a time limit, which loops must then heed.
+    of the plan: there is one for each of their values; so is, where there are loops, whether the run has a time limit, which they heed.
     """
 
     def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
         self.fetches, self.feeds, self.graph_changes = fetches, feeds, graph_changes
-        deciding, self.asked = planner.depends_on(fetches.tensors, fetches.targets, feeds)
+        deciding, self.asked, self.has_loops = planner.depends_on(fetches.tensors, fetches.targets, feeds)
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
         self.plans: Recent[tuple[Any, ...], Plan] = Recent()
 
     def plan_key(self, feeds: list[Any], variables: Container[str]) -> tuple[Any, ...]:
-        limited = run_limits.seconds_left() is not None
+        limited = self.has_loops and run_limits.seconds_left() is not None
         if not (self.deciding or self.asked or limited):
             return ()
         return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for key in self.asked])

@@ -12,6 +12,8 @@ from typing import Any
 from tfcompat._src.base import errors
 from tfcompat._src.serving.server import ModelServer, Settings
 
+_SWITCH_SECONDS = 0.0005
+"""How long a thread that loads a version may hold the interpreter while a request waits for it, which it does several times."""
 ARGUMENTS = "--model_base_path=FOLDER [--model_name=NAME] [--rest_api_port=PORT] [--port=PORT] [OPTIONS]"
 _HELP = {
     "port": "TCP port to listen at for gRPC; 0: none",
@@ -72,6 +74,7 @@ def serve(settings: Settings) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     gc.collect()
     gc.freeze()  # else a full collection, which loading brings about, looks through all modules while requests wait
     try:

@@ -27,7 +27,9 @@ from tfcompat._src.serving.servable import Servable
 
 WARMUP_FILE = os.path.join("assets.extra", "tf_serving_warmup_requests")
 MOST_RECORDS = 1000
-_METHODS: dict[str, Callable[[Servable, Any], Any]] = {
+_LIMITS = (0, 0, 3600, 3600)
+"""Time limits in seconds of the runs of one size: the second without and the second with one compile; loops differ with the limit."""
+_METHODS: dict[str, Callable[[Servable, Any, float], Any]] = {
     "classify_log": inference.classify, "regress_log": inference.regress, "multi_inference_log": inference.multi_inference,
 }  # fmt: skip
 
@@ -86,13 +88,13 @@ def _answer(servable: Servable, record: bytes, number: int) -> None:
     except DecodeError as e:
         raise inference.invalid(f"Failed to parse warmup record {number}: {e}") from None
     kind = log.WhichOneof("log_type")
-    for _ in range(2):  # the second run compiles
+    for seconds in _LIMITS:
         if kind == "predict_log":
             request = log.predict_log.request
             inputs = {key: wire.from_proto(value) for key, value in request.inputs.items()}
-            inference.predict(servable, inference.signature_name(request.model_spec), inputs, request.output_filter)
+            inference.predict(servable, inference.signature_name(request.model_spec), inputs, request.output_filter, seconds)
         elif kind in _METHODS:
-            _METHODS[kind](servable, getattr(log, kind).request)
+            _METHODS[kind](servable, getattr(log, kind).request, seconds)
         else:
             raise errors.UnimplementedError(None, None, f"Unsupported log_type for warmup: {kind} of record {number}")
 
@@ -110,8 +112,8 @@ def _run_sizes(servable: Servable, name: str, signature: Any, sizes: Sequence[in
     for size in sizes:
         feeds = {tensor: np.repeat(row[None], size, axis=0) for tensor, row in rows.items() if row is not None}
         try:
-            for _ in range(2):  # the second run compiles
-                servable.run_at_once(feeds, fetches)
+            for seconds in _LIMITS:
+                servable.run_at_once(feeds, fetches, seconds)
         except (errors.OpError, ValueError) as e:  # zeros may be no input for it
             logging.warning("Signature %s of model %s is not prepared for batches of %d: %s", name, servable.name, size, e)
             return
