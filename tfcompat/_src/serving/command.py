@@ -37,6 +37,7 @@ _HELP = {
     "batching_parameters_file": "file with BatchingParameters in text format",
     "enable_model_warmup": "run the requests in assets.extra/tf_serving_warmup_requests before a version is available",
     "ssl_config_file": "file with an SSLConfig in text format, for gRPC",
+    "rest_api_ssl_config_file": "file with an SSLConfig in text format, for HTTP; it may be that of ssl_config_file",
     "monitoring_config_file": "file with a MonitoringConfig in text format",
     "enable_grpc_healthcheck_service": "answer grpc.health.v1.Health",
 }

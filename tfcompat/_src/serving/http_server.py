@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.server
 import io
+import ssl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +32,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
     Args:
       address: host and port; port 0 for a free one. api: what answers. metrics_path: where metrics are, or None.
-      threads: how many requests are answered at the same time. largest_body: bytes that a body may have.
+      threads: how many requests are answered at the same time. largest_body: bytes that a body may have. tls: of a port with TLS, or None.
 
     Raises:
       OSError: it cannot listen there.
@@ -42,10 +43,12 @@ class HttpServer(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(
-        self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, largest_body: int = LARGEST_BODY
-    ) -> None:
+        self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, largest_body: int = LARGEST_BODY,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(address, _Handler)
         self.api, self.metrics_path, self.largest_body = api, metrics_path, largest_body
+        self._tls = tls
         self.places = threading.BoundedSemaphore(threads)
         self.is_draining = False
         self._under_way = 0
@@ -55,6 +58,13 @@ class HttpServer(http.server.ThreadingHTTPServer):
     @property
     def port(self) -> int:
         return self.server_address[1]
+
+    def get_request(self) -> tuple[Any, Any]:
+        """A connection. Its thread shakes hands, in its first read, so that a client that is slow to does not hold up others."""
+        connection, address = super().get_request()
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        return connection, address
 
     def start(self) -> None:
         """Begins to answer."""

@@ -7,12 +7,10 @@ import threading
 import traceback
 from typing import Any, NamedTuple
 
-import grpc
-
 from tfcompat._src.base import errors
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.serving import grpc_server, server_config
+from tfcompat._src.serving import grpc_server, server_config, tls
 from tfcompat._src.serving.batching import Batching
 from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services
 from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, HttpServer
@@ -48,6 +46,7 @@ class Settings(NamedTuple):
     batching_parameters_file: str = ""
     enable_model_warmup: bool = True
     ssl_config_file: str = ""
+    rest_api_ssl_config_file: str = ""
     monitoring_config_file: str = ""
     enable_grpc_healthcheck_service: bool = False
 
@@ -98,6 +97,7 @@ class ModelServer:
             _metrics_path(settings.monitoring_config_file),
             settings.rest_api_num_threads,
             settings.rest_api_max_body_bytes,
+            tls.http_context(settings.rest_api_ssl_config_file) if settings.rest_api_ssl_config_file else None,
         )
 
     def _grpc(self) -> GrpcServer:
@@ -107,7 +107,8 @@ class ModelServer:
             answers[grpc_server.HEALTH] = self._health
         addresses = [f"{settings.host}:{settings.port}"] if settings.port is not None else []
         addresses += [f"unix:{settings.grpc_socket_path}"] if settings.grpc_socket_path else []
-        return GrpcServer(answers, addresses, settings.grpc_max_threads, _credentials(settings.ssl_config_file))
+        credentials = tls.grpc_credentials(settings.ssl_config_file) if settings.ssl_config_file else None
+        return GrpcServer(answers, addresses, settings.grpc_max_threads, credentials)
 
     def start(self) -> None:
         """Loads the models, then begins to answer.
@@ -171,13 +172,3 @@ def _metrics_path(file: str) -> str | None:
         return None
     config = server_config.read(file, messages.serving.MonitoringConfig).prometheus_config
     return (config.path or DEFAULT_METRICS_PATH) if config.enable else None
-
-
-def _credentials(file: str) -> grpc.ServerCredentials | None:
-    """What a server with TLS shows and asks of clients, by a file with an SSLConfig in text format."""
-    if not file:
-        return None
-    config = server_config.read(file, messages.serving.SSLConfig)
-    return grpc.ssl_server_credentials(
-        [(config.server_key.encode(), config.server_cert.encode())], config.custom_ca.encode() or None, config.client_verify
-    )
