@@ -31,5 +31,5 @@ def test_requests_of_the_page():
 
 
 def test_flags_of_the_page_are_there():
-    named = set(re.findall(r"--(\w+)", PAGE.read_text())) - {"help"}
+    named = set(re.findall(r"--([a-z_]+)", PAGE.read_text())) - {"help"}
     assert named and named <= set(Settings._fields)

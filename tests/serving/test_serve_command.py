@@ -12,6 +12,7 @@ import pytest
 from conftest import GOLDEN
 from serving_golden import X
 
+import tfcompat as tf
 from tfcompat._src.base import errors
 from tfcompat._src.serving.command import settings_of
 from tfcompat._src.serving.server import ModelServer, Settings
@@ -36,6 +37,8 @@ def test_flags_that_are_refused(argument, capsys):
 
 @pytest.mark.parametrize("settings, text", [
     (Settings(port=None), "There is no port to listen at"), (Settings(port=0, batching_parameters_file="b"), "is set without enable_batching"),
+    (Settings(port=0, prepared_batch_sizes="1,b"), "prepared_batch_sizes is '1,b'; it is a list of positive numbers"),
+    (Settings(port=0, prepared_batch_sizes="0"), "prepared_batch_sizes is '0'"),
 ])  # fmt: skip
 def test_settings_that_contradict_each_other(settings, text):
     with pytest.raises(errors.InvalidArgumentError, match=text):
@@ -73,6 +76,43 @@ def test_a_server_with_batches_gives_the_same_values(tmp_path, values):
             for future in futures:
                 np.testing.assert_array_equal(np.float32(json.loads(future.result().body)[key]), np.float32(values))
     server.stop()
+
+
+STARTS = """
+import os, signal, sys, collections
+import jax
+import tfcompat
+from tfcompat._src.cli import program_cache
+from tfcompat._src.serving.server import ModelServer, Settings
+events = collections.Counter()
+jax.monitoring.register_event_listener(lambda event, **_: events.update([event.rpartition("/")[2]]))
+program_cache.keep_programs(least_seconds=0)
+server = ModelServer(Settings(
+    port=None, rest_api_port=0, host="127.0.0.1", model_name="m", model_base_path=sys.argv[1], prepared_batch_sizes="1,4", max_num_load_retries=0
+))
+server.start()
+for rows in (1, 4):
+    reply = server.http.api.answer("POST", "/v1/models/m:predict", b'{"instances": ' + str([[0.5] * 64] * rows).encode() + b"}")
+    assert reply.status == 200, reply.body
+print(events["compile_requests_use_cache"], events["cache_hits"], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_server_that_was_killed_compiles_nothing_in_its_next_start(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 64])
+        y = tf.layers.dense(tf.layers.dense(x, 256, tf.nn.relu), 10)
+        sess.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(sess, str(tmp_path / "m" / "1"), {"x": x}, {"y": y})
+    found = []
+    for _ in range(2):
+        done = children.python("-c", STARTS, tmp_path / "m", cwd=tmp_path, TFCOMPAT_CACHE_DIR=str(tmp_path / "cache"), TFCOMPAT_ENGINE="compile")
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        found.append(tuple(map(int, done.stdout.split())))
+    (asked, from_disk), again = found
+    assert asked > from_disk == 0
+    assert again == (asked, asked)
 
 
 def test_from_start_to_sigterm(tmp_path):

@@ -85,12 +85,13 @@ FOLDERS = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.version.__version__}"
 
 
-def keep_programs(folder: str, store: Any) -> None:
+def keep_programs(folder: str, store: Any, least_seconds: float) -> None:
     """Lets JAX keep compiled programs and take them from there; settings made by others stay as they are.
 
     Args:
       folder: the value of `jax_compilation_cache_dir` for which JAX uses the store.
       store: has `get(key) -> bytes | None` and `put(key, value)`.
+      least_seconds: how long compiling a program must take for it to be kept.
     """
     if _config.jax_compilation_cache_dir is not None:
         return
@@ -99,7 +100,7 @@ def keep_programs(folder: str, store: Any) -> None:
     if _NOT_UTF8.search(folder):  # XLA, which keeps files of its own there, cannot take such a name
         _config.update("jax_persistent_cache_enable_xla_caches", "none")
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
-        _config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+        _config.update("jax_persistent_cache_min_compile_time_secs", least_seconds)
 
 
 class x64(jax_threads.Using):  # noqa: N801

@@ -28,10 +28,13 @@ _FORMAT = b"tfcompat program 1\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
-def keep_programs() -> None:
+def keep_programs(least_seconds: float = 0.3) -> None:
     """Lets this process find the programs that earlier ones compiled on a machine like this.
 
     They lie in $TFCOMPAT_CACHE_DIR (nowhere where that is empty), or in the user's cache folder. JAX's own settings win.
+
+    Args:
+      least_seconds: how long compiling a program must take for it to be kept.
     """
     base = _base()
     if base is None:
@@ -49,7 +52,7 @@ def keep_programs() -> None:
         sys.stderr.write(f"tfcompat run: compiled programs are not kept, because {folder} {wrong}\n")
         return
     _drop_unused(base)
-    jax_compat.keep_programs(str(folder), ProgramStore(base, folder))
+    jax_compat.keep_programs(str(folder), ProgramStore(base, folder), least_seconds)
 
 
 def _base() -> Path | None:

@@ -11,5 +11,5 @@ ARGUMENTS = command.ARGUMENTS
 def main(arguments: list[str]) -> int:
     """Serves models until it is told to end; the exit status."""
     settings = command.settings_of(arguments)
-    program_cache.keep_programs()
+    program_cache.keep_programs(least_seconds=0)  # the next version of a model, and the next start, compile nothing
     return command.serve(settings)

@@ -35,6 +35,7 @@ _HELP = {
     "saved_model_tags": "tags of the graph, separated by commas",
     "enable_batching": "join requests into batches",
     "batching_parameters_file": "file with BatchingParameters in text format",
+    "prepared_batch_sizes": "numbers of rows, with commas, that are run before a version is available, besides allowed_batch_sizes",
     "enable_model_warmup": "run the requests in assets.extra/tf_serving_warmup_requests before a version is available",
     "ssl_config_file": "file with an SSLConfig in text format, for gRPC",
     "rest_api_ssl_config_file": "file with an SSLConfig in text format, for HTTP; it may be that of ssl_config_file",

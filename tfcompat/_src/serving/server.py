@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import traceback
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ class Settings(NamedTuple):
     saved_model_tags: str = "serve"
     enable_batching: bool = False
     batching_parameters_file: str = ""
+    prepared_batch_sizes: str = ""
     enable_model_warmup: bool = True
     ssl_config_file: str = ""
     rest_api_ssl_config_file: str = ""
@@ -61,6 +63,7 @@ class ModelServer:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._batching = _batching(settings)
+        self._sizes = _sizes(settings.prepared_batch_sizes) | set(self._batching.sizes if self._batching is not None else ())
         self.manager = Manager(
             Loading(
                 self._load,
@@ -83,7 +86,7 @@ class ModelServer:
         batcher = self._batching.batcher() if self._batching is not None else None
         servable = Servable(name, version, path, self._settings.saved_model_tags.split(","), batcher)
         try:
-            prepare(servable, self._batching.sizes if self._batching is not None else (), self._settings.enable_model_warmup)
+            prepare(servable, sorted(self._sizes), self._settings.enable_model_warmup)
         except BaseException:
             servable.close()
             raise
@@ -164,6 +167,15 @@ def _batching(settings: Settings) -> Batching | None:
         return None
     kind = messages.serving.BatchingParameters
     return Batching(server_config.read(settings.batching_parameters_file, kind) if settings.batching_parameters_file else kind())
+
+
+def _sizes(text: str) -> set[int]:
+    """The sizes in a list with commas."""
+    sizes = text.split(",") if text else []
+    for size in sizes:
+        if not re.fullmatch("[1-9][0-9]{0,8}", size):
+            raise errors.InvalidArgumentError(None, None, f"prepared_batch_sizes is {text!r}; it is a list of positive numbers with commas.")
+    return set(map(int, sizes))
 
 
 def _metrics_path(file: str) -> str | None:
