@@ -17,6 +17,9 @@ def parameters(sizes=(), pads=False, **values):
     return found
 
 
+SPLIT = {"enable_large_batch_splitting": True, "max_execution_batch_size": 2}
+
+
 class Kit:
     """A Batcher, and a model that doubles x and can be made to wait."""
 
@@ -88,6 +91,21 @@ def test_a_batch_has_no_more_rows_than_it_may(make):
     assert max(map(len, kit.batches)) <= 3
     with pytest.raises(errors.InvalidArgumentError, match="Task size 4 is larger than maximum input batch size 3"):
         kit.run([1, 2, 3, 4])
+
+
+def test_a_large_request_is_split_where_wanted(make):
+    kit = make((1, 2), **SPLIT, max_batch_size=6, max_enqueued_batches=6)
+    assert kit.run([1, 2, 3, 4, 5]) == [2, 4, 6, 8, 10]
+    assert sorted(kit.batches) == [[1, 2], [3, 4], [5]]
+    with pytest.raises(errors.InvalidArgumentError, match="Task size 7 is larger than maximum input batch size 6"):
+        kit.run([1] * 7)
+    with pytest.raises(errors.InvalidArgumentError, match="unlucky"):
+        kit.run([1, 2, 3, 13])
+    with pytest.raises(errors.DeadlineExceededError):
+        kit.go_on.clear()
+        kit.run([1, 2, 3], 1e-3)
+    kit.go_on.set()
+    assert kit.run([1, 2, 3]) == [2, 4, 6]
 
 
 def test_batches_are_padded_to_allowed_sizes(make):
@@ -179,7 +197,9 @@ def test_outputs_without_rows(make, output, text):
     ((1, 2), {"max_batch_size": 4}, "Last entry in allowed_batch_sizes must match max_batch_size; last was 2; expected 4"),
     ((2, 1, 4), {"max_batch_size": 4}, "allowed_batch_sizes entries must be positive and ascending"),
     ((), {"max_batch_size": 0}, "max_batch_size must be at least 1; was 0"),
-    ((), {"enable_large_batch_splitting": True}, "not supported"),
+    ((), {"max_execution_batch_size": 2}, "max_execution_batch_size is set without enable_large_batch_splitting"),
+    ((), {**SPLIT, "max_batch_size": 1}, "max_execution_batch_size must be at least 1 and at most max_batch_size, 1; was 2"),
+    ((1, 4), {**SPLIT, "max_batch_size": 4}, "Last entry in allowed_batch_sizes must be equal to max_execution_batch_size; last was 4; expected 2"),
 ])  # fmt: skip
 def test_parameters_that_are_refused(sizes, values, text):
     with pytest.raises(errors.OpError, match=text):

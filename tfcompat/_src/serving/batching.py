@@ -31,7 +31,7 @@ class Batching:
       parameters: a BatchingParameters message.
 
     Raises:
-      errors.InvalidArgumentError: a parameter is out of range. errors.UnimplementedError: large batches are to be split.
+      errors.InvalidArgumentError: a parameter is out of range.
     """
 
     def __init__(self, parameters: Any) -> None:
@@ -41,18 +41,31 @@ class Batching:
         self.sizes = tuple(parameters.allowed_batch_sizes)
         self.pads_lengths = parameters.pad_variable_length_inputs
         self.name = parameters.thread_pool_name.value or "batch_threads"
-        if parameters.enable_large_batch_splitting.value or parameters.HasField("max_execution_batch_size"):
-            raise errors.UnimplementedError(None, None, "enable_large_batch_splitting and max_execution_batch_size are not supported.")
+        self.batch = self._largest_batch(parameters)
         for key, least in (("max_batch_size", 1), ("max_enqueued_batches", 1), ("num_batch_threads", 1), ("batch_timeout_micros", 0)):
             if values[key] < least:
                 raise errors.InvalidArgumentError(None, None, f"{key} must be at least {least}; was {values[key]}")
         if list(self.sizes) != sorted(set(self.sizes)) or (self.sizes and self.sizes[0] < 1):
             raise errors.InvalidArgumentError(None, None, f"allowed_batch_sizes entries must be positive and ascending; were {self.sizes}")
-        if self.sizes and self.sizes[-1] != self.largest:
+        if self.sizes and self.sizes[-1] != self.batch:
+            rule = "must match max_batch_size" if self.batch == self.largest else "must be equal to max_execution_batch_size"
             raise errors.InvalidArgumentError(
-                None, None, f"Last entry in allowed_batch_sizes must match max_batch_size; last was {self.sizes[-1]}; expected {self.largest}"
+                None, None, f"Last entry in allowed_batch_sizes {rule}; last was {self.sizes[-1]}; expected {self.batch}"
             )
         self.threads = ThreadPoolExecutor(values["num_batch_threads"], "tfcompat-serving-batch")
+
+    def _largest_batch(self, parameters: Any) -> int:
+        """The most rows that a batch has; where large requests are split, that may be less than a request has."""
+        if not parameters.HasField("max_execution_batch_size"):
+            return self.largest
+        size: int = parameters.max_execution_batch_size.value
+        if not parameters.enable_large_batch_splitting.value:
+            raise errors.InvalidArgumentError(None, None, "max_execution_batch_size is set without enable_large_batch_splitting.")
+        if not 1 <= size <= self.largest:
+            raise errors.InvalidArgumentError(
+                None, None, f"max_execution_batch_size must be at least 1 and at most max_batch_size, {self.largest}; was {size}"
+            )
+        return size
 
     def batcher(self) -> Batcher:
         """A Batcher for a version of a model."""
@@ -100,19 +113,24 @@ class Batcher:
         key = (shapes, tuple(fetches))
         with self._lock:
             queue = self._queues.setdefault(key, _Queue())
-        task = _Task(feeds, size, time.monotonic(), Future())
+        began = time.monotonic()
+        tasks = [_Task(piece, len(next(iter(piece.values()))), began, Future()) for piece in _pieces(feeds, size, self._batching.batch)]
         with queue.grown:
-            if queue.size + size > self._batching.queued * self._batching.largest:
+            if queue.size + size > self._batching.queued * self._batching.batch:
                 raise errors.UnavailableError(None, None, _FULL)
-            queue.tasks.append(task)
+            queue.tasks.extend(tasks)
             queue.size += size
             queue.grown.notify()
-        self._batching.threads.submit(self._work, queue, run, tuple(fetches))
+        for _ in tasks:
+            self._batching.threads.submit(self._work, queue, run, tuple(fetches))
         try:
-            return task.result.result(seconds or None)
+            results = [task.result.result(max(0, began + seconds - time.monotonic()) if seconds else None) for task in tasks]
         except TimeoutError:
-            task.result.cancel()
             raise errors.DeadlineExceededError(None, None, "Deadline Exceeded while the request waited for its batch") from None
+        finally:
+            for task in tasks:
+                task.result.cancel()  # where one piece has failed, nobody waits for the others
+        return [_joined(list(values), 0) for values in zip(*results, strict=True)]
 
     def _rows(self, feeds: Mapping[str, NDArray]) -> int:
         if any(not value.ndim for value in feeds.values()):
@@ -146,14 +164,14 @@ class Batcher:
     def _next(self, queue: _Queue) -> list[_Task]:
         """The tasks of the next batch, as soon as it is full or its oldest task has waited long enough."""
         with queue.grown:
-            while queue.tasks and queue.size < self._batching.largest:
+            while queue.tasks and queue.size < self._batching.batch:
                 left = queue.tasks[0].added + self._batching.timeout - time.monotonic()
                 if left <= 0:
                     break
                 queue.grown.wait(left)
             taken: list[_Task] = []
             rows = 0
-            while queue.tasks and rows + queue.tasks[0].size <= self._batching.largest:
+            while queue.tasks and rows + queue.tasks[0].size <= self._batching.batch:
                 task = queue.tasks.popleft()
                 queue.size -= task.size
                 if task.result.set_running_or_notify_cancel():
@@ -176,6 +194,13 @@ class Batcher:
                 )  # fmt: skip
         ends = np.cumsum([task.size for task in tasks])
         return [[value[end - task.size : end] for value in outputs] for task, end in zip(tasks, ends.tolist(), strict=True)]
+
+
+def _pieces(feeds: Mapping[str, NDArray], size: int, most: int) -> list[Mapping[str, NDArray]]:
+    """The feeds cut after each `most` of their `size` rows."""
+    if size <= most:
+        return [feeds]
+    return [{name: value[first : first + most] for name, value in feeds.items()} for first in range(0, size, most)]
 
 
 def _joined(values: list[NDArray], missing: int) -> NDArray:
