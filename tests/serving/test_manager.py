@@ -274,7 +274,6 @@ TWICE = 'config { name: "m" base_path: "/m" model_platform: "tensorflow" } '
     ('config { name: "m" base_path: "/m" model_platform: "onnx" }', "InvalidArgument", "Model m requests unsupported platform onnx"),
     ('config { base_path: "/m" model_platform: "tensorflow" }', "InvalidArgument", "The model at /m has no name"),
     ('config { name: "m" base_path: "/m" model_platform: "tensorflow" model_version_policy { specific {} } }', "InvalidArgument", "lists no version"),
-    ('config { name: "m" base_path: "/m" model_platform: "tensorflow" logging_config {} }', "Unimplemented", "requests are not logged"),
 ])  # fmt: skip
 def test_configurations_that_are_refused(tmp_path, models, error, text):
     (tmp_path / "models").write_text("model_config_list { %s }" % models)

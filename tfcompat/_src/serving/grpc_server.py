@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
-import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
@@ -17,7 +16,8 @@ from tfcompat._src.proto import messages, pool
 from tfcompat._src.serving import inference
 from tfcompat._src.serving.manager import Manager
 from tfcompat._src.serving.metrics import counted
-from tfcompat._src.serving.servable import Servable, dtype_of
+from tfcompat._src.serving.servable import Servable
+from tfcompat._src.serving.tensors import predict_response
 
 PREDICTION, MODEL, HEALTH = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService", "grpc.health.v1.Health"
 HEALTHY_SERVICES = ("", "ModelService", "PredictionService")
@@ -39,28 +39,27 @@ class Services:
         def predicted(servable: Servable) -> Any:
             inputs = {key: _array(key, value) for key, value in request.inputs.items()}
             outputs = inference.predict(servable, name, inputs, request.output_filter, seconds)
-            reply = messages.serving.PredictResponse(model_spec=inference.reply_spec(servable, request.model_spec))
-            for key, value in outputs.items():
-                fill_tensor(reply.outputs[key], value)
-            return reply
+            return predict_response(servable, request.model_spec, outputs)
 
-        return self._infer("Predict", request.model_spec, predicted)
+        return self._infer("Predict", request, request.model_spec, predicted)
 
     def Classify(self, request: Any, seconds: float) -> Any:
-        return self._infer("Classify", request.model_spec, lambda servable: inference.classify(servable, request, seconds))
+        return self._infer("Classify", request, request.model_spec, lambda servable: inference.classify(servable, request, seconds))
 
     def Regress(self, request: Any, seconds: float) -> Any:
-        return self._infer("Regress", request.model_spec, lambda servable: inference.regress(servable, request, seconds))
+        return self._infer("Regress", request, request.model_spec, lambda servable: inference.regress(servable, request, seconds))
 
     def MultiInference(self, request: Any, seconds: float) -> Any:
         if not request.tasks:
             raise inference.invalid("Inference request must contain at least one task.")
         spec = request.tasks[0].model_spec
-        return self._infer("MultiInference", spec, lambda servable: inference.multi_inference(servable, request, seconds))
+        return self._infer("MultiInference", request, spec, lambda servable: inference.multi_inference(servable, request, seconds))
 
-    def _infer(self, method: str, spec: Any, work: Callable[[Servable], Any]) -> Any:
+    def _infer(self, method: str, request: Any, spec: Any, work: Callable[[Servable], Any]) -> Any:
         with counted(spec.name, method, "GRPC"), self._manager.use(spec) as servable:
-            return work(servable)
+            reply = work(servable)
+            self._manager.logs.add(servable, method, lambda: (request, reply))
+            return reply
 
     def GetModelMetadata(self, request: Any, seconds: float) -> Any:
         if not request.HasField("model_spec"):
@@ -107,42 +106,6 @@ class Health:
         if request.service not in HEALTHY_SERVICES:
             raise errors.NotFoundError(None, None, f"unknown service {request.service}")
         return messages.grpc.health.v1.HealthCheckResponse(status=self._state)
-
-
-_VALUE_FIELDS = {
-    "float32": ("float_val", "<f4"), "float64": ("double_val", "<f8"), "complex64": ("scomplex_val", "<f4"), "complex128": ("dcomplex_val", "<f8"),
-}  # fmt: skip
-
-
-def fill_tensor(proto: Any, value: NDArray) -> None:
-    """Fills a TensorProto with an array, in the typed field of its dtype, as TensorFlow Serving does."""
-    dtype = dtype_of(np.asarray(value))
-    name = dtype.name
-    if name in _VALUE_FIELDS:
-        field, stored = _VALUE_FIELDS[name]
-        data = np.ascontiguousarray(value).astype(np.dtype(value.dtype).newbyteorder("<"), copy=False).tobytes()
-        number = proto.DESCRIPTOR.fields_by_name[field].number
-        if data:  # numbers of fixed width are packed as they lie in memory
-            proto.MergeFromString(_varint(number << 3 | 2) + _varint(len(data)) + data)
-    elif name == "string":
-        proto.string_val.extend(s.encode() if isinstance(s, str) else bytes(s) for s in np.asarray(value).ravel().tolist())
-    elif name in ("half", "float16", "bfloat16"):
-        proto.half_val.extend(np.asarray(value).view(np.uint16).ravel().tolist())
-    else:
-        field = {"bool": "bool_val", "int64": "int64_val", "uint32": "uint32_val", "uint64": "uint64_val"}.get(name, "int_val")
-        getattr(proto, field).extend(np.asarray(value).ravel().tolist())
-    proto.dtype = dtype.as_datatype_enum
-    proto.tensor_shape.SetInParent()
-    for size in np.shape(value):
-        proto.tensor_shape.dim.add(size=size)
-
-
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
 
 
 class GrpcServer:

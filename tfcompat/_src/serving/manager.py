@@ -18,6 +18,7 @@ from tfcompat._src.cluster import wire
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.serving import server_config
+from tfcompat._src.serving.request_log import RequestLogs
 from tfcompat._src.serving.servable import Servable
 
 START, LOADING, AVAILABLE, UNLOADING, END = 10, 20, 30, 40, 50
@@ -70,11 +71,12 @@ class Manager:
     Args:
       loading: how versions are found and loaded.
 
-    `start` loads what there is and begins to look for changes; `stop` ends that and unloads everything.
+    `logs`: of the requests, as the configuration says. `start` loads what there is and begins to look for changes; `stop` ends that and unloads everything.
     """
 
     def __init__(self, loading: Loading) -> None:
         self._loading = loading
+        self.logs = RequestLogs()
         self._models: dict[str, Model] = {}
         self._changed = threading.Condition()  # guards all states, and tells of their changes
         self._working = threading.RLock()  # held by whoever loads and unloads
@@ -166,7 +168,8 @@ class Manager:
         """Serves exactly the models of a ModelServerConfig; returns when each has an AVAILABLE version.
 
         Raises:
-          errors.InvalidArgumentError: the configuration contradicts itself. errors.NotFoundError: a base path does not exist.
+          errors.InvalidArgumentError: the configuration contradicts itself. errors.NotFoundError: a base path does not exist, or there
+          is no such collector of logs.
           errors.FailedPreconditionError: a label names a version that is not AVAILABLE. errors.UnknownError: no version of a model
           could be loaded. Of the models, what could be loaded is served.
         """
@@ -174,6 +177,7 @@ class Manager:
             configs = server_config.models_of(config)
             for model_config in configs.values():
                 server_config.versions(model_config)  # raises where there is no such folder
+            self.logs.update(configs)
             with self._changed:
                 for name, model in self._models.items():
                     if name not in configs:
@@ -322,5 +326,6 @@ class Manager:
             self.poll()
             with self._changed:
                 if not any(model.with_state(AVAILABLE, UNLOADING) for model in self._models.values()):
-                    return
+                    break
             self._wake.wait()
+        self.logs.close()

@@ -84,6 +84,7 @@ REQUEST_LATENCY = Histogram(":tensorflow:serving:request_latency", "model_name",
 EXAMPLE_COUNT = Counter(":tensorflow:serving:request_example_count_total", "model")
 QUEUING_LATENCY = Histogram(":tensorflow:serving:batching_session:queuing_latency", "thread_pool_name")
 WARMUP_LATENCY = Histogram(":tensorflow:serving:model_warmup_latency", "model_path", "status")
+REQUEST_LOG_COUNT = Counter(":tensorflow:serving:request_log_count", "model_name", "status_code")
 GRAPH_RUNS = Counter(":tensorflow:core:graph_runs")
 
 

@@ -14,10 +14,11 @@ from google.protobuf import json_format
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.proto import messages, pool
-from tfcompat._src.serving import inference, json_replies, json_requests
+from tfcompat._src.serving import inference, json_replies, json_requests, tensors
 from tfcompat._src.serving.inference import invalid
 from tfcompat._src.serving.manager import Manager
 from tfcompat._src.serving.metrics import counted
+from tfcompat._src.serving.servable import Servable
 
 _VERSION = r"(?:(?:/versions/(?P<version>[0-9]+))|(?:/labels/(?P<label>[^/:]+)))?"
 _POST = re.compile(rf"/v1/models/(?P<name>[^/:]+){_VERSION}:(?P<method>classify|regress|predict)", re.IGNORECASE)
@@ -71,14 +72,26 @@ class RestApi:
             document = json_requests.parse(body)
             spec.signature_name = json_requests.signature_name(document)
             if method == "predict":
-                return _predict(servable, document, inference.signature_name(spec), self._seconds)
+                return self._predict(servable, document, spec)
             if method == "classify":
-                request = messages.serving.ClassificationRequest(model_spec=spec)
-                json_requests.fill_input(document, request)
-                return json_replies.classifications(inference.classify(servable, request, self._seconds).result)
-            request = messages.serving.RegressionRequest(model_spec=spec)
+                request, infer, write = messages.serving.ClassificationRequest(model_spec=spec), inference.classify, json_replies.classifications
+            else:
+                request, infer, write = messages.serving.RegressionRequest(model_spec=spec), inference.regress, json_replies.regressions
             json_requests.fill_input(document, request)
-            return json_replies.regressions(inference.regress(servable, request, self._seconds).result)
+            reply = infer(servable, request, self._seconds)
+            self._manager.logs.add(servable, method.capitalize(), lambda: (request, reply))
+            return write(reply.result)
+
+    def _predict(self, servable: Servable, document: Any, spec: Any) -> bytes:
+        name = inference.signature_name(spec)
+        if name not in servable.signatures:
+            raise invalid(f'Serving signature name: "{name}" not found in signature def')
+        request = json_requests.predict_request(document, servable.signatures[name].inputs)
+        outputs = inference.predict(servable, name, request.inputs, seconds=self._seconds)
+        self._manager.logs.add(
+            servable, "Predict", lambda: (tensors.predict_request(spec, request.inputs), tensors.predict_response(servable, spec, outputs))
+        )
+        return json_replies.rows(outputs) if request.form == json_requests.ROW else json_replies.columns(outputs)
 
     def _describe(self, match: re.Match[str]) -> bytes:
         if not match["name"]:
@@ -94,14 +107,6 @@ class RestApi:
         return (
             f'{{\n"model_spec":{_written(reply.model_spec)},\n"metadata": {{"signature_def": {_written(signatures)}}}\n}}\n'
         ).encode()
-
-
-def _predict(servable: Any, document: Any, name: str, seconds: float) -> bytes:
-    if name not in servable.signatures:
-        raise invalid(f'Serving signature name: "{name}" not found in signature def')
-    request = json_requests.predict_request(document, servable.signatures[name].inputs)
-    outputs = inference.predict(servable, name, request.inputs, seconds=seconds)
-    return json_replies.rows(outputs) if request.form == json_requests.ROW else json_replies.columns(outputs)
 
 
 def _spec(match: re.Match[str]) -> Any:

@@ -33,7 +33,7 @@ class Servable:
     """
 
     def __init__(self, name: str, version: int, path: str, tags: Sequence[str], batcher: Batcher | None = None) -> None:
-        self.name, self.version, self.path = name, version, path
+        self.name, self.version, self.path, self.tags = name, version, path, tuple(tags)
         self._batcher = batcher
         self._session = Session(graph=Graph())
         try:

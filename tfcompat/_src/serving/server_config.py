@@ -54,8 +54,6 @@ def models_of(config: Any) -> dict[str, Any]:
             raise _invalid(f"Expected model {model.name} to have an absolute path or URI; got base_path()={model.base_path}")
         if not model.name:
             raise _invalid(f"The model at {model.base_path} has no name.")
-        if model.HasField("logging_config"):
-            raise errors.UnimplementedError(None, None, f"Model {model.name} has a logging_config; requests are not logged: leave it out.")
         policy = model.model_version_policy
         if policy.WhichOneof("policy_choice") == "specific" and not policy.specific.versions:
             raise _invalid(f"Specific version policy of model {model.name} lists no version")
