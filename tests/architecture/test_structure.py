@@ -1,17 +1,16 @@
-"""The rules of the code base: imports go one way, files stay small, generated files are current."""
+"""The rules that every source file of the implementation keeps. A file is parsed once, for all rules."""
 
 import ast
+import functools
 import importlib
-import json
 import pathlib
 import re
-import tomllib
+from typing import NamedTuple
 
 import pytest
 
 from tfcompat._src import namespaces
-from tfcompat._src.base import jax_compat
-from tfcompat._src.graph import op_spec, signature
+from tfcompat._src.graph import op_spec
 
 ROOT = pathlib.Path(namespaces.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -23,15 +22,50 @@ LAYERS = """
 """.split()
 """Every folder, lowest first: a folder imports from those before it, never from one after it."""
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
+FIELDS = {"_inputs", "_outputs", "_attrs", "_dtype", "_control_inputs"}
+CONTROL_FLOW = re.compile(r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration|Identity)|Loop(Cond|Record|Gradient|GradientGradient)")
+PRIVATE_OF_JAX = re.compile(r"^jaxlib\.|\b(interpreters|extend)\b|\._(?!_version)")
+RULES = {}
 
 
-def layer(path):
-    return path.relative_to(ROOT).parts[0]
+class Source(NamedTuple):
+    """A file: its name below `_src`, its text, its tree and all nodes of it."""
+
+    name: str
+    text: str
+    tree: ast.Module
+    nodes: list[ast.AST]
+
+    @classmethod
+    def of(cls, text, name="base/example.py"):
+        tree = ast.parse(text)
+        return cls(name, text, tree, list(ast.walk(tree)))
+
+    @property
+    def layer(self):
+        return self.name.split("/")[0]
 
 
-def imports(tree):
+def rule(function):
+    """Registers a function of a Source that yields what is wrong in it."""
+    RULES[function.__name__] = function
+    return function
+
+
+@functools.cache
+def findings():
+    """What the rules find in all files, by rule."""
+    found = {name: [] for name in RULES}
+    for path in FILES:
+        source = Source.of(path.read_text(), path.relative_to(ROOT).as_posix())
+        for name, function in RULES.items():
+            found[name] += [f"{source.name}: {finding}" for finding in function(source)]
+    return found
+
+
+def imports(source):
     """The modules of the implementation that a module imports, also by a string, with their lines."""
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and node.module == "tfcompat._src":
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfcompat._src."):
@@ -42,38 +76,39 @@ def imports(tree):
             yield node.lineno, node.value.removeprefix("tfcompat._src.")
 
 
-def test_every_folder_has_its_place():
-    assert {p.name for p in ROOT.iterdir() if p.is_dir() and any(p.rglob("*.py"))} == set(LAYERS)
-
-
-def test_files_of_tests_have_names_of_their_own():
-    """pytest imports those outside packages by their name alone."""
-    files = [p for p in (ROOT.parents[1] / "tests").glob("*/test_*.py") if not (p.parent / "__init__.py").exists()]
-    assert len({p.name for p in files}) == len(files)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_go_one_way_and_stand_at_the_top(path):
-    tree = ast.parse(path.read_text())
-    for function in ast.walk(tree):
+@rule
+def imports_stand_at_the_top(source):
+    for function in source.nodes:
         if isinstance(function, (ast.FunctionDef, ast.Lambda)):
-            hidden = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
-            assert not hidden, f"line {hidden[0].lineno}: an import inside a function"
-    if layer(path) not in RANK:
-        return
-    for line, module in imports(tree):
-        assert RANK[module.split(".")[0]] <= RANK[layer(path)], f"line {line}: {layer(path)} imports {module}"
+            hidden = [n.lineno for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
+            yield from (f"line {line}: an import inside a function" for line in hidden)
 
 
-def test_imports_are_seen_however_they_are_written():
-    text = 'from tfcompat._src import data\nfrom tfcompat._src.keras.layers import a\nimport tfcompat._src.train.saver\nload("tfcompat._src.cluster.x")'
-    assert [module for _, module in imports(ast.parse(text))] == ["data", "keras.layers", "train.saver", "cluster.x"]
+@rule
+def imports_go_one_way(source):
+    if source.layer in RANK:
+        for line, module in imports(source):
+            if RANK[module.split(".")[0]] > RANK[source.layer]:
+                yield f"line {line}: {source.layer} imports {module}"
 
 
-def private_names_of_jax(tree):
+@rule
+def files_are_small(source):
+    lines = len(source.text.splitlines())
+    if lines > MAX_LINES:
+        yield f"{lines} lines; {MAX_LINES} are allowed"
+
+
+@rule
+def inits_are_empty(source):
+    if source.name.endswith("/__init__.py") and source.text:
+        yield "the __init__.py of an implementation package holds nothing"
+
+
+def private_names_of_jax(source):
     """Imports and attributes of modules that JAX makes no promise about, and names of its modules with an underscore."""
     modules = set()
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("jax", "jaxlib"):
             named = [f"{node.module}.{alias.name}" for alias in node.names]
             modules |= {alias.asname or alias.name for alias in node.names if alias.name[0].islower()}
@@ -82,80 +117,113 @@ def private_names_of_jax(tree):
             modules |= {alias.asname or alias.name.split(".")[0] for alias in node.names if alias.name in named}
         else:
             continue
-        yield from (name for name in named if PRIVATE.search(name))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node).split(".")[0] in modules and PRIVATE.search(name := ast.unparse(node)):
+        yield from (name for name in named if PRIVATE_OF_JAX.search(name))
+    if not modules:
+        return
+    for node in source.nodes:
+        if isinstance(node, ast.Attribute) and ast.unparse(node).split(".")[0] in modules and PRIVATE_OF_JAX.search(name := ast.unparse(node)):
             yield name
 
 
-PRIVATE = re.compile(r"^jaxlib\.|\b(interpreters|extend)\b|\._(?!_version)")
+@rule
+def private_names_of_jax_stand_in_one_file(source):
+    if source.name != "base/jax_compat.py":
+        names = [name for name in private_names_of_jax(source) if not name.startswith("jaxlib.__")]
+        yield from (f"{name}: base/jax_compat.py has what JAX makes no promise about" for name in names)
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.name != "jax_compat.py"], ids=lambda p: str(p.relative_to(ROOT)))
-def test_private_names_of_jax_stand_in_one_file(path):
-    found = {name for name in private_names_of_jax(ast.parse(path.read_text())) if not name.startswith("jaxlib.__")}
-    assert not found, "base/jax_compat.py has what JAX makes no promise about"
+@rule
+def fields_of_operations_and_tensors_are_read_by_public_names(source):
+    methods = {id(n.func) for n in source.nodes if isinstance(n, ast.Call)}
+    for n in source.nodes:
+        if isinstance(n, ast.Attribute) and n.attr in FIELDS and isinstance(n.ctx, ast.Load) and id(n) not in methods:
+            if ast.unparse(n.value) not in ("self", "cls"):
+                yield f"line {n.lineno}: {ast.unparse(n)}"
+
+
+@rule
+def the_runtime_names_no_op_type_but_control_flow(source):
+    if source.layer == "runtime":
+        words = [n.value for n in source.nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        yield from (w for w in words if op_spec.find(w) is not None and not CONTROL_FLOW.fullmatch(w))
+
+
+@rule
+def one_module_calls_the_stages_of_a_plan(source):
+    imported = {alias.name for node in source.nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+    if "Partitioner" in imported and source.name != "runtime/planner.py":
+        yield "runtime/planner.py alone imports Partitioner"
+
+
+@rule
+def sessions_have_a_type(source):
+    for n in source.nodes:
+        if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation is not None and ast.unparse(n.annotation) == "Any":
+            if "session" == (n.arg if isinstance(n, ast.arg) else ast.unparse(n.target)):
+                yield f"line {n.lineno}: session: Any"
+
+
+@rule
+def the_runtime_keeps_nothing_for_the_whole_process_by_graph(source):
+    if source.layer == "runtime":
+        kept = [ast.unparse(n) for n in source.tree.body if isinstance(n, (ast.Assign, ast.AnnAssign))]
+        yield from (text for text in kept if "WeakSet" in text)
+
+
+@rule
+def raw_ops_are_registered(source):
+    for node in source.nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "raw":
+            if node.attr[0].isupper() and node.attr != "RawOp" and op_spec.find(node.attr) is None:
+                yield f"line {node.lineno}: raw.{node.attr}"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def operations_of_contrib():
+    """Registers them: its modules load on first use."""
+    for path in (ROOT / "contrib").rglob("*.py"):
+        importlib.import_module("tfcompat._src." + ".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name):
+    assert not findings()[name]
+
+
+def test_every_folder_has_its_place():
+    assert {p.name for p in ROOT.iterdir() if p.is_dir() and any(p.rglob("*.py"))} == set(LAYERS)
+
+
+def test_imports_are_seen_however_they_are_written():
+    text = 'from tfcompat._src import data\nfrom tfcompat._src.keras.layers import a\nimport tfcompat._src.train.saver\nload("tfcompat._src.cluster.x")'
+    assert [module for _, module in imports(Source.of(text))] == ["data", "keras.layers", "train.saver", "cluster.x"]
 
 
 def test_private_names_of_jax_are_seen():
     text = "import jax.extend as e\nfrom jax._src import core\nfrom jax import lax\nimport jaxlib\nlax._f(jax.numpy)\njax.Array._value\njaxlib.xla"
     found = {"jax.extend", "jax._src.core", "lax._f", "jaxlib.xla"}
-    assert set(private_names_of_jax(ast.parse(text))) == found
-    assert set(private_names_of_jax(ast.parse("import jax\njax.Array._value\njax.interpreters.mlir\njax.lax.add"))) == {"jax.Array._value", "jax.interpreters", "jax.interpreters.mlir"}
+    assert set(private_names_of_jax(Source.of(text))) == found
+    text = "import jax\njax.Array._value\njax.interpreters.mlir\njax.lax.add"
+    assert set(private_names_of_jax(Source.of(text))) == {"jax.Array._value", "jax.interpreters", "jax.interpreters.mlir"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_files_are_small(path):
-    assert len(path.read_text().splitlines()) <= MAX_LINES
+BROKEN = {
+    "imports_stand_at_the_top": "def f():\n    import os",
+    "imports_go_one_way": "from tfcompat._src.keras import layers",
+    "files_are_small": "\n" * (MAX_LINES + 1),
+    "private_names_of_jax_stand_in_one_file": "from jax._src import core",
+    "fields_of_operations_and_tensors_are_read_by_public_names": "x = op._inputs",
+    "the_runtime_names_no_op_type_but_control_flow": "x = 'MatMul'",
+    "one_module_calls_the_stages_of_a_plan": "from a import Partitioner",
+    "sessions_have_a_type": "def f(session: Any): pass",
+    "the_runtime_keeps_nothing_for_the_whole_process_by_graph": "kept = weakref.WeakSet()",
+    "raw_ops_are_registered": "raw.NoSuchOp(x)",
+    "inits_are_empty": "import os",
+}
 
 
-def test_supported_versions_of_jax_are_those_asked_for():
-    project = tomllib.loads((ROOT.parent.parent / "pyproject.toml").read_text())["project"]
-    assert jax_compat.SUPPORTED in project["dependencies"]
-
-
-def test_implementation_packages_have_empty_inits():
-    assert [p for p in ROOT.rglob("__init__.py") if p.read_text()] == []
-
-
-def test_namespaces_are_current():
-    stale = [str(path) for path, text in namespaces.generate().items() if not path.exists() or path.read_text() != text]
-    assert not stale, "run python tfcompat/_src/namespaces.py"
-
-
-def test_every_raw_op_is_registered():
-    for path in (ROOT / "contrib").rglob("*.py"):
-        importlib.import_module("tfcompat._src." + ".".join(path.relative_to(ROOT).with_suffix("").parts))
-    missing = set()
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "raw":
-                if node.attr[0].isupper() and node.attr != "RawOp" and op_spec.find(node.attr) is None:
-                    missing.add(f"{node.attr} in {path.relative_to(ROOT)}")
-    assert not missing
-
-
-@pytest.mark.parametrize("name", op_spec.registered_names())
-def test_kernels_take_declared_attributes(name):
-    spec = op_spec.get(name)
-    declared = set(spec.signature.attrs)
-    assert set(spec.kernel_attrs) <= declared
-    if spec.numpy_kernel is not None:
-        assert set(spec.fold_attrs) <= declared
-    inputs = {a.name for a in spec.signature.inputs}
-    assert set(spec.constants) | set(spec.shape_only) | set(spec.effects.reads) | set(spec.effects.writes) <= inputs
-    assert spec.gradient is not None
-    assert spec.effects.random == (spec.reserve is not None)
-
-
-SIGNATURES = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "op_signatures.json").read_text())
-
-
-@pytest.mark.parametrize("name", [n for n in op_spec.registered_names() if n in SIGNATURES])
-def test_signatures_are_tensorflows(name):
-    ours, theirs = op_spec.get(name).signature, signature.parse(SIGNATURES[name])
-    assert ours.inputs == theirs.inputs
-    assert ours.outputs == theirs.outputs
-    for attr, wanted in theirs.attrs.items():
-        got = ours.attrs[attr]
-        assert (got.kind, got.minimum, got.default) == (wanted.kind, wanted.minimum, wanted.default), attr
+@pytest.mark.parametrize("name", RULES)
+def test_rule_sees_what_breaks_it(name):
+    of_runtime = name.startswith("the_runtime")
+    file = "runtime/example.py" if of_runtime else "base/__init__.py" if name == "inits_are_empty" else "base/example.py"
+    assert len(list(RULES[name](Source.of(BROKEN[name], file)))) == 1
