@@ -5,38 +5,20 @@ import http.client
 import json
 import threading
 
-import grpc
 import numpy as np
 import pytest
+from serving_clients import Client, spec, status_of
 from serving_golden import TYPES, X
 
 from tfcompat._src.cluster import wire
 from tfcompat._src.graph import tensor_proto
-from tfcompat._src.proto import messages, pool
+from tfcompat._src.proto import messages
 from tfcompat._src.serving import grpc_server
 from tfcompat._src.serving.http_server import HttpServer
 from tfcompat._src.serving.rest import Reply
 
 serving = messages.serving
 BODY = json.dumps({"instances": X})
-
-
-class Client:
-    """Calls of one service."""
-
-    def __init__(self, port, service):
-        self._channel = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.max_receive_message_length", -1)])
-        self._methods = pool.service(service)
-
-    def __getattr__(self, name):
-        method = self._methods[name]
-        call = self._channel.unary_unary(
-            method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.reply.FromString
-        )
-        return lambda **fields: call(method.request(**fields), timeout=600)
-
-    def close(self):
-        self._channel.close()
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +33,6 @@ def model(server):
     client = Client(server.grpc.port, grpc_server.MODEL)
     yield client
     client.close()
-
-
-def spec(name="half", signature="", version=None, label=None):
-    found = serving.ModelSpec(name=name, signature_name=signature)
-    if version is not None:
-        found.version.value = version
-    if label is not None:
-        found.version_label = label
-    return found
-
-
-def status_of(call, **fields):
-    with pytest.raises(grpc.RpcError) as e:
-        call(**fields)
-    return e.value.code().name, e.value.details()
 
 
 def examples():

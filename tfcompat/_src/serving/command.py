@@ -22,6 +22,7 @@ _HELP = {
     "rest_api_port": "TCP port to listen at for HTTP/REST; 0: none",
     "rest_api_num_threads": "HTTP requests that are answered at the same time",
     "rest_api_timeout_in_ms": "time limit of an HTTP request",
+    "max_waiting_requests": "requests of a port that may wait while others are answered; more are refused",
     "rest_api_max_body_bytes": "the longest body of an HTTP request",
     "host": "address to listen at",
     "model_name": "name of the model, without model_config_file",
@@ -41,6 +42,7 @@ _HELP = {
     "rest_api_ssl_config_file": "file with an SSLConfig in text format, for HTTP; it may be that of ssl_config_file",
     "monitoring_config_file": "file with a MonitoringConfig in text format",
     "enable_grpc_healthcheck_service": "answer grpc.health.v1.Health",
+    "enable_session_service": "answer tensorflow.serving.SessionService: clients may run any operation of a model's graph, also one that changes it",
 }
 
 

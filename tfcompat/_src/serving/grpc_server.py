@@ -17,11 +17,15 @@ from tfcompat._src.serving import inference
 from tfcompat._src.serving.manager import Manager
 from tfcompat._src.serving.metrics import counted
 from tfcompat._src.serving.servable import Servable
-from tfcompat._src.serving.tensors import predict_response
+from tfcompat._src.serving.tensors import fill_tensor, predict_response
 
 PREDICTION, MODEL, HEALTH = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService", "grpc.health.v1.Health"
+SESSION = "tensorflow.serving.SessionService"
 HEALTHY_SERVICES = ("", "ModelService", "PredictionService")
+MOST_WAITING = 1000
 _LARGEST_MESSAGE = 2**31 - 1
+_MOST_DIMENSIONS = 64
+"""Of an array, by NumPy."""
 _FOREVER = 10**8
 """Seconds: what gRPC says remains of a call without a deadline is more."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -85,10 +89,41 @@ class Services:
 
 def _array(key: str, proto: Any) -> NDArray:
     """The array of a TensorProto; one whose last value stands for many is no longer than what a message could hold."""
+    dimensions = len(proto.tensor_shape.dim)
+    if dimensions > _MOST_DIMENSIONS:
+        raise inference.invalid(f"Input {key} has {dimensions} dimensions; a tensor has {_MOST_DIMENSIONS} at most")
     count = math.prod(dim.size for dim in proto.tensor_shape.dim)
     if count > _LARGEST_MESSAGE:
         raise inference.invalid(f"Input {key} has {count} elements, which is more than a message can hold")
     return wire.from_proto(proto)
+
+
+class Sessions:
+    """Answers SessionService: runs of any tensors and operations of a model's graph."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    def SessionRun(self, request: Any, seconds: float) -> Any:
+        with counted(request.model_spec.name, "SessionRun", "GRPC"), self._manager.use(request.model_spec) as servable:
+            options = messages.RunOptions()
+            options.CopyFrom(request.options)
+            if seconds:
+                left = max(1, int(seconds * 1000))
+                options.timeout_in_ms = min(options.timeout_in_ms or left, left)
+            reply = messages.serving.SessionRunResponse(model_spec=request.model_spec)
+            feeds = {_output(feed.name): _array(feed.name, feed.tensor) for feed in request.feed}
+            fetches = [_output(name) for name in request.fetch]
+            values = servable.run_session(feeds, fetches, request.target, options, reply.metadata if options.trace_level else None)
+            for name, value in zip(request.fetch, values, strict=True):
+                fill_tensor(reply.tensor.add(name=name).tensor, value)
+            reply.model_spec.version.value = servable.version
+            return reply
+
+
+def _output(name: str) -> str:
+    """The full name of a tensor; a name without a number is that of an operation's first output."""
+    return name if ":" in name else name + ":0"
 
 
 class Health:
@@ -113,20 +148,22 @@ class GrpcServer:
 
     Args:
       services: what answers, by the full names of gRPC services. addresses: where to listen, "host:port" or "unix:PATH"; the port of
-      the first is `port`. threads: how many requests are answered at the same time. credentials: of a server with TLS, or None.
+      the first is `port`. threads: how many requests are answered at the same time, and `waiting` how many more may wait.
+      credentials: of a server with TLS, or None.
 
     Raises:
       OSError: it cannot listen there.
     """
 
     def __init__(
-        self, services: dict[str, Any], addresses: Iterable[str], threads: int = 16, credentials: grpc.ServerCredentials | None = None
-    ) -> None:
+        self, services: dict[str, Any], addresses: Iterable[str], threads: int = 16, waiting: int = MOST_WAITING,
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:  # fmt: skip
         options = [
             ("grpc.max_send_message_length", _LARGEST_MESSAGE), ("grpc.max_receive_message_length", _LARGEST_MESSAGE), ("grpc.so_reuseport", 0),
         ]  # fmt: skip
         self._threads = ThreadPoolExecutor(threads, "tfcompat-serving-grpc")
-        self._grpc = grpc.server(self._threads, handlers=[_Handlers(services)], options=options)
+        self._grpc = grpc.server(self._threads, handlers=[_Handlers(services)], options=options, maximum_concurrent_rpcs=threads + waiting)
         ports = []
         for address in addresses:
             try:

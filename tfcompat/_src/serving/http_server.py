@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.serving import json_replies, metrics
+from tfcompat._src.serving.grpc_server import MOST_WAITING
 from tfcompat._src.serving.rest import Reply, RestApi
 
 DEFAULT_METRICS_PATH = "/monitoring/prometheus/metrics"
@@ -32,7 +33,8 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
     Args:
       address: host and port; port 0 for a free one. api: what answers. metrics_path: where metrics are, or None.
-      threads: how many requests are answered at the same time. largest_body: bytes that a body may have. tls: of a port with TLS, or None.
+      threads: how many requests are answered at the same time, and `waiting` how many more may wait. largest_body: bytes that a body may
+      have. tls: of a port with TLS, or None.
 
     Raises:
       OSError: it cannot listen there.
@@ -43,13 +45,13 @@ class HttpServer(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(
-        self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, largest_body: int = LARGEST_BODY,
-        tls: ssl.SSLContext | None = None,
+        self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, waiting: int = MOST_WAITING,
+        largest_body: int = LARGEST_BODY, tls: ssl.SSLContext | None = None,
     ) -> None:  # fmt: skip
         super().__init__(address, _Handler)
         self.api, self.metrics_path, self.largest_body = api, metrics_path, largest_body
         self._tls = tls
-        self.places = threading.BoundedSemaphore(threads)
+        self.places, self.admissions = threading.BoundedSemaphore(threads), threading.BoundedSemaphore(threads + waiting)
         self.is_draining = False
         self._under_way = 0
         self._changed = threading.Condition()
@@ -122,9 +124,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(Reply(200, "text/plain", metrics.text().encode()))
         elif not path.startswith("/v1/"):
             self._send(Reply(404, "text/plain", b"Not Found"))
+        elif not self.server.admissions.acquire(blocking=False):
+            self._send(Reply(503, "application/json", json_replies.error("Too many requests are waiting")))
         else:
-            with self.server.places:
-                reply = self.server.api.answer(self.command, self.path, body)
+            try:
+                with self.server.places:
+                    reply = self.server.api.answer(self.command, self.path, body)
+            finally:
+                self.server.admissions.release()
             self._send(reply)
 
     def _send(self, reply: Reply) -> None:

@@ -62,21 +62,36 @@ class Servable:
 
     def run_at_once(self, feeds: Mapping[str, NDArray], fetches: Sequence[str], seconds: float = 0) -> list[NDArray]:
         """What `run` gives, without a batcher."""
+        options = messages.RunOptions(timeout_in_ms=max(1, int(seconds * 1000))) if seconds else None
+        return self.run_session(feeds, fetches, (), options)
+
+    def run_session(
+        self, feeds: Mapping[str, NDArray], fetches: Sequence[str], targets: Sequence[str], options: Any = None, metadata: Any = None
+    ) -> list[NDArray]:  # fmt: skip
+        """The values of tensors, of any name in the graph, after a run of them and of operations.
+
+        Args:
+          feeds, fetches: as for `run`. targets: names of operations. options: a RunOptions message. metadata: a RunMetadata message to fill in.
+
+        Raises:
+          what `run` raises.
+        """
         graph = self._session.graph
         try:
             tensors = {graph.get_tensor_by_name(name): value for name, value in feeds.items()}
             wanted = [graph.get_tensor_by_name(name) for name in fetches]
+            run = [graph.get_operation_by_name(name) for name in targets]
         except (KeyError, ValueError) as e:
-            raise errors.InvalidArgumentError(None, None, f"A signature names a tensor that the graph does not have: {e}") from None
+            raise errors.InvalidArgumentError(None, None, f"A tensor or operation is named that the graph does not have: {e}") from None
         for number, (tensor, value) in enumerate(tensors.items()):
             given, needed = dtype_of(value), tensor.dtype.base_dtype
             if given != needed:
                 raise errors.InvalidArgumentError(
                     None, None, f"Expects arg[{number}] to be {type_name(needed)} but {type_name(given)} is provided"
                 )
-        options = messages.RunOptions(timeout_in_ms=max(1, int(seconds * 1000))) if seconds else None
         GRAPH_RUNS.add()
-        return self._session.run(wanted, tensors, options)
+        found: list[NDArray] = self._session.run([*wanted, *run], tensors, options, metadata)
+        return found[: len(wanted)]
 
     def changes(self, signature: Any) -> list[str]:
         """The types of operations that change variables, tables, queues or files when a signature is run."""

@@ -13,8 +13,8 @@ from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.serving import grpc_server, server_config, tls
 from tfcompat._src.serving.batching import Batching
-from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services
-from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, HttpServer
+from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services, Sessions
+from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, MOST_WAITING, HttpServer
 from tfcompat._src.serving.manager import Loading, Manager
 from tfcompat._src.serving.prepare import prepare
 from tfcompat._src.serving.rest import RestApi
@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     rest_api_port: int | None = None
     rest_api_num_threads: int = _THREADS
     rest_api_timeout_in_ms: int = 30000
+    max_waiting_requests: int = MOST_WAITING
     rest_api_max_body_bytes: int = LARGEST_BODY
     host: str = "0.0.0.0"
     model_name: str = "default"
@@ -51,6 +52,7 @@ class Settings(NamedTuple):
     rest_api_ssl_config_file: str = ""
     monitoring_config_file: str = ""
     enable_grpc_healthcheck_service: bool = False
+    enable_session_service: bool = False
 
 
 class ModelServer:
@@ -99,6 +101,7 @@ class ModelServer:
             RestApi(self.manager, settings.rest_api_timeout_in_ms / 1000),
             _metrics_path(settings.monitoring_config_file),
             settings.rest_api_num_threads,
+            settings.max_waiting_requests,
             settings.rest_api_max_body_bytes,
             tls.http_context(settings.rest_api_ssl_config_file) if settings.rest_api_ssl_config_file else None,
         )
@@ -108,10 +111,12 @@ class ModelServer:
         answers: dict[str, Any] = {grpc_server.PREDICTION: services, grpc_server.MODEL: services}
         if settings.enable_grpc_healthcheck_service:
             answers[grpc_server.HEALTH] = self._health
+        if settings.enable_session_service:
+            answers[grpc_server.SESSION] = Sessions(self.manager)
         addresses = [f"{settings.host}:{settings.port}"] if settings.port is not None else []
         addresses += [f"unix:{settings.grpc_socket_path}"] if settings.grpc_socket_path else []
         credentials = tls.grpc_credentials(settings.ssl_config_file) if settings.ssl_config_file else None
-        return GrpcServer(answers, addresses, settings.grpc_max_threads, credentials)
+        return GrpcServer(answers, addresses, settings.grpc_max_threads, settings.max_waiting_requests, credentials)
 
     def start(self) -> None:
         """Loads the models, then begins to answer.
