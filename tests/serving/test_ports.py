@@ -108,7 +108,7 @@ def test_bodies_that_are_not_read(http_client, headers, body, status, text):
 
 
 def test_paths_that_are_not_of_the_interface(http_client):
-    assert ask(http_client, "GET", "/") == (404, "text/plain", b"Not Found")
+    assert ask(http_client, "GET", "/v2/models/half") == (404, "text/plain", b"Not Found")
 
 
 def test_metrics(http_client):

@@ -42,6 +42,7 @@ _HELP = {
     "rest_api_ssl_config_file": "file with an SSLConfig in text format, for HTTP; it may be that of ssl_config_file",
     "monitoring_config_file": "file with a MonitoringConfig in text format",
     "enable_grpc_healthcheck_service": "answer grpc.health.v1.Health",
+    "enable_page": "show models, signatures, load and a form for requests at / of the REST port",
     "enable_session_service": "answer tensorflow.serving.SessionService: clients may run any operation of a model's graph, also one that changes it",
 }
 

@@ -1,4 +1,4 @@
-"""The HTTP port of a model server: the REST interface, and metrics for Prometheus."""
+"""The HTTP port of a model server: the REST interface, metrics for Prometheus, and a page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from tfcompat._src.serving import json_replies, metrics
 from tfcompat._src.serving.grpc_server import MOST_WAITING
+from tfcompat._src.serving.page import Page
 from tfcompat._src.serving.rest import Reply, RestApi
 
 DEFAULT_METRICS_PATH = "/monitoring/prometheus/metrics"
@@ -34,7 +35,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
     Args:
       address: host and port; port 0 for a free one. api: what answers. metrics_path: where metrics are, or None.
       threads: how many requests are answered at the same time, and `waiting` how many more may wait. largest_body: bytes that a body may
-      have. tls: of a port with TLS, or None.
+      have. tls: of a port with TLS, or None. page: what is at `/`, or None.
 
     Raises:
       OSError: it cannot listen there.
@@ -46,11 +47,11 @@ class HttpServer(http.server.ThreadingHTTPServer):
 
     def __init__(
         self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, waiting: int = MOST_WAITING,
-        largest_body: int = LARGEST_BODY, tls: ssl.SSLContext | None = None,
+        largest_body: int = LARGEST_BODY, tls: ssl.SSLContext | None = None, page: Page | None = None,
     ) -> None:  # fmt: skip
         super().__init__(address, _Handler)
-        self.api, self.metrics_path, self.largest_body = api, metrics_path, largest_body
-        self._tls = tls
+        self.api, self._metrics_path, self.largest_body = api, metrics_path, largest_body
+        self._tls, self._page = tls, page
         self.places, self.admissions = threading.BoundedSemaphore(threads), threading.BoundedSemaphore(threads + waiting)
         self.is_draining = False
         self._under_way = 0
@@ -67,6 +68,16 @@ class HttpServer(http.server.ThreadingHTTPServer):
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         return connection, address
+
+    def beside(self, path: str) -> Reply | None:
+        """The reply to a GET for what is beside the REST interface, metrics and the page; None where the path is none of that."""
+        if path == self._metrics_path:
+            return Reply(200, "text/plain", metrics.text().encode())
+        if self._page is not None and path == "/":
+            return Reply(200, "text/html; charset=utf-8", self._page.html())
+        if self._page is not None and path == "/status.json":
+            return Reply(200, "application/json", self._page.status())
+        return None
 
     def start(self) -> None:
         """Begins to answer."""
@@ -120,8 +131,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._send(e.reply)
             return
         path = self.path.partition("?")[0]
-        if self.command == "GET" and self.server.metrics_path is not None and path == self.server.metrics_path:
-            self._send(Reply(200, "text/plain", metrics.text().encode()))
+        if self.command == "GET" and (reply := self.server.beside(path)) is not None:
+            self._send(reply)
         elif not path.startswith("/v1/"):
             self._send(Reply(404, "text/plain", b"Not Found"))
         elif not self.server.admissions.acquire(blocking=False):

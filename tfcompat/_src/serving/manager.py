@@ -152,6 +152,22 @@ class Manager:
                 )
         return reply
 
+    def names(self) -> list[str]:
+        """The models that the configuration names, or of which there are versions yet."""
+        with self._changed:
+            models = self._models.items()
+            return sorted(name for name, model in models if model.config is not None or model.with_state(AVAILABLE, UNLOADING))
+
+    def described(self, name: str) -> tuple[list[Any], dict[str, Any]]:
+        """The ModelVersionStatus of each version of a model, highest first, and the signatures of the latest AVAILABLE one."""
+        spec, versions = messages.serving.ModelSpec(name=name), []
+        try:
+            versions = list(self.status(spec).model_version_status)
+            with self.use(spec) as servable:
+                return versions, dict(servable.signatures)
+        except errors.NotFoundError:
+            return versions, {}
+
     # ---- configuration ----
 
     def start(self, config: Any) -> None:

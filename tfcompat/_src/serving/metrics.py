@@ -39,6 +39,11 @@ class Counter:
         with self._lock:
             self._values[values] = self._values.get(values, 0) + amount
 
+    def values(self) -> dict[tuple[str, ...], Any]:
+        """The number for each value of the labels."""
+        with self._lock:
+            return dict(self._values)
+
     def lines(self) -> list[str]:
         """The lines that say how the metric stands."""
         with self._lock:
@@ -60,6 +65,11 @@ class Histogram(Counter):
             counts, total = self._values.get(values) or ([0] * (len(BOUNDS) + 1), 0.0)
             counts[bisect.bisect_left(BOUNDS, amount)] += 1
             self._values[values] = counts, total + amount
+
+    def values(self) -> dict[tuple[str, ...], Any]:
+        """How many times fell below each of BOUNDS and above the one before, and then above all, and their sum, for each value of the labels."""
+        with self._lock:
+            return {values: (list(counts), total) for values, (counts, total) in self._values.items()}
 
     def lines(self) -> list[str]:
         found = []

@@ -16,6 +16,7 @@ from tfcompat._src.serving.batching import Batching
 from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services, Sessions
 from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, MOST_WAITING, HttpServer
 from tfcompat._src.serving.manager import Loading, Manager
+from tfcompat._src.serving.page import Page
 from tfcompat._src.serving.prepare import prepare
 from tfcompat._src.serving.rest import RestApi
 from tfcompat._src.serving.servable import Servable
@@ -53,6 +54,7 @@ class Settings(NamedTuple):
     monitoring_config_file: str = ""
     enable_grpc_healthcheck_service: bool = False
     enable_session_service: bool = False
+    enable_page: bool = True
 
 
 class ModelServer:
@@ -104,6 +106,7 @@ class ModelServer:
             settings.max_waiting_requests,
             settings.rest_api_max_body_bytes,
             tls.http_context(settings.rest_api_ssl_config_file) if settings.rest_api_ssl_config_file else None,
+            Page(self.manager) if settings.enable_page else None,
         )
 
     def _grpc(self) -> GrpcServer:
