@@ -136,6 +136,25 @@ REAL_MODULES = {
     "tensorflow.python.data.util.options": "tfcompat._src.data.options",
     "tensorflow.python.data.util.random_seed": "tfcompat._src.data.random_seed",
     "tensorflow.python.data.util.structure": "tfcompat._src.data.structure",
+    "tensorflow.python.debug.cli.analyzer_cli": "tfcompat._src.debug.cli.analyzer_cli",
+    "tensorflow.python.debug.cli.base_ui": "tfcompat._src.debug.cli.base_ui",
+    "tensorflow.python.debug.cli.cli_config": "tfcompat._src.debug.cli.cli_config",
+    "tensorflow.python.debug.cli.cli_shared": "tfcompat._src.debug.cli.cli_shared",
+    "tensorflow.python.debug.cli.command_parser": "tfcompat._src.debug.cli.command_parser",
+    "tensorflow.python.debug.cli.curses_ui": "tfcompat._src.debug.cli.curses_ui",
+    "tensorflow.python.debug.cli.curses_widgets": "tfcompat._src.debug.cli.curses_widgets",
+    "tensorflow.python.debug.cli.debugger_cli_common": "tfcompat._src.debug.cli.debugger_cli_common",
+    "tensorflow.python.debug.cli.evaluator": "tfcompat._src.debug.cli.evaluator",
+    "tensorflow.python.debug.cli.offline_analyzer": "tfcompat._src.debug.cli.offline_analyzer",
+    "tensorflow.python.debug.cli.profile_analyzer_cli": "tfcompat._src.debug.cli.profile_analyzer_cli",
+    "tensorflow.python.debug.cli.readline_ui": "tfcompat._src.debug.cli.readline_ui",
+    "tensorflow.python.debug.cli.tensor_format": "tfcompat._src.debug.cli.tensor_format",
+    "tensorflow.python.debug.cli.ui_factory": "tfcompat._src.debug.cli.ui_factory",
+    "tensorflow.python.debug.cli.cli_test_utils": "tfcompat._src.testing.debug_cli_test_utils",
+    "tensorflow.python.debug.lib.common": "tfcompat._src.debug.common",
+    "tensorflow.python.debug.lib.profiling": "tfcompat._src.debug.profiling",
+    "tensorflow.python.debug.lib.source_utils": "tfcompat._src.debug.source_utils",
+    "tensorflow.python.debug.wrappers.local_cli_wrapper": "tfcompat._src.debug.wrappers.local_cli_wrapper",
     "tensorflow.contrib.eager.python.tfe": "tfcompat.contrib.eager",
     "tensorflow.python.distribute.combinations": "tfcompat._src.testing.distribute_combinations",
     "tensorflow.python.distribute.strategy_combinations": "tfcompat._src.testing.strategy_combinations",
@@ -224,6 +243,7 @@ REAL_MODULES = {
 """Modules that are modules of ours, name for name."""
 
 NAMES = {
+    "tensorflow.python.pywrap_tensorflow_internal.__version__": "__version__",
     "tensorflow_estimator.python.estimator.estimator_lib.export": "estimator.export",
     "tensorflow.python.keras.backend.name_scope": "name_scope",
     "tensorflow.contrib.distributions.python.ops.bijectors.masked_autoregressive._gen_mask":

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from tfcompat._src.debug import debug_graphs, source_utils
-from tfcompat._src.debug.cli import analyzer_arguments, cli_shared, command_parser, debugger_cli_common, evaluator, ui_factory
+from tfcompat._src.debug.cli import (
+    analyzer_arguments,
+    cli_shared,
+    command_parser,
+    debugger_cli_common,
+    evaluator,
+    ui_factory,
+)
 from tfcompat._src.debug.cli.analyzer_arguments import (
     SORT_TENSORS_BY_DUMP_SIZE,
     SORT_TENSORS_BY_OP_TYPE,
@@ -16,7 +24,12 @@ from tfcompat._src.debug.cli.analyzer_arguments import (
 )
 from tfcompat._src.debug.cli.base_ui import BaseUI
 from tfcompat._src.debug.cli.cli_config import CLIConfig
-from tfcompat._src.debug.cli.debugger_cli_common import MenuItem, RichLine, RichTextLines, rich_text_lines_from_rich_line_list
+from tfcompat._src.debug.cli.debugger_cli_common import (
+    MenuItem,
+    RichLine,
+    RichTextLines,
+    rich_text_lines_from_rich_line_list,
+)
 from tfcompat._src.debug.cli.source_screens import source_lines, source_table
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.dump_files import DebugTensorDatum
@@ -318,7 +331,10 @@ class DebugAnalyzer:
         dump = self._debug_dump
         data = [datum for key in dump.debug_watch_keys(node_name) for datum in dump.watch_key_to_data(key)]
         lines: list[RL | str] = ["%d dumped tensor(s):" % len(data), ""]
-        for number, datum in enumerate(data):
+        counts: collections.Counter[int] = collections.Counter()
+        for datum in data:
+            number = counts[datum.output_slot]
+            counts[datum.output_slot] += 1
             text = "Slot %d @ %s @ %.3f ms" % (datum.output_slot, datum.debug_op, self._milliseconds(datum))
             lines.append(RL("  ") + RL(text, MenuItem(None, "pt %s:%d -n %d" % (node_name, datum.output_slot, number))))
         return rich_text_lines_from_rich_line_list(lines)
@@ -449,5 +465,5 @@ def create_analyzer_ui(
     for name, alias in _COMMANDS.items():
         handler = analyzer.evaluate_expression if name == "eval" else getattr(analyzer, name)
         cli.register_command_handler(name, handler, analyzer.get_help(name), prefix_aliases=[alias])
-    cli.register_tab_comp_context(["print_tensor", "pt"], [datum.tensor_name for datum in debug_dump.dumped_tensor_data])
+    cli.register_tab_comp_context(["print_tensor", "pt"], list({datum.tensor_name for datum in debug_dump.dumped_tensor_data}))
     return cli

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.debug.cli.debugger_cli_common import RichLine, RichTextLines, rich_text_lines_from_rich_line_list
-from tfcompat._src.platform import file_io
+from tfcompat._src.platform import file_io, gfile
 
 RL = RichLine
 _TRUE = ("1", "true", "t", "yes", "y", "on")
@@ -29,7 +29,7 @@ class CLIConfig:
     def __init__(self, config_file_path: str | None = None) -> None:
         self._config_file_path = config_file_path or self._default_config_file_path()
         self._config: dict[str, Any] = dict(self._DEFAULT_CONFIG)
-        if file_io.file_exists(self._config_file_path):
+        if gfile.file_exists(self._config_file_path):
             self._config.update(self._load_from_file())
         self._save_to_file()
         self._set_callbacks: dict[str, Callable[[Any], Any]] = {}

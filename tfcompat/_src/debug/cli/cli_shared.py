@@ -41,13 +41,15 @@ TIME_UNIT_S = "s"
 TIME_UNITS = [TIME_UNIT_US, TIME_UNIT_MS, TIME_UNIT_S]
 _BAR = "=" * 38
 _THIN_BAR = "-" * 38
-_LOGO = """
-TTTTTT FFFF DDD  BBBB   GGG 
-  TT   F    D  D B   B G    
-  TT   FFF  D  D BBBB  G  GG
-  TT   F    D  D B   B G   G
-  TT   F    DDD  BBBB   GGG 
-"""
+_LOGO = (
+    "",
+    "TTTTTT FFFF DDD  BBBB   GGG ",
+    "  TT   F    D  D B   B G    ",
+    "  TT   FFF  D  D BBBB  G  GG",
+    "  TT   F    D  D B   B G   G",
+    "  TT   F    DDD  BBBB   GGG ",
+    "",
+)
 _COMMANDS = (
     ("run", "Execute the run() call with debug tensor-watching", True),
     ("run -n", "Execute the run() call without debug tensor-watching", True),
@@ -96,7 +98,7 @@ def time_to_readable_str(value_us: float | None, force_time_unit: str | None = N
     if force_time_unit:
         if force_time_unit not in TIME_UNITS:
             raise ValueError("Invalid time unit: %s" % force_time_unit)
-        return "{:.10g}{}".format(value_us / 1000.0 ** TIME_UNITS.index(force_time_unit), force_time_unit)
+        return f"{value_us / 1000.0 ** TIME_UNITS.index(force_time_unit):.10g}{force_time_unit}"
     order = min(len(TIME_UNITS) - 1, int(math.log(value_us, 10) / 3))
     return f"{value_us / 1000.0**order:.3g}{TIME_UNITS[order]}"
 
@@ -184,7 +186,7 @@ def _recommend_command(command: str, description: str, indent: int = 2, create_l
 
 def get_tfdbg_logo() -> RichTextLines:
     """The debugger's name in large letters."""
-    return RichTextLines(_LOGO.split("\n"))
+    return RichTextLines(list(_LOGO))
 
 
 def get_run_start_intro(

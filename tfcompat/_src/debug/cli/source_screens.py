@@ -6,7 +6,13 @@ from typing import Any
 
 from tfcompat._src.debug import debug_graphs, source_utils
 from tfcompat._src.debug.cli import cli_shared
-from tfcompat._src.debug.cli.debugger_cli_common import INIT_SCROLL_POS_KEY, MenuItem, RichLine, RichTextLines, rich_text_lines_from_rich_line_list
+from tfcompat._src.debug.cli.debugger_cli_common import (
+    INIT_SCROLL_POS_KEY,
+    MenuItem,
+    RichLine,
+    RichTextLines,
+    rich_text_lines_from_rich_line_list,
+)
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 
 RL = RichLine
