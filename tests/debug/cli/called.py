@@ -58,7 +58,15 @@ def calls():
 
 
 if __name__ == "__main__":
-    from tensorflow.python.debug.cli import cli_shared, command_parser, curses_ui, curses_widgets, debugger_cli_common, evaluator, tensor_format
+    from tensorflow.python.debug.cli import (
+        cli_shared,
+        command_parser,
+        curses_ui,
+        curses_widgets,
+        debugger_cli_common,
+        evaluator,
+        tensor_format,
+    )
 
     found = names(command_parser, cli_shared, tensor_format, debugger_cli_common, curses_widgets, curses_ui, evaluator)
     with open(os.path.join(RECORDED, "given.json"), "w") as file:

@@ -6,7 +6,15 @@ import pathlib
 import called
 import pytest
 
-from tfcompat._src.debug.cli import cli_shared, command_parser, curses_ui, curses_widgets, debugger_cli_common, evaluator, tensor_format
+from tfcompat._src.debug.cli import (
+    cli_shared,
+    command_parser,
+    curses_ui,
+    curses_widgets,
+    debugger_cli_common,
+    evaluator,
+    tensor_format,
+)
 
 NAMES = called.names(command_parser, cli_shared, tensor_format, debugger_cli_common, curses_widgets, curses_ui, evaluator)
 GIVEN = json.loads((pathlib.Path(called.RECORDED) / "given.json").read_text())
