@@ -154,7 +154,6 @@ REAL_MODULES = {
     "tensorflow.python.debug.lib.common": "tfcompat._src.debug.common",
     "tensorflow.python.debug.lib.profiling": "tfcompat._src.debug.profiling",
     "tensorflow.python.debug.lib.source_utils": "tfcompat._src.debug.source_utils",
-    "tensorflow.python.debug.wrappers.local_cli_wrapper": "tfcompat._src.debug.wrappers.local_cli_wrapper",
     "tensorflow.contrib.eager.python.tfe": "tfcompat.contrib.eager",
     "tensorflow.python.distribute.combinations": "tfcompat._src.testing.distribute_combinations",
     "tensorflow.python.distribute.strategy_combinations": "tfcompat._src.testing.strategy_combinations",
