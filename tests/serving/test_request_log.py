@@ -82,9 +82,9 @@ def test_a_log_is_a_warmup_file(tmp_path):
     (log,) = tmp_path.glob("log-*")
     log.rename(tmp_path / "model" / WARMUP_FILE)
     servable = load("half", 3, str(tmp_path / "model"))
-    runs = metrics.WARMUP_LATENCY.lines()
+    runs = metrics.WARMUP_LATENCY.values()
     prepare(servable)
-    assert metrics.WARMUP_LATENCY.lines() != runs
+    assert metrics.WARMUP_LATENCY.values() != runs
     servable.close()
 
 
@@ -112,9 +112,9 @@ def test_a_log_that_stays_goes_on_after_a_reload(tmp_path):
 def test_a_full_disk_fails_no_request(tmp_path):
     """Here: a folder that is not there. It is counted."""
     kit = Kit(tmp_path / "none" / "log")
-    count = metrics.REQUEST_LOG_COUNT._values.get(("half", "NOT_FOUND"), 0)
+    count = metrics.REQUEST_LOG_COUNT.values().get(("half", "NOT_FOUND"), 0)
     assert len(kit.predict()) == len(X)
-    assert metrics.REQUEST_LOG_COUNT._values["half", "NOT_FOUND"] == count + 1
+    assert metrics.REQUEST_LOG_COUNT.values()["half", "NOT_FOUND"] == count + 1
     kit.manager.stop()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import signal
 import sys
@@ -10,6 +11,7 @@ import threading
 from typing import Any
 
 from tfcompat._src.base import errors
+from tfcompat._src.serving import processes
 from tfcompat._src.serving.server import ModelServer, Settings
 
 _SWITCH_SECONDS = 0.0005
@@ -25,6 +27,7 @@ _HELP = {
     "max_waiting_requests": "requests of a port that may wait while others are answered; more are refused",
     "rest_api_max_body_bytes": "the longest body of an HTTP request",
     "host": "address to listen at",
+    "processes": "processes that share the ports",
     "model_name": "name of the model, without model_config_file",
     "model_base_path": "folder with a numbered folder for each version, without model_config_file",
     "model_config_file": "file with a ModelServerConfig in text format",
@@ -70,6 +73,29 @@ def settings_of(arguments: list[str]) -> Settings:
 
 def serve(settings: Settings) -> int:
     """Serves until SIGTERM or SIGINT, then answers what is under way; the exit status."""
+    if settings.processes == 1:
+        return _serve(settings)
+    with contextlib.ExitStack() as held:
+        try:
+            for name in ("port", "rest_api_port"):
+                if (port := getattr(settings, name)) is not None:
+                    reserved = held.enter_context(processes.reserve(settings.host, port))
+                    settings = settings._replace(**{name: reserved.getsockname()[1]})
+        except OSError as e:
+            return _failed(f"Cannot listen at {settings.host}:{port}: {e}")
+        gc.collect()
+        gc.freeze()  # the processes share what is never collected
+        found = processes.start(settings.processes)
+        return found if isinstance(found, int) else _serve(settings, found)
+
+
+def _failed(text: object) -> int:
+    sys.stderr.write(f"Failed to start server. Error: {text}\n")
+    return 1
+
+
+def _serve(settings: Settings, group: processes.Group | None = None) -> int:
+    """Serves in this process."""
     ending, is_up = threading.Event(), False
 
     def end(number: int, frame: Any) -> None:
@@ -83,12 +109,11 @@ def serve(settings: Settings) -> int:
     gc.collect()
     gc.freeze()  # else a full collection, which loading brings about, looks through all modules while requests wait
     try:
-        server = ModelServer(settings)
+        server = ModelServer(settings, group)
         server.start()
         is_up = True
     except (errors.OpError, OSError) as e:
-        sys.stderr.write(f"Failed to start server. Error: {e.message if isinstance(e, errors.OpError) else e}\n")
-        return 1
+        return _failed(e.message if isinstance(e, errors.OpError) else e)
     if server.grpc is not None:
         sys.stderr.write(f"Running gRPC ModelServer at {settings.host}:{server.grpc.port} ...\n")
     if server.http is not None:

@@ -32,10 +32,14 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Services:
-    """Answers the requests of the two services: a method takes the request and how many seconds are left for it, 0 for any time."""
+    """Answers the requests of the two services: a method takes the request and how many seconds are left for it, 0 for any time.
 
-    def __init__(self, manager: Manager) -> None:
-        self._manager = manager
+    Args:
+      manager: of the models. is_alone: whether no other process listens at the same port.
+    """
+
+    def __init__(self, manager: Manager, is_alone: bool = True) -> None:
+        self._manager, self._is_alone = manager, is_alone
 
     def Predict(self, request: Any, seconds: float) -> Any:
         name = inference.signature_name(request.model_spec)
@@ -79,6 +83,12 @@ class Services:
     def HandleReloadConfigRequest(self, request: Any, seconds: float) -> Any:
         reply = messages.serving.ReloadConfigResponse()
         try:
+            if not self._is_alone:
+                raise errors.FailedPreconditionError(
+                    None, None,
+                    "This server has several processes, of which a request reaches one: change its model_config_file, "
+                    "which all read with model_config_file_poll_wait_seconds",
+                )  # fmt: skip
             if request.config.WhichOneof("config") != "model_config_list":
                 raise errors.InvalidArgumentError(None, None, "ServerModelConfig needs to be of type model_config_list")
             self._manager.reload(request.config)
@@ -149,7 +159,7 @@ class GrpcServer:
     Args:
       services: what answers, by the full names of gRPC services. addresses: where to listen, "host:port" or "unix:PATH"; the port of
       the first is `port`. threads: how many requests are answered at the same time, and `waiting` how many more may wait.
-      credentials: of a server with TLS, or None.
+      credentials: of a server with TLS, or None. is_shared: whether other processes listen at these addresses too.
 
     Raises:
       OSError: it cannot listen there.
@@ -157,25 +167,34 @@ class GrpcServer:
 
     def __init__(
         self, services: dict[str, Any], addresses: Iterable[str], threads: int = 16, waiting: int = MOST_WAITING,
-        credentials: grpc.ServerCredentials | None = None,
+        credentials: grpc.ServerCredentials | None = None, is_shared: bool = False,
     ) -> None:  # fmt: skip
         options = [
-            ("grpc.max_send_message_length", _LARGEST_MESSAGE), ("grpc.max_receive_message_length", _LARGEST_MESSAGE), ("grpc.so_reuseport", 0),
+            ("grpc.max_send_message_length", _LARGEST_MESSAGE), ("grpc.max_receive_message_length", _LARGEST_MESSAGE), ("grpc.so_reuseport", int(is_shared)),
         ]  # fmt: skip
         self._threads = ThreadPoolExecutor(threads, "tfcompat-serving-grpc")
         self._grpc = grpc.server(self._threads, handlers=[_Handlers(services)], options=options, maximum_concurrent_rpcs=threads + waiting)
+        self._addresses, self._credentials = addresses, credentials
+        self._is_shared, self.port = is_shared, 0
+        if not is_shared:
+            self._listen()
+
+    def _listen(self) -> None:
         ports = []
-        for address in addresses:
+        for address in self._addresses:
             try:
                 ports.append(
-                    self._grpc.add_insecure_port(address) if credentials is None else self._grpc.add_secure_port(address, credentials)
-                )
+                    self._grpc.add_insecure_port(address) if self._credentials is None
+                    else self._grpc.add_secure_port(address, self._credentials)
+                )  # fmt: skip
             except RuntimeError as e:
                 raise OSError(f"Cannot listen at {address}: {e}") from None
         self.port = ports[0]
 
     def start(self) -> None:
         """Begins to answer."""
+        if self._is_shared:
+            self._listen()  # earlier, connections that others could answer would wait here
         self._grpc.start()
 
     def stop(self, seconds: float | None = None) -> None:

@@ -36,6 +36,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
       address: host and port; port 0 for a free one. api: what answers. metrics_path: where metrics are, or None.
       threads: how many requests are answered at the same time, and `waiting` how many more may wait. largest_body: bytes that a body may
       have. tls: of a port with TLS, or None. page: what is at `/`, or None.
+      totals: gives the metrics. is_shared: whether other processes listen at this port too.
 
     Raises:
       OSError: it cannot listen there.
@@ -48,10 +49,17 @@ class HttpServer(http.server.ThreadingHTTPServer):
     def __init__(
         self, address: tuple[str, int], api: RestApi, metrics_path: str | None = None, threads: int = 16, waiting: int = MOST_WAITING,
         largest_body: int = LARGEST_BODY, tls: ssl.SSLContext | None = None, page: Page | None = None,
+        totals: Callable[[], metrics.Totals] = metrics.totals, is_shared: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(address, _Handler)
+        self.allow_reuse_port = is_shared
+        super().__init__(address, _Handler, bind_and_activate=False)
+        try:
+            self.server_bind()
+        except OSError:
+            self.server_close()
+            raise
         self.api, self._metrics_path, self.largest_body = api, metrics_path, largest_body
-        self._tls, self._page = tls, page
+        self._tls, self._page, self._totals = tls, page, totals
         self.places, self.admissions = threading.BoundedSemaphore(threads), threading.BoundedSemaphore(threads + waiting)
         self.is_draining = False
         self._under_way = 0
@@ -72,7 +80,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
     def beside(self, path: str) -> Reply | None:
         """The reply to a GET for what is beside the REST interface, metrics and the page; None where the path is none of that."""
         if path == self._metrics_path:
-            return Reply(200, "text/plain", metrics.text().encode())
+            return Reply(200, "text/plain", metrics.text(self._totals()).encode())
         if self._page is not None and path == "/":
             return Reply(200, "text/html; charset=utf-8", self._page.html())
         if self._page is not None and path == "/status.json":
@@ -80,7 +88,8 @@ class HttpServer(http.server.ThreadingHTTPServer):
         return None
 
     def start(self) -> None:
-        """Begins to answer."""
+        """Begins to listen and to answer."""
+        self.server_activate()
         self._thread.start()
 
     def stop(self) -> None:

@@ -9,12 +9,14 @@ import bisect
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tfcompat._src.cluster import wire
 from tfcompat._src.proto import messages
 
+Totals = dict[str, dict[tuple[str, ...], Any]]
+"""By metric and values of its labels: a number or, of histograms, counts and a sum."""
 BOUNDS = [10 * 1.8**exponent for exponent in range(33)]
 """Microseconds that separate the buckets of a histogram."""
 
@@ -44,10 +46,13 @@ class Counter:
         with self._lock:
             return dict(self._values)
 
-    def lines(self) -> list[str]:
-        """The lines that say how the metric stands."""
-        with self._lock:
-            return [f"{self.name}{self._braces(values)} {number:g}" for values, number in sorted(self._values.items())]
+    def summed(self, one: Any, other: Any) -> Any:
+        """The sum of the numbers of two processes."""
+        return one + other
+
+    def lines(self, values: dict[tuple[str, ...], Any]) -> list[str]:
+        """The lines that say how the metric stands where these are its values."""
+        return [f"{self.name}{self._braces(labels)} {number:g}" for labels, number in sorted(values.items())]
 
     def _braces(self, values: tuple[str, ...], **more: str) -> str:
         pairs = [*zip(self._labels, values, strict=True), *more.items()]
@@ -67,20 +72,22 @@ class Histogram(Counter):
             self._values[values] = counts, total + amount
 
     def values(self) -> dict[tuple[str, ...], Any]:
-        """How many times fell below each of BOUNDS and above the one before, and then above all, and their sum, for each value of the labels."""
+        """How many times fell between two of BOUNDS each, before the first and behind the last, and their sum, for each value of the labels."""
         with self._lock:
-            return {values: (list(counts), total) for values, (counts, total) in self._values.items()}
+            return {labels: (list(counts), total) for labels, (counts, total) in self._values.items()}
 
-    def lines(self) -> list[str]:
+    def summed(self, one: Any, other: Any) -> Any:
+        return [a + b for a, b in zip(one[0], other[0], strict=True)], one[1] + other[1]
+
+    def lines(self, values: dict[tuple[str, ...], Any]) -> list[str]:
         found = []
-        with self._lock:
-            for values, (counts, total) in sorted(self._values.items()):
-                below = 0
-                for bound, count in zip([*map("{:g}".format, BOUNDS), "+Inf"], counts, strict=True):
-                    below += count
-                    found.append(f"{self.name}_bucket{self._braces(values, le=bound)} {below}")
-                found.append(f"{self.name}_sum{self._braces(values)} {total:.17g}")
-                found.append(f"{self.name}_count{self._braces(values)} {below}")
+        for labels, (counts, total) in sorted(values.items()):
+            below = 0
+            for bound, count in zip([*map("{:g}".format, BOUNDS), "+Inf"], counts, strict=True):
+                below += count
+                found.append(f"{self.name}_bucket{self._braces(labels, le=bound)} {below}")
+            found.append(f"{self.name}_sum{self._braces(labels)} {total:.17g}")
+            found.append(f"{self.name}_count{self._braces(labels)} {below}")
         return found
 
 
@@ -98,11 +105,22 @@ REQUEST_LOG_COUNT = Counter(":tensorflow:serving:request_log_count", "model_name
 GRAPH_RUNS = Counter(":tensorflow:core:graph_runs")
 
 
-def text() -> str:
-    """All metrics that have a value, as Prometheus reads them."""
+def totals(others: Iterable[Totals] = ()) -> Totals:
+    """The values of all metrics in this process, and in others whose totals these are."""
+    found = {metric.name: metric.values() for metric in ALL}
+    for other in others:
+        for metric in ALL:
+            values = found[metric.name]
+            for labels, value in other[metric.name].items():
+                values[labels] = metric.summed(values[labels], value) if labels in values else value
+    return found
+
+
+def text(values: Totals) -> str:
+    """All metrics that have a value among these, as Prometheus reads them."""
     found = []
     for metric in ALL:
-        if lines := metric.lines():
+        if lines := metric.lines(values[metric.name]):
             found += [f"# TYPE {metric.name} {metric.kind}", *lines]
     return "\n".join([*found, ""])
 

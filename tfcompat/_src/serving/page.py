@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import dtypes
@@ -21,11 +22,11 @@ class Page:
     """The page of a server.
 
     Args:
-      manager: of the models.
+      manager: of the models. totals: gives the metrics.
     """
 
-    def __init__(self, manager: Manager) -> None:
-        self._manager, self._began = manager, time.monotonic()
+    def __init__(self, manager: Manager, totals: Callable[[], metrics.Totals] = metrics.totals) -> None:
+        self._manager, self._totals, self._began = manager, totals, time.monotonic()
         self._html = HTML.read_bytes()
 
     def html(self) -> bytes:
@@ -35,14 +36,15 @@ class Page:
     def status(self) -> bytes:
         """What the page shows, as JSON: it asks again and again, and draws how counts and times grow. Times are in microseconds."""
         now = time.monotonic()
-        models = [self._model(name) for name in self._manager.names()]
+        totals = self._totals()
+        models = [self._model(name, totals) for name in self._manager.names()]
         return json.dumps({"now": now, "up": now - self._began, "bounds": metrics.BOUNDS, "models": models}).encode()
 
-    def _model(self, name: str) -> dict[str, Any]:
+    def _model(self, name: str, totals: metrics.Totals) -> dict[str, Any]:
         versions, newest = self._manager.described(name)
         states = messages.serving.ModelVersionStatus.State
         latency = [0] * (len(metrics.BOUNDS) + 1)
-        for (model, *_), (counts, _) in metrics.REQUEST_LATENCY.values().items():
+        for (model, *_), (counts, _) in totals[metrics.REQUEST_LATENCY.name].items():
             if model == name:
                 latency = [count + more for count, more in zip(latency, counts, strict=True)]
         return {
@@ -51,7 +53,7 @@ class Page:
                 {"version": each.version, "state": states.Name(each.state), "error": each.status.error_message} for each in versions
             ],
             "signatures": {key: _signature(signature) for key, signature in newest.items() if signature.method_name.startswith(_PREFIX)},
-            "requests": {code: count for (model, code), count in metrics.REQUEST_COUNT.values().items() if model == name},
+            "requests": {code: count for (model, code), count in totals[metrics.REQUEST_COUNT.name].items() if model == name},
             "latency": latency,
         }  # fmt: skip
 

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 from tfcompat._src.base import errors
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.serving import grpc_server, server_config, tls
+from tfcompat._src.serving import grpc_server, metrics, server_config, tls
 from tfcompat._src.serving.batching import Batching
 from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services, Sessions
 from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, MOST_WAITING, HttpServer
 from tfcompat._src.serving.manager import Loading, Manager
 from tfcompat._src.serving.page import Page
 from tfcompat._src.serving.prepare import prepare
+from tfcompat._src.serving.processes import Group
 from tfcompat._src.serving.rest import RestApi
 from tfcompat._src.serving.servable import Servable
 
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     max_waiting_requests: int = MOST_WAITING
     rest_api_max_body_bytes: int = LARGEST_BODY
     host: str = "0.0.0.0"
+    processes: int = 1
     model_name: str = "default"
     model_base_path: str = ""
     model_config_file: str = ""
@@ -60,12 +62,17 @@ class Settings(NamedTuple):
 class ModelServer:
     """Serves models as settings say.
 
+    Args:
+      settings: what to serve, and where. group: of the processes that listen at the same ports, or None.
+
     Raises:
       errors.InvalidArgumentError: settings contradict each other, or a file of them is malformed. OSError: it cannot listen at a port.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, group: Group | None = None) -> None:
+        self._settings, self._group = settings, group
+        if group is not None and settings.grpc_socket_path:
+            raise errors.InvalidArgumentError(None, None, "Several processes cannot share grpc_socket_path; they can share ports.")
         self._batching = _batching(settings)
         self._sizes = _sizes(settings.prepared_batch_sizes) | set(self._batching.sizes if self._batching is not None else ())
         self.manager = Manager(
@@ -97,7 +104,7 @@ class ModelServer:
         return servable
 
     def _http(self) -> HttpServer:
-        settings = self._settings
+        settings, totals = self._settings, self._group.totals if self._group is not None else metrics.totals
         return HttpServer(
             (settings.host, settings.rest_api_port or 0),
             RestApi(self.manager, settings.rest_api_timeout_in_ms / 1000),
@@ -106,11 +113,13 @@ class ModelServer:
             settings.max_waiting_requests,
             settings.rest_api_max_body_bytes,
             tls.http_context(settings.rest_api_ssl_config_file) if settings.rest_api_ssl_config_file else None,
-            Page(self.manager) if settings.enable_page else None,
+            Page(self.manager, totals) if settings.enable_page else None,
+            totals,
+            self._group is not None,
         )
 
     def _grpc(self) -> GrpcServer:
-        settings, services = self._settings, Services(self.manager)
+        settings, services = self._settings, Services(self.manager, self._group is None)
         answers: dict[str, Any] = {grpc_server.PREDICTION: services, grpc_server.MODEL: services}
         if settings.enable_grpc_healthcheck_service:
             answers[grpc_server.HEALTH] = self._health
@@ -119,7 +128,7 @@ class ModelServer:
         addresses = [f"{settings.host}:{settings.port}"] if settings.port is not None else []
         addresses += [f"unix:{settings.grpc_socket_path}"] if settings.grpc_socket_path else []
         credentials = tls.grpc_credentials(settings.ssl_config_file) if settings.ssl_config_file else None
-        return GrpcServer(answers, addresses, settings.grpc_max_threads, settings.max_waiting_requests, credentials)
+        return GrpcServer(answers, addresses, settings.grpc_max_threads, settings.max_waiting_requests, credentials, self._group is not None)
 
     def start(self) -> None:
         """Loads the models, then begins to answer.
@@ -128,6 +137,8 @@ class ModelServer:
           errors.OpError: a configuration is wrong, or no version of a model could be loaded.
         """
         self.manager.start(self._config())
+        if self._group is not None:
+            self._group.start()
         if self._settings.model_config_file and self._settings.model_config_file_poll_wait_seconds:
             follower = threading.Thread(target=self._follow_config, name="tfcompat-serving-config", daemon=True)
             follower.start()
