@@ -7,7 +7,7 @@ where there are none.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -131,25 +131,32 @@ def _memory(device: Device) -> int:
 def fill_metadata(
     run_metadata: messages.RunMetadata, options: messages.RunOptions | None, plan: Plan, device_of: Callable[[Operation], Device]
 ) -> None:
-    """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes.
-
-    A node that runs functions is among them as what hands on the results of the nodes in its place; one made for XLA as it is.
-    """
+    """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes."""
     run_metadata.Clear()
     if options is not None and options.output_partition_graphs:
         graphs: dict[str, Any] = {}
-        operations = plan.operations()
-        whole = tuple(f"{op.name}/" for op in operations if isinstance(op, CallOperation) and IsInXLAContext(op))
-        for op in (*plan.constants(), *operations):
-            if whole and op.name.startswith(whole) and not is_listed(op):
-                continue
+        for op, node in listed_nodes([*plan.constants(), *plan.operations()]):
             name = device_of(op).name
             if name not in graphs:
                 graphs[name] = run_metadata.partition_graphs.add()
-            node = graphs[name].node.add()
-            node.CopyFrom(op.node_def)
-            if isinstance(op, CallOperation) and f"{op.name}/" not in whole:
-                del node.input[:]
-                node.op = op.shown_as
-                node.input.extend(t._as_node_def_input() for t in op.takes)
             node.device = name
+            graphs[name].node.add().CopyFrom(node)
+
+
+def listed_nodes(operations: Iterable[Operation]) -> Iterator[tuple[Operation, messages.NodeDef]]:
+    """Yields the operations of a run with NodeDefs of their own.
+
+    A node that runs functions is among them as what hands on the results of the nodes in its place; one made for XLA as it is.
+    """
+    operations = list(operations)
+    whole = tuple(f"{op.name}/" for op in operations if isinstance(op, CallOperation) and IsInXLAContext(op))
+    for op in operations:
+        if whole and op.name.startswith(whole) and not is_listed(op):
+            continue
+        node = messages.NodeDef()
+        node.CopyFrom(op.node_def)
+        if isinstance(op, CallOperation) and f"{op.name}/" not in whole:
+            del node.input[:]
+            node.op = op.shown_as
+            node.input.extend(t._as_node_def_input() for t in op.takes)
+        yield op, node

@@ -25,6 +25,8 @@ from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, local_servers, planner, trace
 from tfcompat._src.runtime.compile import input_shapes
 from tfcompat._src.runtime.config import session_config
+from tfcompat._src.runtime.debug_watches import is_watching
+from tfcompat._src.runtime.debugged_run import DebuggedRun
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.fetch import AnyShape, Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 from tfcompat._src.runtime.partial_run import PartialRun
@@ -46,6 +48,7 @@ class PreparedRun:
         deciding, self.asked, self.has_loops = planner.depends_on(fetches.tensors, fetches.targets, feeds)
         self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
         self.plans: Recent[tuple[Any, ...], Plan] = Recent()
+        self.debugged: DebuggedRun | None = None
 
     def plan_key(self, feeds: list[Any], variables: Container[str]) -> tuple[Any, ...]:
         limited = self.has_loops and run_limits.seconds_left() is not None
@@ -144,6 +147,8 @@ class BaseSession:
         milliseconds = options.timeout_in_ms if options is not None else 0
         closed = self._stops_waiting if self.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
+        if is_watching(options):
+            return self._run_debugged(fetches, feed_dict, options, run_metadata, run_limits.within(milliseconds, closed))
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():
                 prepared, feeds = self._prepare(fetches, feed_dict)
@@ -157,6 +162,19 @@ class BaseSession:
             devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
             if recorder is not None:
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
+        return prepared.fetches.rebuild(values)
+
+    def _run_debugged(
+        self, fetches: object, feed_dict: dict[Any, Any] | None, options: messages.RunOptions, run_metadata: messages.RunMetadata | None,
+        limited: contextlib.AbstractContextManager[Any],
+    ) -> Any:  # fmt: skip
+        """`run` where the options ask for the debugger."""
+        with jax_compat.x64(), limited:
+            prepared, feeds = self._prepare(fetches, feed_dict)
+            if prepared.debugged is None:
+                wanted = prepared.fetches
+                prepared.debugged = DebuggedRun(self, wanted.tensors, wanted.targets, prepared.feeds)
+            values = prepared.debugged.run(feeds, options.debug_options, run_metadata)
         return prepared.fetches.rebuild(values)
 
     def compute(

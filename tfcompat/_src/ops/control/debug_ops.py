@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 
 import numpy as np
 
@@ -11,39 +12,40 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.dtypes import as_dtype
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.io import debug_files
 
 _WATCHED = NotDifferentiable("1.15 has no gradient of copies for the debugger", raises=True)
+_NUMERIC = frozenset(("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "int64"))
 _SUMMARIZED = frozenset(("float32", "float64", "int32", "uint8", "int16", "int8", "int64", "bool"))
+TAKEN = {"DebugIdentity": None, "DebugNanCount": _NUMERIC, "DebugNumericSummary": _SUMMARIZED}
+"""The types of debug ops, and the dtypes that each takes: None stands for all."""
 
 for _name in ("Copy", "CopyHost"):
     op(_name, '(input: T, *, T: type, tensor_name: string = "", debug_ops_spec: list(string) = []) -> (output: T)',
        shape=si.unchanged, gradient=_WATCHED, fold=lambda x: x, kernel=lambda x: x)  # fmt: skip
 
 
-def _check_target(tensor_name: str, debug_urls: tuple) -> None:
-    node, _, slot = tensor_name.rpartition(":")
-    if not node or not slot.isdigit():
-        raise errors.InvalidArgumentError(None, None, f'Failed to parse tensor name: "{tensor_name}"')
-    if debug_urls:
-        raise errors.UnimplementedError(None, None, f"tfcompat sends no tensors to debuggers (debug_urls: {list(debug_urls)}).")
+def measured(op_type, dtype, shape, value, attrs):
+    """What DebugNanCount or DebugNumericSummary gives of a tensor, or None where it is mute.
+
+    Args:
+      op_type: the debug op. dtype, shape: those of the tensor. value: an array, or None where the tensor has no value yet.
+      attrs: attributes of the op that are not their defaults.
+    """
+    if op_type == "DebugNanCount":
+        return np.array([0 if value is None else _nans(value)], np.int64)
+    found = _measures(dtype, shape, value, attrs.get("lower_bound", -math.inf), attrs.get("upper_bound", math.inf))
+    is_healthy = not found[2:4].any() and not found[7]
+    return None if attrs.get("mute_if_healthy") and is_healthy else found
 
 
-def _debug_identity(x, *, tensor_name, debug_urls):
-    _check_target(tensor_name, debug_urls)
-    return x
+def _nans(x):
+    return np.isnan(x.astype(np.float64)).sum()
 
 
-def _nan_count(x, *, tensor_name, debug_urls):
-    _check_target(tensor_name, debug_urls)
-    return np.array([np.isnan(x).sum() if x.dtype.kind == "f" else 0], np.int64)
-
-
-def _summary(x, *, tensor_name, debug_urls, lower_bound, upper_bound):
+def _measures(dtype, shape, x, lower_bound, upper_bound):
     """Counts of kinds of values, and minimum, maximum, mean and variance of those that are finite."""
-    _check_target(tensor_name, debug_urls)
-    if x.dtype.name not in _SUMMARIZED:
-        raise errors.InvalidArgumentError(None, None, f"DebugNumericSummary takes no tensors of type {x.dtype.name}.")
-    values = x.reshape(-1).astype(np.float64)
+    values = np.zeros(0) if x is None else x.reshape(-1).astype(np.float64)
     is_nan = np.isnan(values)
     low = (values <= lower_bound) & ~is_nan
     high = (values >= upper_bound) & ~is_nan & ~low
@@ -52,7 +54,43 @@ def _summary(x, *, tensor_name, debug_urls, lower_bound, upper_bound):
     numbers = [float(np.sum(c)) for c in counts]
     finite = values[np.isfinite(values)]
     extremes = [finite.min(), finite.max(), finite.mean(), finite.var()] if finite.size else [math.inf, -math.inf, math.nan, math.nan]
-    return np.array([1.0, *numbers, *extremes, as_dtype(x.dtype).as_datatype_enum, x.ndim, *x.shape])
+    sizes = shape if x is None else x.shape
+    return np.array([float(x is not None), *numbers, *extremes, dtype.base_dtype.as_datatype_enum, len(sizes), *sizes])
+
+
+def _publish(debug_op, proto_of, *, device_name, tensor_name, debug_urls):
+    """Writes what a debug op gives into the folders that its URLs name.
+
+    Raises:
+      errors.InvalidArgumentError: the tensor's name has no slot. errors.UnimplementedError: a URL is not a file's.
+    """
+    node, _, slot = tensor_name.rpartition(":")
+    if not node or not slot.isdigit():
+        raise errors.InvalidArgumentError(None, None, f'Failed to parse tensor name: "{tensor_name}"')
+    for url in debug_urls:
+        if not url.startswith(debug_files.FILE_URL):
+            raise errors.UnimplementedError(None, None, f"tfcompat's debug ops write to file:// URLs alone, not to {url}.")
+        debug_files.write_tensor(url, device_name, tensor_name, debug_op, debug_files.tensor_proto(proto_of), time.time_ns() // 1000)
+
+
+def _debug_identity(x, *, device_name, tensor_name, debug_urls):
+    _publish("DebugIdentity", x, device_name=device_name, tensor_name=tensor_name, debug_urls=debug_urls)
+    return x
+
+
+def _nan_count(x, *, device_name, tensor_name, debug_urls):
+    found = measured("DebugNanCount", None, x.shape, x, {}) if x.dtype.kind not in "Ocb" else np.zeros(1, np.int64)
+    _publish("DebugNanCount", found, device_name=device_name, tensor_name=tensor_name, debug_urls=debug_urls)
+    return found
+
+
+def _summary(x, *, device_name, tensor_name, debug_urls, lower_bound, upper_bound, mute_if_healthy):
+    if x.dtype.name not in _SUMMARIZED:
+        raise errors.InvalidArgumentError(None, None, f"DebugNumericSummary takes no tensors of type {x.dtype.name}.")
+    found = _measures(as_dtype(x.dtype), x.shape, x, lower_bound, upper_bound)
+    is_mute = mute_if_healthy and not found[2:4].any() and not found[7]
+    _publish("DebugNumericSummary", found, device_name=device_name, tensor_name=tensor_name, debug_urls=() if is_mute else debug_urls)
+    return found
 
 
 _ATTRS = 'device_name: string = "", tensor_name: string = "", debug_urls: list(string) = []'

@@ -1,0 +1,178 @@
+"""What `RunOptions.debug_options` ask for: which tensors are watched, by which debug ops, and where these write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfcompat._src.base import errors
+from tfcompat._src.base.dtypes import DType
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.op_spec import OpSpec
+from tfcompat._src.io import debug_files
+from tfcompat._src.ops.control import debug_ops
+from tfcompat._src.proto import messages
+
+_NAME = re.compile(r"(?P<op>[^()]+)(\((?P<attributes>[^()]*)\))?")
+
+
+@dataclass(frozen=True)
+class DebugOp:
+    """A debug op with its attributes: `attrs` as they were given, by name."""
+
+    spec: OpSpec
+    attrs: dict[str, Any]
+
+    def proto(self, dtype: DType, shape: tuple[int, ...] | None, value: Any) -> messages.TensorProto | None:
+        """What the op gives of a watched tensor, or None where it is mute.
+
+        Args:
+          dtype, shape: those of the tensor. value: an array; the bytes of a handle; None where the tensor has no value yet.
+        """
+        if self.spec.name == "DebugIdentity":
+            if value is None:
+                return debug_files.empty_proto(dtype, shape)
+            return debug_files.handle_proto(dtype, value) if isinstance(value, bytes) else debug_files.tensor_proto(value)
+        found = debug_ops.measured(self.spec.name, dtype, shape, value, self.attrs)
+        return None if found is None else debug_files.tensor_proto(found)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The debug ops that look at a tensor, the folders that they write to, and whether those that cannot are left out."""
+
+    ops: tuple[str, ...]
+    urls: tuple[str, ...]
+    tolerant: bool
+
+
+class Watches:
+    """The watches of a run.
+
+    Args:
+      options: the message; `watch_graph` and others fill it.
+
+    Raises:
+      errors.FailedPreconditionError: a watch has no output slot. errors.UnavailableError: a URL is none that the debugger knows.
+      errors.UnimplementedError: a URL is for gRPC.
+    """
+
+    def __init__(self, options: messages.DebugOptions) -> None:
+        self._by_tensor: dict[str, Watch] = {}
+        every: list[Watch] = []
+        for each in options.debug_tensor_watch_opts:
+            if not each.debug_ops or not each.debug_urls:
+                continue
+            watch = Watch(tuple(each.debug_ops), tuple(each.debug_urls), each.tolerate_debug_op_creation_failures)
+            if each.node_name != "*":
+                if each.output_slot < 0:
+                    raise _precondition(
+                        'A negative output_slot in DebugTensorWatch is valid only for the wildcard node name ("*"), but got node name '
+                        f"{each.node_name}"
+                    )
+                self._by_tensor[f"{each.node_name}:{each.output_slot}"] = watch
+            elif each.output_slot == -1:
+                every.append(watch)
+            else:
+                raise _precondition(f'output_slot is expected to be -1 for wildcard node name ("*"), but got {each.output_slot}')
+        both = Watch(tuple(o for w in every for o in w.ops), tuple(u for w in every for u in w.urls), False)
+        self._every = both if every and self._by_tensor else None
+        self.urls = list(dict.fromkeys(u for w in (*self._by_tensor.values(), *every) for u in w.urls))
+        for url in self.urls:
+            _check_url(url)
+
+    def of(self, name: str) -> Watch | None:
+        """The watch of the tensor with this name ("NODE:SLOT"), or None."""
+        return self._by_tensor.get(name, self._every)
+
+
+def _check_url(url: str) -> None:
+    if url.lower().startswith("grpc://"):
+        raise errors.UnimplementedError(None, None, f"tfcompat's debugger does not send tensors by gRPC yet: {url}. Give it a file:// URL.")
+    if not url.lower().startswith(debug_files.FILE_URL):
+        raise errors.UnavailableError(None, None, f"Invalid debug target URL: {url}")
+
+
+def _precondition(text: str) -> errors.FailedPreconditionError:
+    return errors.FailedPreconditionError(None, None, text)
+
+
+def debug_ops_of(watch: Watch, name: str, dtype: DType) -> list[tuple[int, DebugOp]]:
+    """The debug ops that look at a tensor, each with its index in the watch; a tolerant watch leaves out those that cannot.
+
+    Raises:
+      errors.FailedPreconditionError: there is no such op, it has no such attribute, or it takes no such tensors.
+    """
+    found = []
+    for index, text in enumerate(watch.ops):
+        try:
+            found.append((index, _debug_op(text, index, name, dtype)))
+        except errors.InvalidArgumentError as e:
+            if not watch.tolerant:
+                raise _precondition(f"Failed to create debug node {text} for tensor {name}, due to: {e.message}") from e
+    return found
+
+
+def _debug_op(text: str, index: int, name: str, dtype: DType) -> DebugOp:
+    op_type, given = parsed(text)
+    if op_type not in debug_ops.TAKEN:
+        raise _invalid(f"Failed to create node definition for debug op {op_type} on watched tensor {name}")
+    taken = debug_ops.TAKEN[op_type]
+    if taken is not None and dtype.base_dtype.name not in taken:
+        raise _invalid(f"Failed to find kernel definition for debug op {op_type} on watched tensor {name}")
+    spec = op_spec.get(op_type)
+    node = f"__dbg_{name}_{index}_{op_type}"
+    unknown = [key for key in given if key not in spec.signature.attrs]
+    if unknown:
+        raise _invalid(f"{len(unknown)} attribute key(s) were not valid for debug node {node}: {', '.join(unknown)}")
+    return DebugOp(spec, {key: _attribute(spec.signature.attrs[key].kind, key, value, node) for key, value in given.items()})
+
+
+def parsed(text: str) -> tuple[str, dict[str, str]]:
+    """Splits "DebugOp(name=value; ...)" into the op's type and the attributes; InvalidArgumentError where it is malformed."""
+    found = _NAME.fullmatch(text)
+    if found is None:
+        raise _invalid(f'Malformed debug op name "{text}"')
+    attributes: dict[str, str] = {}
+    for part in filter(None, map(str.strip, (found["attributes"] or "").split(";"))):
+        key, sign, value = part.partition("=")
+        if not (key and sign and value):
+            raise _invalid(f'Malformed attributes in debug op name "{text}"')
+        if key in attributes:
+            raise _invalid(f'Duplicate attribute name "{key}" found in the debug op: "{text}"')
+        attributes[key] = value
+    return found["op"], attributes
+
+
+def _attribute(kind: str, key: str, value: str, node: str) -> Any:
+    """The value of an attribute that is given as text."""
+    truth = {"true": True, "1": True, "false": False, "0": False}
+    if kind == "bool" and value.lower() in truth:
+        return truth[value.lower()]
+    if kind == "float":
+        try:
+            return float(np.float32(value))
+        except ValueError:
+            pass
+    if kind == "string":
+        return value
+    raise _invalid(f'Invalid value string for {kind}-type attribute {key} of debug node {node}: "{value}"')
+
+
+def _invalid(text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(None, None, text)
+
+
+def is_watching(options: messages.RunOptions | None) -> bool:
+    """Whether the options of a run ask for the debugger."""
+    return options is not None and len(options.debug_options.debug_tensor_watch_opts) > 0
+
+
+def gated(ops: Iterable[str]) -> list[tuple[str, bool]]:
+    """The types of debug ops, and whether each is gated."""
+    found = [parsed(text) for text in ops]
+    return [(op_type, given.get("gated_grpc", "").lower() in ("true", "1")) for op_type, given in found]

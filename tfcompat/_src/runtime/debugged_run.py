@@ -1,0 +1,296 @@
+"""Runs for the debugger: one operation after another in the order of TensorFlow's executor, so that every value is seen.
+
+What a branch that is not taken would give is dead, and so is what needs it, up to a Merge. A loop is one node of the order around it; its
+iterations run here, one after another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfcompat._src.base import run_limits, this_run
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.graph.constant_value import is_constant
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.ordering import BACK_EDGE, topological
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.io import debug_files
+from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, MERGE, SWITCH
+from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
+from tfcompat._src.ops.control.loop_topology import Loop, find_loops
+from tfcompat._src.ops.flow.array_value import DeviceArray, HostArray
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.debug_graph import DebugGraph
+from tfcompat._src.runtime.debug_watches import Watches
+from tfcompat._src.runtime.execute import fetched_value, run_steps
+from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.item import as_items
+from tfcompat._src.runtime.lower import truth
+from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.variable_state import check_fed_refs, is_identity, variable_key, variable_op
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.session import BaseSession
+
+_RUNS = itertools.count()
+"""Numbers the debugged runs of this process."""
+Values = dict[Tensor, Any]
+
+
+class _Unit:
+    """A loop as one node of the order around it."""
+
+    def __init__(self, loop: Loop) -> None:
+        members = loop.all_members()
+        inside = set(members)
+        self.loop = loop
+        self.takes = [t for op in members for t in op.takes if t.op not in inside]
+        self.waits_for = [c for op in members for c in op.waits_for if c not in inside]
+        self.order = max(op.order for op in members)
+        self.enters, self.exits = loop.enters, loop.exits
+        self.back = [op for op in loop.members if op.type in BACK_EDGE]
+        self.body = _ordered([op for op in loop.members if op.type not in ENTER], loop.children)
+
+
+def _ordered(ops: Sequence[Operation], loops: Iterable[Loop], cut: Collection[Tensor] = ()) -> list[Operation | _Unit]:
+    """Operations and the loops between them, sources first."""
+    units = [_Unit(loop) for loop in loops]
+    owner = {op: unit for unit in units for op in unit.loop.all_members()}
+    return topological([*ops, *units], cut, owner)
+
+
+class _Observer:
+    """Hands every value that a run makes to the debug ops that look at it.
+
+    Args:
+      graph: who looks at what. session: has the values of variables.
+    """
+
+    def __init__(self, graph: DebugGraph, session: BaseSession) -> None:
+        self._graph, self._session = graph, session
+        self._last = 0
+
+    def see(self, tensor: Tensor, values: Values, name: str | None = None) -> None:
+        """Shows a tensor of the run to the debug ops that look at it, under its own name or another."""
+        found = self._graph.looking.get(name or tensor.name)
+        if found is None:
+            return
+        device, watch, debug_ops = found
+        value = self._value(tensor, values)
+        shape = tensor._sizes if value is None else getattr(value, "shape", ())
+        for _, debug_op in debug_ops:
+            proto = debug_op.proto(tensor.dtype, _known(shape), value)
+            if proto is not None:
+                self._last = max(self._last + 1, time.time_ns() // 1000)
+                for url in watch.urls:
+                    debug_files.write_tensor(url, device, name or tensor.name, debug_op.spec.name, proto, self._last)
+
+    def _value(self, tensor: Tensor, values: Values) -> Any:
+        """An array; the bytes of a handle; None where the tensor has no value yet."""
+        value = values.get(tensor)
+        if value is None and tensor.dtype._is_ref_dtype:
+            variable = variable_op(tensor)
+            state = self._session.variable_state
+            if variable is not None:
+                key = variable_key(variable)
+                return np.array(state.read(variable, key)) if key in state.values else None
+        if tensor.dtype.base_dtype.name in ("resource", "variant") or not (value is None or _is_array(value)):
+            handle = messages.ResourceHandleProto(device=self._session.placer.device_of(tensor.op).name, container="localhost", name=tensor.op.name)
+            found: bytes = handle.SerializeToString()
+            return found
+        return np.asarray(fetched_value(tensor, values, self._session))
+
+
+def _known(shape: Sequence[int | None] | None) -> tuple[int, ...]:
+    return tuple(size or 0 for size in shape or ())
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (DeviceArray, HostArray)) or hasattr(value, "dtype")
+
+
+class DebuggedRun:
+    """What is run for fetches and feeds under the debugger, kept for the next such run.
+
+    Args:
+      session: the session. fetched, targets, fed: tensors and operations that are fetched, and tensors that are fed.
+    """
+
+    def __init__(self, session: BaseSession, fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> None:
+        self._session, self._fetched, self._targets, self._fed = session, fetched, targets, fed
+        self._ops = prune(fetched, targets, fed)
+        check_fed_refs(self._ops, fed)
+        session.placer.place(session.graph, self._ops)
+        self._constants = fold([op for op in self._ops if is_constant(op)], set(fed))
+        outermost, loop_of = find_loops(self._ops)
+        self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
+        self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
+        self._counts: Recent[bytes, itertools.count[int]] = Recent()
+
+    def run(self, feeds: Sequence[Any], options: messages.DebugOptions, metadata: messages.RunMetadata | None) -> list[Any]:
+        """Runs all, and dumps what is watched.
+
+        Args:
+          feeds: the values of the fed tensors. options: the watches. metadata: takes the graphs, or None.
+
+        Returns:
+          the fetched values.
+
+        Raises:
+          errors.OpError: as a run without the debugger; or a watch is not possible, or a dump could not be written.
+        """
+        watches = Watches(options)
+        device_of = self._session.placer.device_of
+        graph = DebugGraph(self._ops, self._fed, self._fetched, lambda op: device_of(op).name, watches)
+        if options.reset_disk_byte_usage:
+            debug_files.DISK_USAGE.reset()
+        if metadata is not None:
+            metadata.Clear()
+            metadata.partition_graphs.extend(graph.graph_defs.values())
+        self._announce(graph, watches, options)
+        observer = _Observer(graph, self._session)
+        values: Values = dict(zip(self._fed, feeds))
+        for t, name in graph.arguments.items():
+            observer.see(t, values, f"{name}:0")
+        run = _Execution(self._run_one, observer, frozenset(self._fed))
+        outer = this_run.begin()
+        try:
+            run.region(self._order, values, set())
+        finally:
+            this_run.end(outer)
+        return [fetched_value(t, values, self._session) for t in self._fetched]
+
+    def _announce(self, graph: DebugGraph, watches: Watches, options: messages.DebugOptions) -> None:
+        """Writes the graphs, and what is known of the run."""
+        key = messages.DebugOptions(debug_tensor_watch_opts=options.debug_tensor_watch_opts).SerializeToString()
+        count = self._counts.get(key)
+        if count is None:
+            count = self._counts[key] = itertools.count()
+        metadata = {
+            "global_step": options.global_step, "session_run_index": next(_RUNS), "executor_step_index": next(count),
+            "input_names": sorted(t.name for t in self._fed), "output_names": sorted(t.name for t in self._fetched),
+            "target_nodes": sorted(op.name for op in self._targets),
+        }  # fmt: skip
+        for url in watches.urls:
+            for device, graph_def in graph.graph_defs.items():
+                debug_files.write_graph(url, device, graph_def)
+            debug_files.write_core_metadata(url, metadata)
+
+    def _run_one(self, op: Operation, values: Values) -> None:
+        """Runs one operation; its outputs go to `values`."""
+        if is_constant(op):
+            values[op.outputs[0]] = self._constants[op.outputs[0]]
+            return
+        given = tuple(t for t in op.takes if t in values)
+        plan = self._plans.get((op, given))
+        if plan is None or plan.is_stale:
+            wanted = [t for t in op.outputs if not t.dtype._is_ref_dtype]
+            items = as_items([op], [t for t in given if t.dtype._is_ref_dtype])
+            plan = self._plans[op, given] = self._session.planner.part(items, wanted, given, {}, compiles=False)
+        inner = {**plan.known, **{t: values[t] for t in given}}
+        run_steps(plan, inner, self._session)
+        values.update((t, inner[t]) for t in op.outputs if t in inner)
+
+
+class _Execution:
+    """One run, or one iteration of a loop: which tensors are dead is told by sets that `region` is given.
+
+    Args:
+      run_one: runs an operation. observer: sees what it gives. fed: tensors that keep their values.
+    """
+
+    def __init__(self, run_one: Callable[[Operation, Values], None], observer: _Observer, fed: Collection[Tensor]) -> None:
+        self._run_one, self._observer, self._fed = run_one, observer, fed
+
+    def region(self, order: Iterable[Operation | _Unit], values: Values, dead: set[Any]) -> None:
+        """Runs nodes in order. `values` takes what they give, `dead` the tensors and operations that have not run."""
+        for node in order:
+            run_limits.require_time()
+            if isinstance(node, _Unit):
+                self._loop(node, values, dead)
+            elif node.type in MERGE:
+                self._merge(node, values, dead)
+            elif _is_dead(node, dead):
+                dead.update((node, *node.outputs))
+            else:
+                self._node(node, values, dead)
+
+    def _node(self, op: Operation, values: Values, dead: set[Any]) -> None:
+        if op.type in SWITCH:
+            side = int(bool(truth(op.takes[1], values[op.takes[1]])))
+            dead.add(op.outputs[1 - side])
+            _hand_on(op.takes[0], op.outputs[side], values)
+        elif op.type in EXIT or op.type in BACK_EDGE or op.type == "LoopCond":
+            _hand_on(op.takes[0], op.outputs[0], values)
+        elif not (op.spec.facts.does_nothing or is_identity(op) and op.outputs[0].dtype._is_ref_dtype):
+            kept = {t: values[t] for t in op.outputs if t in self._fed}
+            self._run_one(op, values)
+            values.update(kept)
+        self._see(op, values, dead)
+
+    def _see(self, op: Operation, values: Values, dead: Collection[Any]) -> None:
+        for t in op.outputs:
+            if t not in dead and t not in self._fed:
+                self._observer.see(t, values)
+
+    def _merge(self, op: Operation, values: Values, dead: set[Any]) -> None:
+        """The first input that is not dead goes out."""
+        alive = next((i for i, t in enumerate(op.takes) if t not in dead), None)
+        if alive is None:
+            dead.update((op, *op.outputs))
+            return
+        _hand_on(op.takes[alive], op.outputs[0], values)
+        values[op.outputs[1]] = np.array(alive, np.int32)
+        self._see(op, values, dead)
+
+    def _loop(self, unit: _Unit, values: Values, dead: set[Any]) -> None:
+        """Runs the iterations of a loop; `values` takes what leaves it."""
+        entered = [op for op in unit.enters if not _is_dead(op, dead)]
+        constant = [op for op in entered if op.attrs["is_constant"]]
+        left: Values = {}
+        alive = {op.outputs[0]: values.get(op.takes[0]) for op in entered}
+        is_left: set[Tensor] = set()
+        going_on = bool(entered)
+        while going_on:
+            inner = {**values, **{t: v for t, v in alive.items() if v is not None}}
+            dead_here: set[Any] = {t for op in (*unit.enters, *unit.back) for t in op.outputs if t not in alive}
+            for op in unit.enters:
+                if op.outputs[0] in alive:
+                    self._see(op, inner, dead_here)
+            self.region([node for node in unit.body if isinstance(node, _Unit) or node.type not in BACK_EDGE], inner, dead_here)
+            for op in unit.exits:
+                if op.outputs[0] not in dead_here:
+                    is_left.add(op.outputs[0])
+                    _copy(op.outputs[0], inner, left)
+            following = [op for op in unit.back if not _is_dead(op, dead_here)]
+            for op in following:
+                inner.pop(op.outputs[0], None)
+                _hand_on(op.takes[0], op.outputs[0], inner)
+                self._see(op, inner, ())
+            alive = {op.outputs[0]: inner.get(op.outputs[0]) for op in (*constant, *following)}
+            going_on = bool(following)
+        values.update(left)
+        for op in unit.exits:
+            if op.outputs[0] not in is_left:
+                dead.update((op, op.outputs[0]))
+
+
+def _is_dead(op: Operation, dead: Collection[Any]) -> bool:
+    return any(t in dead for t in op.takes) or (op.type != CONTROL_TRIGGER and any(c in dead for c in op.waits_for))
+
+
+def _hand_on(source: Tensor, target: Tensor, values: Values) -> None:
+    """Gives a tensor the value of another; a ref has none."""
+    if source in values:
+        values[target] = values[source]
+
+
+def _copy(tensor: Tensor, source: Mapping[Tensor, Any], target: Values) -> None:
+    if tensor in source:
+        target[tensor] = source[tensor]
