@@ -119,7 +119,7 @@ class DebugDumpDir:
     def set_python_graph(self, python_graph: Graph | None) -> None:
         """Gives the tf.Graph of the run, which knows where its nodes were made."""
         self._python_graph = python_graph
-        self._tracebacks = {op.name: op.traceback for op in python_graph.get_operations()} if python_graph else {}
+        self._tracebacks = {op.name: tuple(op.traceback) for op in python_graph.get_operations()} if python_graph else {}
 
     @property
     def python_graph(self) -> Graph | None:
