@@ -69,4 +69,4 @@ def test_partition_graphs_hold_constants():
     with tf.Graph().as_default(), tf.Session() as session:
         metadata = tf.RunMetadata()
         session.run(tf.constant(1, name="one"), options=tf.RunOptions(output_partition_graphs=True), run_metadata=metadata)
-    assert [node.name for graph in metadata.partition_graphs for node in graph.node] == ["one"]
+    assert [node.name for graph in metadata.partition_graphs for node in graph.node] == ["one", "_retval_one_0_0"]

@@ -126,7 +126,7 @@ class DebugGraph:
 
     def __init__(self, debug_graph_def: messages.GraphDef, device_name: str | None = None) -> None:
         self.debug_graph_def = debug_graph_def
-        self.device_name = device_name or _device_of(debug_graph_def)
+        self.device_name = device_name or infer_device_name(debug_graph_def)
         nodes: dict[str, messages.NodeDef] = {}
         for node in debug_graph_def.node:
             if node.name in nodes:
@@ -169,7 +169,8 @@ def _recipients(inputs: Mapping[str, Iterable[str]], ignored: Collection[str] = 
     return found
 
 
-def _device_of(graph_def: messages.GraphDef) -> str | None:
+def infer_device_name(graph_def: messages.GraphDef) -> str | None:
+    """Returns the device of a graph's first node that has one; None, with a warning, where none has."""
     device = next((node.device for node in graph_def.node if node.device), None)
     if device is None:
         logging.warning("Failed to infer device name from partition GraphDef: none of the nodes of the GraphDef has a non-empty device name.")

@@ -11,6 +11,7 @@ from tfcompat._src.debug import debug_graphs, dump_files
 from tfcompat._src.debug.debug_graphs import DebugGraph
 from tfcompat._src.debug.dump_files import DebugTensorDatum
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.io import debug_files
 from tfcompat._src.platform import gfile, logging
 from tfcompat._src.proto import messages
 
@@ -34,7 +35,7 @@ class _DeviceDumps:
         data: list[DebugTensorDatum] = []
         for root, _, names in gfile.walk(folder):
             for name in names:
-                if name.startswith(dump_files.METADATA_FILE_PREFIX + dump_files.GRAPH_FILE_TAG):
+                if name.startswith(debug_files.METADATA_FILE_PREFIX + debug_files.GRAPH_FILE_TAG):
                     self.graph_file = os.path.join(root, name)
                 else:
                     data.append(DebugTensorDatum(dump_root, os.path.join(os.path.relpath(root, dump_root), name)))
@@ -63,11 +64,11 @@ class DebugDumpDir:
         if not gfile.is_directory(dump_root):
             raise OSError(f"Dump root directory {dump_root} does not exist")
         self._dump_root = dump_root
-        self._core_metadata = [dump_files.extract_core_metadata_from_event_proto(e) for e in self._events(dump_files.CORE_METADATA_TAG)]
+        self._core_metadata = [dump_files.extract_core_metadata_from_event_proto(e) for e in self._events(debug_files.CORE_METADATA_TAG)]
         self._fetches_info = [e.log_message.message for e in self._events(dump_files.FETCHES_INFO_FILE_TAG)]
         self._feed_keys_info = [e.log_message.message for e in self._events(dump_files.FEED_KEYS_INFO_FILE_TAG)]
         self._dumps: dict[str, _DeviceDumps] = {}
-        for folder in self._files(dump_files.DEVICE_TAG):
+        for folder in self._files(debug_files.DEVICE_TAG):
             self._dumps[dump_files.device_path_to_device_name(folder)] = _DeviceDumps(dump_root, folder)
         self._graphs: dict[str, DebugGraph] = {}
         self._node_devices: dict[str, set[str]] = {}
@@ -78,7 +79,7 @@ class DebugDumpDir:
         self._tracebacks: dict[str, Any] = {}
 
     def _files(self, tag: str) -> list[str]:
-        return gfile.get_matching_files(os.path.join(self._dump_root, f"{dump_files.METADATA_FILE_PREFIX}{tag}*"))
+        return gfile.get_matching_files(os.path.join(self._dump_root, f"{debug_files.METADATA_FILE_PREFIX}{tag}*"))
 
     def _events(self, tag: str) -> list[messages.Event]:
         return [dump_files.read_event(path) for path in self._files(tag)]

@@ -17,14 +17,11 @@ from google.protobuf.message import DecodeError
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.graph.tensor_proto import make_ndarray
+from tfcompat._src.io import debug_files
+from tfcompat._src.io.debug_files import DEVICE_TAG, METADATA_FILE_PREFIX
 from tfcompat._src.platform import compat, file_io
 from tfcompat._src.proto import messages
 
-METADATA_FILE_PREFIX = "_tfdbg_"
-CORE_METADATA_TAG = "core_metadata_"
-GRAPH_FILE_TAG = "graph_"
-DEVICE_TAG = "device_"
-HASH_TAG = "hash"
 FETCHES_INFO_FILE_TAG = "fetches_info_"
 FEED_KEYS_INFO_FILE_TAG = "feed_keys_info_"
 
@@ -106,8 +103,7 @@ def extract_core_metadata_from_event_proto(event: messages.Event) -> _CoreMetada
 
 def device_name_to_device_path(device_name: str) -> str:
     """Returns the folder of a device in a dump."""
-    parts = compat.as_text(device_name).replace(":", "_").split("/")
-    return METADATA_FILE_PREFIX + DEVICE_TAG + ",".join(parts)
+    return debug_files.device_folder(compat.as_text(device_name))
 
 
 def device_path_to_device_name(device_dir: str) -> str:

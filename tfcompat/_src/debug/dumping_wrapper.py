@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.debug import dump_files
 from tfcompat._src.debug.framework import NonInteractiveDebugWrapperSession
+from tfcompat._src.io.debug_files import METADATA_FILE_PREFIX
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
 
@@ -49,6 +50,6 @@ class DumpingDebugWrapperSession(NonInteractiveDebugWrapperSession):
         keys = repr(feed_dict.keys()) if feed_dict else repr(feed_dict)
         for tag, text in ((dump_files.FETCHES_INFO_FILE_TAG, repr(fetches)), (dump_files.FEED_KEYS_INFO_FILE_TAG, keys)):
             event = messages.Event(log_message=messages.LogMessage(message=text))
-            with file_io.FileIO(os.path.join(folder, dump_files.METADATA_FILE_PREFIX + tag), "wb") as file:
+            with file_io.FileIO(os.path.join(folder, METADATA_FILE_PREFIX + tag), "wb") as file:
                 file.write(event.SerializeToString())
         return [f"file://{folder}"]

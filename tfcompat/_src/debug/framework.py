@@ -19,6 +19,7 @@ from tfcompat._src.debug.debug_utils import Names
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.session_interface import SessionInterface
 from tfcompat._src.train.monitored_session import MonitoredSession
 from tfcompat._src.train.session_wrappers import StepContext
 
@@ -127,7 +128,7 @@ class WatchOptions:
         return f"WatchOptions({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-class BaseDebugWrapperSession(abc.ABC):
+class BaseDebugWrapperSession(SessionInterface, abc.ABC):
     """A session whose runs a debugger sees.
 
     Args:

@@ -31,6 +31,7 @@ from tfcompat._src.runtime.execute import fetched_value, run_steps
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import as_items
 from tfcompat._src.runtime.lower import truth
+from tfcompat._src.runtime.partition_graphs import argument_names, nodes_of
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.variable_state import check_fed_refs, is_identity, variable_key, variable_op
@@ -146,8 +147,7 @@ class DebuggedRun:
           errors.OpError: as a run without the debugger; or a watch is not possible, or a dump could not be written.
         """
         watches = Watches(options)
-        device_of = self._session.placer.device_of
-        graph = DebugGraph(self._ops, self._fed, self._fetched, lambda op: device_of(op).name, watches)
+        graph = DebugGraph(nodes_of(self._ops, self._fed, self._fetched, self._session.placer.device_of), watches)
         if options.reset_disk_byte_usage:
             debug_files.DISK_USAGE.reset()
         if metadata is not None:
@@ -156,7 +156,7 @@ class DebuggedRun:
         self._announce(graph, watches, options)
         observer = _Observer(graph, self._session)
         values: Values = dict(zip(self._fed, feeds))
-        for t, name in graph.arguments.items():
+        for t, name in argument_names(self._fed).items():
             observer.see(t, values, f"{name}:0")
         run = _Execution(self._run_one, observer, frozenset(self._fed))
         outer = this_run.begin()

@@ -7,23 +7,16 @@ where there are none.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.device import canonical_name
-from tfcompat._src.graph.operation import Operation
-from tfcompat._src.nodes.function_body import CallOperation, is_listed
-from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.hardware import KINDS, expected_count
-
-if TYPE_CHECKING:
-    from tfcompat._src.runtime.plan import Plan
 
 VIRTUAL_GPUS = "TFCOMPAT_VIRTUAL_GPUS"
 TASK = "/job:localhost/replica:0/task:0"
@@ -126,37 +119,3 @@ def mapping(found: list[Device]) -> str:
 def _memory(device: Device) -> int:
     stats = device.jax_device.memory_stats() if device.kind != "CPU" else None
     return int(stats["bytes_limit"]) if stats and "bytes_limit" in stats else _UNLIMITED_CPU_BYTES
-
-
-def fill_metadata(
-    run_metadata: messages.RunMetadata, options: messages.RunOptions | None, plan: Plan, device_of: Callable[[Operation], Device]
-) -> None:
-    """Writes the operations of a run into a RunMetadata message, one graph per device; a compiled call has no times of nodes."""
-    run_metadata.Clear()
-    if options is not None and options.output_partition_graphs:
-        graphs: dict[str, Any] = {}
-        for op, node in listed_nodes([*plan.constants(), *plan.operations()]):
-            name = device_of(op).name
-            if name not in graphs:
-                graphs[name] = run_metadata.partition_graphs.add()
-            node.device = name
-            graphs[name].node.add().CopyFrom(node)
-
-
-def listed_nodes(operations: Iterable[Operation]) -> Iterator[tuple[Operation, messages.NodeDef]]:
-    """Yields the operations of a run with NodeDefs of their own.
-
-    A node that runs functions is among them as what hands on the results of the nodes in its place; one made for XLA as it is.
-    """
-    operations = list(operations)
-    whole = tuple(f"{op.name}/" for op in operations if isinstance(op, CallOperation) and IsInXLAContext(op))
-    for op in operations:
-        if whole and op.name.startswith(whole) and not is_listed(op):
-            continue
-        node = messages.NodeDef()
-        node.CopyFrom(op.node_def)
-        if isinstance(op, CallOperation) and f"{op.name}/" not in whole:
-            del node.input[:]
-            node.op = op.shown_as
-            node.input.extend(t._as_node_def_input() for t in op.takes)
-        yield op, node

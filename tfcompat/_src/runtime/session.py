@@ -30,9 +30,12 @@ from tfcompat._src.runtime.debugged_run import DebuggedRun
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.fetch import AnyShape, Fetches, convert_feed, expand_feeds, fed_parts, structure_key
 from tfcompat._src.runtime.partial_run import PartialRun
+from tfcompat._src.runtime.partition_graphs import by_device, nodes_of
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
+from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.session_interface import SessionInterface
 from tfcompat._src.runtime.variable_state import Place, VariableState, required_variable_op, variable_key
 
 
@@ -67,7 +70,7 @@ def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | No
     return key
 
 
-class BaseSession:
+class BaseSession(SessionInterface):
     """A graph, the values of its variables, and the plans of what was run."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
@@ -159,7 +162,12 @@ class BaseSession:
             prepared, feeds = self._prepare(fetches, feed_dict)
             plan, values = self.compute(prepared, feeds)
         if run_metadata is not None:
-            devices.fill_metadata(run_metadata, options, plan, self.placer.device_of)
+            run_metadata.Clear()
+            if options is not None and options.output_partition_graphs:
+                wanted = prepared.fetches
+                ops = prune(wanted.tensors, wanted.targets, prepared.feeds)
+                nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.placer.device_of)
+                run_metadata.partition_graphs.extend(by_device(node for node, _ in nodes).values())
             if recorder is not None:
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
