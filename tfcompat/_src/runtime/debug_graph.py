@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfcompat._src.base.dtypes import DType
+from tfcompat._src.ops.control.debug_ops import COPY
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.debug_watches import DebugOp, Watch, Watches, debug_ops_of, gated
 from tfcompat._src.runtime.partition_graphs import Node, by_device
@@ -50,7 +51,7 @@ class DebugGraph:
         debug_ops = debug_ops_of(watch, name, dtype)
         self.looking[name] = (node.device, watch, debug_ops)
         source = node.name if slot == 0 else name
-        copy = messages.NodeDef(name=f"__copy_{node.name}_{slot}", op="Copy", input=[source], device=node.device)
+        copy = messages.NodeDef(name=f"__copy_{node.name}_{slot}", op=COPY, input=[source], device=node.device)
         copy.attr["tensor_name"].s = b""
         specs = [f"{op};{url};{int(is_gated)}" for op, is_gated in gated(watch.ops) for url in watch.urls]
         copy.attr["debug_ops_spec"].list.s.extend(spec.encode() for spec in specs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,8 @@ from tfcompat._src.io import debug_files
 from tfcompat._src.ops.control import debug_ops
 from tfcompat._src.proto import messages
 
+Attribute = bool | float | str
+"""The value of an attribute of a debug op."""
 _NAME = re.compile(r"(?P<op>[^()]+)(\((?P<attributes>[^()]*)\))?")
 
 
@@ -25,20 +26,12 @@ class DebugOp:
     """A debug op with its attributes: `attrs` as they were given, by name."""
 
     spec: OpSpec
-    attrs: dict[str, Any]
+    attrs: dict[str, Attribute]
 
-    def proto(self, dtype: DType, shape: tuple[int, ...] | None, value: Any) -> messages.TensorProto | None:
-        """What the op gives of a watched tensor, or None where it is mute.
-
-        Args:
-          dtype, shape: those of the tensor. value: an array; the bytes of a handle; None where the tensor has no value yet.
-        """
-        if self.spec.name == "DebugIdentity":
-            if value is None:
-                return debug_files.empty_proto(dtype, shape)
-            return debug_files.handle_proto(dtype, value) if isinstance(value, bytes) else debug_files.tensor_proto(value)
-        found = debug_ops.measured(self.spec.name, dtype, shape, value, self.attrs)
-        return None if found is None else debug_files.tensor_proto(found)
+    def shown(self, dtype: DType, shape: tuple[int, ...] | None, value: object) -> messages.TensorProto | None:
+        """What the op shows of a watched tensor; see `debug_ops.shown`."""
+        found: messages.TensorProto | None = debug_ops.shown(self.spec.name, dtype, shape, value, self.attrs)
+        return found
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ def parsed(text: str) -> tuple[str, dict[str, str]]:
     return found["op"], attributes
 
 
-def _attribute(kind: str, key: str, value: str, node: str) -> Any:
+def _attribute(kind: str, key: str, value: str, node: str) -> Attribute:
     """The value of an attribute that is given as text."""
     truth = {"true": True, "1": True, "false": False, "0": False}
     if kind == "bool" and value.lower() in truth:
@@ -167,9 +160,9 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
 
 
-def is_watching(options: messages.RunOptions | None) -> bool:
+def is_watching(options: messages.RunOptions) -> bool:
     """Whether the options of a run ask for the debugger."""
-    return options is not None and len(options.debug_options.debug_tensor_watch_opts) > 0
+    return len(options.debug_options.debug_tensor_watch_opts) > 0
 
 
 def gated(ops: Iterable[str]) -> list[tuple[str, bool]]:

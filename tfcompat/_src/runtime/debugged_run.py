@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,13 +86,13 @@ class _Observer:
         value = self._value(tensor, values)
         shape = tensor._sizes if value is None else getattr(value, "shape", ())
         for _, debug_op in debug_ops:
-            proto = debug_op.proto(tensor.dtype, _known(shape), value)
+            proto = debug_op.shown(tensor.dtype, _known(shape), value)
             if proto is not None:
                 self._last = max(self._last + 1, time.time_ns() // 1000)
                 for url in watch.urls:
                     debug_files.write_tensor(url, device, name or tensor.name, debug_op.spec.name, proto, self._last)
 
-    def _value(self, tensor: Tensor, values: Values) -> Any:
+    def _value(self, tensor: Tensor, values: Values) -> object:
         """An array; the bytes of a handle; None where the tensor has no value yet."""
         value = values.get(tensor)
         if value is None and tensor.dtype._is_ref_dtype:
@@ -112,7 +112,7 @@ def _known(shape: Sequence[int | None] | None) -> tuple[int, ...]:
     return tuple(size or 0 for size in shape or ())
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: object) -> bool:
     return isinstance(value, (DeviceArray, HostArray)) or hasattr(value, "dtype")
 
 
@@ -134,7 +134,7 @@ class DebuggedRun:
         self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
 
-    def run(self, feeds: Sequence[Any], options: messages.DebugOptions, metadata: messages.RunMetadata | None) -> list[Any]:
+    def run(self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None) -> list[object]:
         """Runs all, and dumps what is watched.
 
         Args:
@@ -208,7 +208,7 @@ class _Execution:
     def __init__(self, run_one: Callable[[Operation, Values], None], observer: _Observer, fed: Collection[Tensor]) -> None:
         self._run_one, self._observer, self._fed = run_one, observer, fed
 
-    def region(self, order: Iterable[Operation | _Unit], values: Values, dead: set[Any]) -> None:
+    def region(self, order: Iterable[Operation | _Unit], values: Values, dead: set[object]) -> None:
         """Runs nodes in order. `values` takes what they give, `dead` the tensors and operations that have not run."""
         for node in order:
             run_limits.require_time()
@@ -221,7 +221,7 @@ class _Execution:
             else:
                 self._node(node, values, dead)
 
-    def _node(self, op: Operation, values: Values, dead: set[Any]) -> None:
+    def _node(self, op: Operation, values: Values, dead: set[object]) -> None:
         if op.type in SWITCH:
             side = int(bool(truth(op.takes[1], values[op.takes[1]])))
             dead.add(op.outputs[1 - side])
@@ -234,12 +234,12 @@ class _Execution:
             values.update(kept)
         self._see(op, values, dead)
 
-    def _see(self, op: Operation, values: Values, dead: Collection[Any]) -> None:
+    def _see(self, op: Operation, values: Values, dead: Collection[object]) -> None:
         for t in op.outputs:
             if t not in dead and t not in self._fed:
                 self._observer.see(t, values)
 
-    def _merge(self, op: Operation, values: Values, dead: set[Any]) -> None:
+    def _merge(self, op: Operation, values: Values, dead: set[object]) -> None:
         """The first input that is not dead goes out."""
         alive = next((i for i, t in enumerate(op.takes) if t not in dead), None)
         if alive is None:
@@ -249,7 +249,7 @@ class _Execution:
         values[op.outputs[1]] = np.array(alive, np.int32)
         self._see(op, values, dead)
 
-    def _loop(self, unit: _Unit, values: Values, dead: set[Any]) -> None:
+    def _loop(self, unit: _Unit, values: Values, dead: set[object]) -> None:
         """Runs the iterations of a loop; `values` takes what leaves it."""
         entered = [op for op in unit.enters if not _is_dead(op, dead)]
         constant = [op for op in entered if op.attrs["is_constant"]]
@@ -259,7 +259,7 @@ class _Execution:
         going_on = bool(entered)
         while going_on:
             inner = {**values, **{t: v for t, v in alive.items() if v is not None}}
-            dead_here: set[Any] = {t for op in (*unit.enters, *unit.back) for t in op.outputs if t not in alive}
+            dead_here: set[object] = {t for op in (*unit.enters, *unit.back) for t in op.outputs if t not in alive}
             for op in unit.enters:
                 if op.outputs[0] in alive:
                     self._see(op, inner, dead_here)
@@ -281,7 +281,7 @@ class _Execution:
                 dead.update((op, op.outputs[0]))
 
 
-def _is_dead(op: Operation, dead: Collection[Any]) -> bool:
+def _is_dead(op: Operation, dead: Collection[object]) -> bool:
     return any(t in dead for t in op.takes) or (op.type != CONTROL_TRIGGER and any(c in dead for c in op.waits_for))
 
 
@@ -291,6 +291,6 @@ def _hand_on(source: Tensor, target: Tensor, values: Values) -> None:
         values[target] = values[source]
 
 
-def _copy(tensor: Tensor, source: Mapping[Tensor, Any], target: Values) -> None:
+def _copy(tensor: Tensor, source: Values, target: Values) -> None:
     if tensor in source:
         target[tensor] = source[tensor]

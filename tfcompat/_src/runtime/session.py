@@ -150,8 +150,11 @@ class BaseSession(SessionInterface):
         milliseconds = options.timeout_in_ms if options is not None else 0
         closed = self._stops_waiting if self.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
-        if is_watching(options):
-            return self._run_debugged(fetches, feed_dict, options, run_metadata, run_limits.within(milliseconds, closed))
+        if options is not None and is_watching(options):
+            with jax_compat.x64(), run_limits.within(milliseconds, closed):
+                prepared, feeds = self._prepare(fetches, feed_dict)
+                values = self._debugged(prepared).run(feeds, options.debug_options, run_metadata)
+            return prepared.fetches.rebuild(values)
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():
                 prepared, feeds = self._prepare(fetches, feed_dict)
@@ -172,18 +175,12 @@ class BaseSession(SessionInterface):
                 trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
-    def _run_debugged(
-        self, fetches: object, feed_dict: dict[Any, Any] | None, options: messages.RunOptions, run_metadata: messages.RunMetadata | None,
-        limited: contextlib.AbstractContextManager[Any],
-    ) -> Any:  # fmt: skip
-        """`run` where the options ask for the debugger."""
-        with jax_compat.x64(), limited:
-            prepared, feeds = self._prepare(fetches, feed_dict)
-            if prepared.debugged is None:
-                wanted = prepared.fetches
-                prepared.debugged = DebuggedRun(self, wanted.tensors, wanted.targets, prepared.feeds)
-            values = prepared.debugged.run(feeds, options.debug_options, run_metadata)
-        return prepared.fetches.rebuild(values)
+    def _debugged(self, prepared: PreparedRun) -> DebuggedRun:
+        """What a prepared run does where its options ask for the debugger."""
+        if prepared.debugged is None:
+            wanted = prepared.fetches
+            prepared.debugged = DebuggedRun(self, wanted.tensors, wanted.targets, prepared.feeds)
+        return prepared.debugged
 
     def compute(
         self, prepared: PreparedRun, feeds: list[Any], result: Callable[..., Any] = fetched_value, lent: bool = True

@@ -17,6 +17,8 @@ from tfcompat._src.io import debug_files
 _WATCHED = NotDifferentiable("1.15 has no gradient of copies for the debugger", raises=True)
 _NUMERIC = frozenset(("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "int64"))
 _SUMMARIZED = frozenset(("float32", "float64", "int32", "uint8", "int16", "int8", "int64", "bool"))
+COPY = "Copy"
+"""What copies a watched tensor."""
 TAKEN = {"DebugIdentity": None, "DebugNanCount": _NUMERIC, "DebugNumericSummary": _SUMMARIZED}
 """The types of debug ops, and the dtypes that each takes: None stands for all."""
 
@@ -25,13 +27,23 @@ for _name in ("Copy", "CopyHost"):
        shape=si.unchanged, gradient=_WATCHED, fold=lambda x: x, kernel=lambda x: x)  # fmt: skip
 
 
-def measured(op_type, dtype, shape, value, attrs):
-    """What DebugNanCount or DebugNumericSummary gives of a tensor, or None where it is mute.
+def shown(op_type, dtype, shape, value, attrs):
+    """What a debug op shows of a watched tensor, as a TensorProto, or None where it is mute.
 
     Args:
-      op_type: the debug op. dtype, shape: those of the tensor. value: an array, or None where the tensor has no value yet.
-      attrs: attributes of the op that are not their defaults.
+      op_type: the debug op. dtype, shape: those of the tensor.
+      value: an array; the bytes of a handle; None where the tensor has no value yet. attrs: attributes of the op that are not their defaults.
     """
+    if op_type != "DebugIdentity":
+        found = _measured(op_type, dtype, shape, value, attrs)
+        return None if found is None else debug_files.tensor_proto(found)
+    if value is None:
+        return debug_files.empty_proto(dtype, shape)
+    return debug_files.handle_proto(dtype, value) if isinstance(value, bytes) else debug_files.tensor_proto(value)
+
+
+def _measured(op_type, dtype, shape, value, attrs):
+    """What DebugNanCount or DebugNumericSummary gives of a tensor, or None where it is mute."""
     if op_type == "DebugNanCount":
         return np.array([0 if value is None else _nans(value)], np.int64)
     found = _measures(dtype, shape, value, attrs.get("lower_bound", -math.inf), attrs.get("upper_bound", math.inf))
@@ -79,7 +91,7 @@ def _debug_identity(x, *, device_name, tensor_name, debug_urls):
 
 
 def _nan_count(x, *, device_name, tensor_name, debug_urls):
-    found = measured("DebugNanCount", None, x.shape, x, {}) if x.dtype.kind not in "Ocb" else np.zeros(1, np.int64)
+    found = _measured("DebugNanCount", None, x.shape, x, {}) if x.dtype.kind not in "Ocb" else np.zeros(1, np.int64)
     _publish("DebugNanCount", found, device_name=device_name, tensor_name=tensor_name, debug_urls=debug_urls)
     return found
 
