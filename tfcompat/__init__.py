@@ -649,6 +649,7 @@ _LAZY = {
     "feature_column": "tfcompat.feature_column",
     "interop": "tfcompat.interop",
     "keras": "tfcompat.keras",
+    "lite": "tfcompat.lite",
     "raw_ops": "tfcompat.raw_ops",
     "test": "tfcompat.test",
     "tpu": "tfcompat.tpu",

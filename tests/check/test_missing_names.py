@@ -8,7 +8,7 @@ import tfcompat as tf
 from tfcompat._src.base import missing, tf1_names
 
 LACKING = {
-    "lite": "tfcompat has no tf.lite: it is not built yet.",
+    "train.do_quantize_training_on_graphdef": "tfcompat has no tf.train.do_quantize_training_on_graphdef: it is not built yet.",
     "no_such_name": "tfcompat has no tf.no_such_name: TensorFlow 1.15 does not have it.",
     "mul": "tfcompat has no tf.mul: TensorFlow 1.0 renamed it; use tf.multiply.",
     "nn.sofmax": "tfcompat has no tf.nn.sofmax: TensorFlow 1.15 does not have it; did you mean tf.nn.softmax?",
@@ -43,4 +43,4 @@ def test_names_of_1_15_are_those_of_the_real_program():
 def test_names_elsewhere_are_proposed():
     assert tf1_names.nearest("nn.placeholder") == "placeholder"
     assert tf1_names.nearest("xyzzy") is None
-    assert "did you mean" not in missing.reason("lite")
+    assert "did you mean" not in missing.reason("estimator.experimental.LinearSDCA")

@@ -188,6 +188,7 @@ _LAZY = {
     "less": "tfcompat:less",
     "less_equal": "tfcompat:less_equal",
     "linspace": "tfcompat:linspace",
+    "lite": "tfcompat.compat.v2.lite",
     "load_library": "tfcompat:load_library",
     "load_op_library": "tfcompat:load_op_library",
     "logical_and": "tfcompat:logical_and",
