@@ -15,9 +15,10 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
-from tfcompat._src.lite import passes, rules_nn  # noqa: F401  the rules register themselves
+from tfcompat._src.lite import passes, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
+from tfcompat._src.lite.control_flow import is_pivot, lower_items
 from tfcompat._src.lite.errors import ConverterError
-from tfcompat._src.lite.lowering import Lowering, tensor_name
+from tfcompat._src.lite.lowering import Lowering, finish
 from tfcompat._src.lite.op_table import DROPPED
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.graph_import import import_graph_def
@@ -25,6 +26,7 @@ from tfcompat._src.proto import messages
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.structure import structure
 
 _LEAVES = frozenset(("Const", "VariableV2", "Variable", "VarHandleOp"))
 _VARIABLES = frozenset(("VariableV2", "Variable", "VarHandleOp"))
@@ -71,11 +73,16 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
     imported = import_cut(graph_def, inputs, outputs, drop_control_dependency)
     low = Lowering(imported.values, imported.names, allow_custom_ops)
     fed = [low.tensor(t) for t in imported.inputs]
-    low.lower(imported.ops)
-    subgraph = finish(low, fed, imported.outputs)
-    refuse_unsupported([low], allow_custom_ops)
-    passes.simplify(subgraph, fuse_activations)
-    return lite.Model([subgraph])
+    low.subgraphs.append(lite.Subgraph([], [], []))
+    found = structure(imported.ops, imported.outputs, set(imported.inputs), {}, imported.values)
+    low.values.update(found.known)
+    lower_items(low, found.items)
+    low.subgraphs[0] = finish(low, fed, imported.outputs)
+    model = lite.Model(low.subgraphs)
+    refuse_unsupported(model, low.unsupported, allow_custom_ops)
+    for subgraph in model.subgraphs:
+        passes.simplify(subgraph, fuse_activations)
+    return model
 
 
 def import_cut(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], drop_control_dependency: bool = True) -> Imported:
@@ -106,7 +113,7 @@ def _node_name(reference: str) -> str:
 
 
 def _needed(graph_def: Any, fed: set[str], outputs: Sequence[str], drop_control_dependency: bool) -> Any:
-    """The nodes between what is fed and the outputs, without control inputs."""
+    """The nodes between what is fed and the outputs, without control inputs that only order them."""
     nodes = {node.name: node for node in graph_def.node}
     pending = [_node_name(name) for name in outputs if _full_name(name) not in fed]
     needed: set[str] = set()
@@ -119,7 +126,7 @@ def _needed(graph_def: Any, fed: set[str], outputs: Sequence[str], drop_control_
         needed.add(name)
         if nodes[name].op in _VARIABLES:
             raise ConverterError(f"'{name}' is a variable: freeze the graph first (tf.graph_util.convert_variables_to_constants).")
-        data = [r for r in nodes[name].input if not r.startswith("^")]
+        data = _inputs(nodes[name], nodes)
         if len(data) < len(nodes[name].input) and not drop_control_dependency:
             raise ConverterError(f"'{name}' has control dependencies, which TensorFlow Lite does not have; set drop_control_dependency.")
         pending.extend(_node_name(r) for r in data if _full_name(r) not in fed)
@@ -128,9 +135,15 @@ def _needed(graph_def: Any, fed: set[str], outputs: Sequence[str], drop_control_
         if node.name in needed:
             kept = found.node.add()
             kept.CopyFrom(node)
+            kept.attr.pop("_class", None)  # colocation with nodes that are not needed
             del kept.input[:]
-            kept.input.extend(r for r in node.input if not r.startswith("^"))
+            kept.input.extend(_inputs(node, nodes))
     return found
+
+
+def _inputs(node: Any, nodes: dict[str, Any]) -> list[str]:
+    """The inputs of a node without control inputs, except those that say in which branch or loop it is."""
+    return [r for r in node.input if not r.startswith("^") or is_pivot(nodes.get(r[1:]), nodes)]
 
 
 def _is_taken(graph_def: Any, tensor: str) -> bool:
@@ -168,22 +181,6 @@ def _add_large_constants(graph: Graph, ops: list[Operation], fed: set[Tensor], v
             values.update(zip(missing, map(np.asarray, session.run(missing))))
 
 
-def finish(low: Lowering, inputs: list[lite.Tensor], outputs: Sequence[Tensor], name: str = "") -> lite.Subgraph:
-    """The subgraph of what was lowered; each output is a tensor of its own, under the name of the graph's tensor."""
-    found: list[lite.Tensor] = []
-    for output in outputs:
-        tensor = low.tensor(output)
-        wanted = low.names.get(output) or tensor_name(output)
-        if tensor in inputs or tensor in found or (tensor.data is not None and low.operators):
-            copied = low.temporary(wanted, tensor.shape, tensor.dtype)
-            low.reshape(tensor, copied)
-            tensor = copied
-        elif tensor.name != wanted:
-            tensor.name = low.name(wanted)
-        found.append(tensor)
-    return lite.Subgraph(inputs, found, low.operators, name)
-
-
 _UNSUPPORTED = (
     "Some of the operators in the model are not supported by the standard TensorFlow Lite runtime. If those are native TensorFlow "
     "operators, you might be able to use the extended runtime by passing --enable_select_tf_ops, or by setting "
@@ -195,9 +192,8 @@ _UNSUPPORTED = (
 """TOCO's words (lite/toco/tflite/export.cc of 1.15)."""
 
 
-def refuse_unsupported(lowered: Sequence[Lowering], allow_custom_ops: bool) -> None:
+def refuse_unsupported(model: lite.Model, unsupported: set[str], allow_custom_ops: bool) -> None:
     """Raises ConverterError, in TOCO's words, where custom operators are needed and not allowed."""
-    custom = sorted({name for low in lowered for name in low.unsupported})
-    if custom and not allow_custom_ops:
-        builtins = sorted({o.builtin for low in lowered for o in low.operators} - {"CUSTOM"})
-        raise ConverterError(_UNSUPPORTED.format(builtins=", ".join(builtins), custom=", ".join(custom)))
+    if unsupported and not allow_custom_ops:
+        builtins = sorted({o.builtin for o in model.operators()} - {"CUSTOM"})
+        raise ConverterError(_UNSUPPORTED.format(builtins=", ".join(builtins), custom=", ".join(sorted(unsupported))))

@@ -16,6 +16,8 @@ from tfcompat._src.lite.op_table import DROPPED, FORWARDS, TABLE, VERSIONS, Row
 
 Rule = Callable[["Lowering", Operation], None]
 RULES: dict[str, Rule] = {}
+SHAPE_OF_FLOW: list[Callable[[Lowering, Tensor], tuple[tuple[int, ...], str] | None]] = []
+"""Filled by rules_tensor_array."""
 
 
 def rule(*op_types: str) -> Callable[[Rule], Rule]:
@@ -45,6 +47,41 @@ class Lowering:
         self.tensors: dict[Tensor, lite.Tensor] = {}
         self.unsupported: set[str] = set()
         self.taken: set[str] = set()
+        self.subgraphs: list[lite.Subgraph] = []
+        """Branches, conditions and bodies; of the whole model, which index 0 is the main part of."""
+        self.parent: Lowering | None = None
+        self.inside: set[Tensor] = set()
+        self.captures: dict[Tensor, lite.Tensor] = {}
+        """Inputs for tensors of the parent."""
+        self.outer: dict[Tensor, Tensor] = {}
+        """Names that tensors of the parent have inside."""
+
+    def inner(self, ops: Iterable[Operation]) -> Lowering:
+        """A lowering of a branch or a loop's part, whose operations are `ops`."""
+        found = Lowering(dict(self.values), {}, self.allow_custom)
+        found.parent, found.unsupported, found.subgraphs = self, self.unsupported, self.subgraphs
+        found.inside = {t for op in ops for t in op.outputs}
+        return found
+
+    def root(self) -> Lowering:
+        """The lowering of the main part."""
+        return self if self.parent is None else self.parent.root()
+
+    def input_like(self, tensor: lite.Tensor) -> lite.Tensor:
+        """A new tensor of the shape and type of one of the parent."""
+        return self.temporary(tensor.name, tensor.shape, tensor.dtype)
+
+    def _captured(self, tensor: Tensor) -> lite.Tensor | None:
+        """The input for a tensor that the parent has; None for one of its own."""
+        source = self.outer.get(tensor, tensor)
+        if self.parent is None or source in self.inside or source in self.values:
+            return None
+        given = self.parent.tensor(source)
+        if given.data is not None and given.data.size > 0:
+            return lite.Tensor(self.name(given.name), given.shape, given.dtype, given.data)
+        if source not in self.captures:
+            self.captures[source] = self.input_like(given)
+        return self.captures[source]
 
     def lower(self, ops: Iterable[Operation]) -> None:
         """Adds the operators of nodes, which come in the order in which they run."""
@@ -80,14 +117,33 @@ class Lowering:
         """The tensor of the model for a tensor of the graph; a constant where its value is known."""
         found = self.tensors.get(tensor)
         if found is None:
+            found = self._captured(tensor)
+            if found is not None:
+                self.tensors[tensor] = found
+        if found is None:
             value = self.values.get(tensor)
             name = self.names.get(tensor) or tensor_name(tensor if value is None else _origin(tensor))
             if value is None:
-                found = lite.Tensor(self.name(name), static_shape(tensor), tensor_type(tensor))
+                array = self.shape_of_flow(tensor)
+                found = lite.Tensor(self.name(name), *(array or (static_shape(tensor), tensor_type(tensor))))
             else:
                 found = lite.constant(self.name(name), _storable(value, tensor))
             self.tensors[tensor] = found
         return found
+
+    def shape_of_flow(self, tensor: Tensor) -> tuple[tuple[int, ...], str] | None:
+        """Shape and type of the elements of a TensorArray by its flow; None for other tensors."""
+        return SHAPE_OF_FLOW[0](self, tensor) if SHAPE_OF_FLOW else None
+
+    def copied(self, tensor: lite.Tensor, name: str) -> lite.Tensor:
+        """A copy of a tensor, by an operator: outputs of a subgraph are tensors of their own."""
+        target = self.temporary(name, tensor.shape, tensor.dtype)
+        if tensor.shape:
+            self.reshape(tensor, target)
+        else:
+            number = lite.TENSOR_TYPES.index(tensor.dtype)
+            self.emit("CAST", [tensor], [target], in_data_type=number, out_data_type=number)
+        return target
 
     def outputs(self, op: Operation) -> list[lite.Tensor]:
         """The tensors of a node's outputs."""
@@ -138,6 +194,20 @@ class Lowering:
             found, count = f"{wanted}_{count}", count + 1
         self.taken.add(found)
         return found
+
+
+def finish(low: Lowering, inputs: list[lite.Tensor], outputs: Iterable[Tensor], copies_constants: bool = False) -> lite.Subgraph:
+    """The subgraph of what was lowered; each output is a tensor of its own, under the name of the graph's tensor."""
+    found: list[lite.Tensor] = []
+    for output in outputs:
+        tensor = low.tensor(output)
+        wanted = low.names.get(output) or tensor_name(output)
+        if tensor in inputs or tensor in found or (tensor.data is not None and (low.operators or copies_constants)):
+            tensor = low.copied(tensor, wanted)
+        elif tensor.name != wanted and wanted not in low.taken:
+            tensor.name = low.name(wanted)
+        found.append(tensor)
+    return lite.Subgraph(inputs, found, low.operators)
 
 
 def tensor_name(tensor: Tensor) -> str:

@@ -108,7 +108,7 @@ def _tensor(table: _Table, buffers: list[NDArray]) -> lite.Tensor:
     shape = tuple(int(s) for s in table.array(0, "<i4"))
     dtype = lite.TENSOR_TYPES[table.number(1, "int8")]
     raw = buffers[table.number(2, "uint32")]
-    data = _decode(raw, shape, dtype, table.text(3)) if len(raw) else None
+    data = _decode(raw, shape, dtype, table.text(3)) if len(raw) or 0 in shape else None
     quantization = table.table(4)
     found = _quantization(quantization) if quantization is not None else None
     return lite.Tensor(table.text(3), shape, dtype, data, found, bool(table.number(5, "bool")))
