@@ -5,10 +5,6 @@ int8, uint8), and what the real interpreter gives for it.
 """
 
 import os
-import warnings
-
-warnings.filterwarnings("ignore")
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 import numpy as np
 import tensorflow as tf
