@@ -109,6 +109,23 @@ def test_hook(tmp_path):
     assert [DebugDumpDir(str(r)).get_tensors(grown.op.name, 0, "DebugIdentity")[0] for r in runs] == [1, 2]
 
 
+def test_hook_of_an_estimator(tmp_path):
+    def model(features, labels, mode):
+        prediction = tf.layers.dense(features["x"], 1, kernel_initializer="ones", name="d")
+        loss = tf.reduce_mean(tf.square(prediction - labels), name="loss")
+        train = tf.train.GradientDescentOptimizer(0.0).minimize(loss, tf.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
+
+    def data():
+        return tf.data.Dataset.from_tensors(({"x": [[1.0, 2.0]]}, [[5.0]])).repeat(2)
+
+    estimator = tf.estimator.Estimator(model, str(tmp_path / "model"))
+    estimator.train(data, hooks=[DumpingDebugHook(str(tmp_path / "root"), watch_fn=lambda *_: WatchOptions(node_name_regex_whitelist="loss$|d/"))])
+    runs = folders(tmp_path / "root")
+    losses = [DebugDumpDir(str(r)).watch_key_to_data("loss:0:DebugIdentity") for r in runs]
+    assert [[datum.get_tensor() for datum in each] for each in losses] == [[4.0], [4.0], []], "the third run finds the end of the data"
+
+
 def test_values_of_gradients(tmp_path):
     with tf.Graph().as_default() as graph, tf.Session() as sess:
         x = tf.constant(3.0, name="x")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfcompat._src.base import run_limits, this_run
+from tfcompat._src.base import errors, run_limits, this_run
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
@@ -30,15 +30,19 @@ from tfcompat._src.runtime.debug_watches import Watches
 from tfcompat._src.runtime.execute import fetched_value, run_steps
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import as_items
+from tfcompat._src.runtime.loop_program import GRADIENTS
 from tfcompat._src.runtime.lower import truth
 from tfcompat._src.runtime.partition_graphs import argument_names, nodes_of
 from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.variable_state import check_fed_refs, is_identity, variable_key, variable_op
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.session import BaseSession
 
+RECORD = "LoopRecord"
+"""The node that tells the gradient of a loop how that ran; here a gradient runs it once more."""
 _RUNS = itertools.count()
 """Numbers the debugged runs of this process."""
 Values = dict[Tensor, Any]
@@ -187,15 +191,36 @@ class DebuggedRun:
         if is_constant(op):
             values[op.outputs[0]] = self._constants[op.outputs[0]]
             return
-        given = tuple(t for t in op.takes if t in values)
+        is_gradient = op.type in GRADIENTS
+        repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []
+        given = tuple(t for t in op.takes if t in values and t not in repeated)
         plan = self._plans.get((op, given))
         if plan is None or plan.is_stale:
-            wanted = [t for t in op.outputs if not t.dtype._is_ref_dtype]
-            items = as_items([op], [t for t in given if t.dtype._is_ref_dtype])
-            plan = self._plans[op, given] = self._session.planner.part(items, wanted, given, {}, compiles=False)
+            make = self._gradient_plan if is_gradient else self._plan
+            plan = self._plans[op, given] = make(op, given, values)
         inner = {**plan.known, **{t: values[t] for t in given}}
         run_steps(plan, inner, self._session)
         values.update((t, inner[t]) for t in op.outputs if t in inner)
+
+    def _plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
+        """A plan for one operation, some of whose inputs have values."""
+        wanted = [t for t in op.outputs if not t.dtype._is_ref_dtype]
+        return self._session.planner.part(as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, compiles=False)
+
+    def _gradient_plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
+        """A plan for the gradient of a loop, which runs the loop once more.
+
+        Raises:
+          errors.UnimplementedError: the loop must not run twice.
+        """
+        plan = self._session.planner.plan(
+            self._session.graph, Request(op.outputs, [], given, {t: values[t] for t in given}), self._session.variable_state.values
+        )
+        acting = next((o for o in plan.operations() if o.spec.effects.random or o.spec.effects.writes or o.spec.effects.external), None)
+        if acting is not None:
+            text = f"the debugger would have to run {acting.name} (op type {acting.type}) twice for the gradient {op.name} of the loop that it is in"
+            raise errors.UnimplementedError(op.node_def, op, f"{text}; build the loop with tf.disable_control_flow_v2()")
+        return plan
 
 
 class _Execution:
@@ -226,6 +251,8 @@ class _Execution:
             side = int(bool(truth(op.takes[1], values[op.takes[1]])))
             dead.add(op.outputs[1 - side])
             _hand_on(op.takes[0], op.outputs[side], values)
+        elif op.type == RECORD:
+            return
         elif op.type in EXIT or op.type in BACK_EDGE or op.type == "LoopCond":
             _hand_on(op.takes[0], op.outputs[0], values)
         elif not (op.spec.facts.does_nothing or is_identity(op) and op.outputs[0].dtype._is_ref_dtype):

@@ -145,12 +145,15 @@ class BaseSession(SessionInterface):
           errors.OpError: what went wrong while running; variables are then as before the step of the plan that failed.
         """
         self._check_open()
+        watched = options is not None and is_watching(options)
         if self._remote:
+            if watched:
+                raise errors.UnimplementedError(None, None, f"tfcompat's debugger does not watch runs in other processes, as those of the target {self._target!r}.")
             return self._remote.run(fetches, feed_dict, options, run_metadata)
         milliseconds = options.timeout_in_ms if options is not None else 0
         closed = self._stops_waiting if self.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
-        if options is not None and is_watching(options):
+        if watched and options is not None:
             with jax_compat.x64(), run_limits.within(milliseconds, closed):
                 prepared, feeds = self._prepare(fetches, feed_dict)
                 values = self._debugged(prepared).run(feeds, options.debug_options, run_metadata)
