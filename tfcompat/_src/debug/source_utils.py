@@ -6,7 +6,8 @@ import collections
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.profiling import AggregateProfile, ProfileDatum
@@ -38,6 +39,12 @@ def guess_is_tensorflow_py_library(py_file_path: str) -> bool:
         raise ValueError("Input file path (%s) is not a Python source file." % py_file_path)
     path = _norm_abs_path(py_file_path)
     return path.startswith(_LIBRARY) and not path.endswith("_test.py") and not os.path.dirname(path).endswith(_EXAMPLES)
+
+
+def frames_of_program(traceback: Sequence[Any]) -> Sequence[Any]:
+    """A traceback without the frames that lead to the program: those of Python and of `tfcompat run` before the first of another file."""
+    first = next((row for row, frame in enumerate(traceback) if not frame[0].startswith(("<frozen", _LIBRARY))), 0)
+    return traceback[first:]
 
 
 def load_source(source_file_path: str) -> tuple[list[str], int]:
@@ -116,7 +123,7 @@ def list_source_files_against_dump(
             continue
         names = {tensor.name for tensor in op.outputs}
         dumps.update((name, count) for name, count in _dumps_of(dump, op.name))
-        for path, line, _, _ in dump.node_traceback(op.name):
+        for path, line, _, _ in frames_of_program(dump.node_traceback(op.name)):
             path = _norm_abs_path(path)
             if path_regex_whitelist and not re.match(path_regex_whitelist, path):
                 continue

@@ -165,7 +165,8 @@ class DebuggedRun:
         run = _Execution(self._run_one, observer, frozenset(self._fed))
         outer = this_run.begin()
         try:
-            run.region(self._order, values, set())
+            with np.errstate(all="ignore"):  # TensorFlow warns of no NaN either, and the user is about to look for it
+                run.region(self._order, values, set())
         finally:
             this_run.end(outer)
         return [fetched_value(t, values, self._session) for t in self._fetched]

@@ -296,8 +296,12 @@ class BaseSession(SessionInterface):
         return call
 
     def _make_callable_from_options(self, callable_options: messages.CallableOptions) -> Callable[..., Any]:
-        """A function as a CallableOptions message says: of the fed values, in order, to the list of fetched ones."""
-        fetches, feeds, targets = (list(getattr(callable_options, f)) for f in ("fetch", "feed", "target"))
+        """A function as a CallableOptions message says: of the fed values, in order, to the list of fetched ones.
+
+        The name of an operation among feeds and fetches means its first output.
+        """
+        fetches, feeds = ([n if ":" in n else n + ":0" for n in names] for names in (callable_options.fetch, callable_options.feed))
+        targets = list(callable_options.target)
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
 
         def call(*values: object, run_metadata: messages.RunMetadata | None = None) -> list[Any]:

@@ -348,7 +348,7 @@ class DebugAnalyzer:
             return rich_text_lines_from_rich_line_list([*lines, "(Node unavailable in the loaded Python graph)"])
         except LookupError:
             return rich_text_lines_from_rich_line_list([*lines, "(Unavailable because no Python graph has been loaded)"])
-        for depth, (path, number, function, text) in enumerate(calls):
+        for depth, (path, number, function, text) in enumerate(source_utils.frames_of_program(calls)):
             link = MenuItem("", "ps %s -b %d" % (path, number)) if text else None
             lines += ["%d: %s" % (depth, path), RL("  ") + RL("Line:     %d" % number, link), "  Function: %s" % function]
             lines += ["  Text:     " + ('"%s"' % text if text else "None"), ""]

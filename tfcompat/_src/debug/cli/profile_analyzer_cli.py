@@ -328,7 +328,8 @@ class ProfileAnalyzer:
 def _line_of_user(traceback: Any) -> tuple[str, int, str]:
     """The file, line and function of the innermost call that is not this library's, or of the outermost one."""
     for path, line, function, *_ in reversed(traceback):
-        if not source_utils.guess_is_tensorflow_py_library(path):
+        is_file = path.endswith(source_utils.UNCOMPILED_SOURCE_SUFFIXES)  # the cell of a notebook is none, and the user's
+        if not is_file or not source_utils.guess_is_tensorflow_py_library(path):
             return path, line, function
     return tuple(traceback[0][:3]) if traceback else ("", 0, "")
 
