@@ -13,7 +13,7 @@ def without_times(text):
 
 
 def test_the_program_of_the_page(tmp_path):
-    program, shown = (re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("python", "console"))
+    program, shown = (re.search(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)[1] for kind in ("py", "text"))
     (tmp_path / "train.py").write_text(program)
     commands = [line.removeprefix("tfdbg> ") for line in shown.splitlines() if line.startswith("tfdbg> ")]
     done = children.warm(*children.RUN, "train.py", cwd=tmp_path, stdin="\n".join([*commands, "exit\n"]), HOME=str(tmp_path))
