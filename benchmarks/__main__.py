@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import report
+from benchmarks import accelerator, report
 from benchmarks.measure import OPS, WORKLOADS, measure
 from benchmarks.subjects import TITLES, Subject, SubjectError
 
@@ -28,6 +28,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="JSON file to store every value in")
     parser.add_argument("--from", dest="stored", type=Path, help="measure nothing: report what --out has stored")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also put the table between the markers of FILE")
+    parser.add_argument("--accelerator", action="store_true", help="training on the accelerator that is there, beside JAX; 8 minutes at most")
+    parser.add_argument("--tiny", action="store_true", help="with --accelerator: small models, also on a CPU")
     options = parser.parse_args(arguments)
     options.workloads = [name for w in options.workloads for name in (OPS if w == "ops" else (w,))]
     unknown = [w for w in options.workloads if w not in WORKLOADS]
@@ -36,6 +38,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error(f"unknown: {', '.join(unknown)}")
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
+    if options.tiny and not options.accelerator:
+        parser.error("--tiny goes with --accelerator")
+    if options.accelerator:
+        options.subjects = "tfcompat,jax"
     return options
 
 
@@ -86,9 +92,29 @@ def run(options: argparse.Namespace) -> dict:
     return results
 
 
+def run_on_accelerator(options: argparse.Namespace) -> dict:
+    """Measures training on JAX's first device and gives what `--out` stores. Raises SystemExit where that is a CPU, without `--tiny`."""
+    subjects, versions, absent = find_subjects(options)
+    worker = subjects[0].start(**accelerator.SETTINGS)
+    device = worker.ask("accelerator")
+    worker.close()
+    if device["platform"] == "cpu" and not options.tiny:
+        raise SystemExit("JAX sees no accelerator here. `python -m benchmarks --accelerator --tiny` measures small models on the CPU.")
+    found = accelerator.measure_all(subjects, options.tiny, lambda text: print(text, file=sys.stderr))
+    results = {
+        "date": datetime.date.today().isoformat(), "machine": {**machine(), "accelerator": f"{device['count']} x {device['kind']}"},
+        "rounds": accelerator.ROUNDS, "versions": versions, "absent": absent, "first_losses": {}, **found,
+        "measures": [asdict(m) for m in found["measures"]],
+    }  # fmt: skip
+    for stored in results["measures"]:
+        stored["summary"] = report.summarize(stored)
+    return {**results, "short": accelerator.short(results["measures"])}
+
+
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    results = json.loads(options.stored.read_text()) if options.stored else run(options)
+    measured = run_on_accelerator if options.accelerator else run
+    results = json.loads(options.stored.read_text()) if options.stored else measured(options)
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
     print(report.as_text(results))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from benchmarks.subjects import Subject, SubjectError, Worker
-from benchmarks.workloads import ops
+from benchmarks.workloads import op
 
 Log = Callable[[str], None]
 
@@ -17,7 +17,7 @@ STEPS = {
 """Steps of a training workload in one round."""
 COLD = ("mlp", "cnn", "transformer", "unrolled_lstm")
 """Workloads whose first run and peak memory are measured."""
-OPS = tuple(f"op:{name}" for name in ops.OPS)
+OPS = tuple(f"op:{name}" for name in op.OPS)
 """Workloads of one operation."""
 OP_STEPS = 10
 SCRIPTS = {"hello": "hello", "mlp_1000": "train_mlp"}

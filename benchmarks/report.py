@@ -69,6 +69,8 @@ def notes(results: dict) -> list[str]:
     found += [f"{name} is left out: {reason}." for name, reason in results["absent"].items()]
     for workload, failures in results["failures"].items():
         found += [f"{workload}: {name} is left out: {reason}." for name, reason in failures.items()]
+    found += [f"{workload} is left out: no time was left." for workload in results.get("left_out", ())]
+    found += results.get("short", ())
     return found
 
 
@@ -77,8 +79,9 @@ def heading(results: dict) -> str:
     subjects = "; ".join(
         f"{TITLES[n]}: {v['version']} (Python {v['python']}, NumPy {v['numpy']})" for n, v in versions.items()
     )
+    device = f"{machine['accelerator']}; " if "accelerator" in machine else ""
     return (
-        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']:.0f} GiB, {machine['system']}; "
+        f"{device}{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']:.0f} GiB, {machine['system']}; "
         f"{results['date']}, {results['rounds']} rounds. {subjects}."
     )
 

@@ -29,12 +29,12 @@ class GraphRunner:
         return self.tf.__version__
 
     def build(self, workload):
-        name, _, op = workload.partition(":")
-        module = importlib.import_module("benchmarks.workloads." + ("ops" if op else name))
-        self.feeds = itertools.cycle(module.batches())
+        name, *arguments = workload.split(":")
+        module = importlib.import_module("benchmarks.workloads." + name)
+        self.feeds = itertools.cycle(module.batches(*arguments))
         start = time.perf_counter()
         self.tf.set_random_seed(1)
-        self.model = module.build(self.tf, op) if op else module.build(self.tf)
+        self.model = module.build(self.tf, *arguments)
         self.initializer = self.tf.global_variables_initializer()
         seconds = time.perf_counter() - start
         return {"seconds": seconds, "nodes": len(self.tf.get_default_graph().get_operations())}
@@ -70,8 +70,9 @@ class JaxRunner:
 
     def build(self, workload):
         """Makes the model and traces its step. Only big_graph traces: elsewhere the first step is to pay for it."""
-        self.model = importlib.import_module("benchmarks.workloads.%s_jax" % workload).model()
-        batches = importlib.import_module("benchmarks.workloads." + workload).batches()
+        name, *arguments = workload.split(":")
+        self.model = importlib.import_module("benchmarks.workloads.%s_jax" % name).model(*arguments)
+        batches = importlib.import_module("benchmarks.workloads." + name).batches(*arguments)
         self.feeds = itertools.cycle(batches)
         start = time.perf_counter()
         nodes = None
@@ -97,10 +98,25 @@ class JaxRunner:
         return {"seconds": time.perf_counter() - start, "loss": last}
 
 
+def accelerator():
+    """JAX's first device: its platform, kind, how many there are of it, and the most memory that this process has taken of it."""
+    devices = importlib.import_module("jax").devices()
+    memory = devices[0].memory_stats() or {}
+    peak = memory.get("peak_bytes_in_use")
+    return {
+        "platform": devices[0].platform,
+        "kind": devices[0].device_kind,
+        "count": len(devices),
+        "mebibytes": None if peak is None else peak / 2.0**20,
+    }
+
+
 def answer(runner, request):
     command = request.pop("do")
     if command == "peak":
         return {"mebibytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0}
+    if command == "accelerator":
+        return accelerator()
     if command == "version":
         return {"version": runner.version(), "python": sys.version.split()[0], "numpy": np.__version__}
     return getattr(runner, command)(**request)

@@ -45,3 +45,15 @@ def token_batches(count, batch_size, positions, vocabulary):
     rng = np.random.RandomState(0)
     shape = (batch_size, positions)
     return [tuple(rng.randint(0, vocabulary, shape).astype(np.int32) for _ in range(2)) for _ in range(count)]
+
+
+def cast_variables(tf):
+    """A custom getter: a layer that computes in a narrower type gets its float32 variables cast to that type."""
+
+    def narrowed(getter, name, *args, **kwargs):
+        dtype = tf.as_dtype(kwargs.get("dtype") or tf.float32)
+        if dtype != tf.bfloat16:
+            return getter(name, *args, **kwargs)
+        return tf.cast(getter(name, *args, **dict(kwargs, dtype=tf.float32)), dtype)
+
+    return narrowed

@@ -56,6 +56,7 @@ def build(tf, size=SMALL):
     with tf.variable_scope("final"):
         x = layer_norm(tf, x, size.width)
     logits = tf.layers.dense(x, size.vocabulary, name="logits")
-    loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits))
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=tf.cast(logits, tf.float32))
+    loss = tf.reduce_mean(losses)
     train = tf.train.AdamOptimizer(1e-4).minimize(loss)
     return GraphModel((tokens, targets), [train, loss], loss)

@@ -54,14 +54,15 @@ def attention(x, layer, size):
     return dense(mixed.reshape(-1, size.width), *layer["mix"])
 
 
-def model(size=SMALL):
+def model(size=SMALL, dtype="float32"):
     def loss(params, tokens, targets):
+        params = jax.tree.map(lambda p: p.astype(dtype), params)
         x = (params["tokens"][tokens] + params["positions"]).reshape(-1, size.width)
         for layer in params["layers"]:
             x = x + attention(layer_norm(x, *layer["norm1"]), layer, size)
             hidden = jax.nn.gelu(dense(layer_norm(x, *layer["norm2"]), *layer["widen"]), approximate=True)
             x = x + dense(hidden, *layer["narrow"])
         logits = dense(layer_norm(x, *params["norm"]), *params["logits"])
-        return optax.softmax_cross_entropy_with_integer_labels(logits, targets.reshape(-1)).mean()
+        return optax.softmax_cross_entropy_with_integer_labels(logits.astype(jnp.float32), targets.reshape(-1)).mean()
 
     return JaxModel(*trainer(lambda key: start(key, size), loss, optax.adam(1e-4)), reads_loss=True)

@@ -179,3 +179,18 @@ def test_wrong_weights_fail_in_the_run():
         assert session.run(loss, {a: np.ones([4, 2]), weights: np.ones([4, 1])}) == 0.0
         with pytest.raises(tf.errors.InvalidArgumentError):
             session.run(loss, {a: np.ones([4, 2]), weights: np.ones([3, 2])})
+
+
+def test_a_custom_getter_may_give_a_tensor():
+    """The custom getter of tf.contrib.tpu.bfloat16_scope does so; names and types are those of TensorFlow 1.15.5."""
+    layer = tf.layers.Dense(3, kernel_regularizer=tf.reduce_sum)
+    with tf.contrib.tpu.bfloat16_scope():
+        y = layer.apply(tf.ones([2, 3], tf.bfloat16))
+        z = tf.layers.batch_normalization(tf.ones([2, 8, 8, 3], tf.bfloat16), training=True)
+    assert (y.dtype, z.dtype) == (tf.bfloat16, tf.bfloat16)
+    assert names(tf.trainable_variables()) == ["dense/kernel:0", "dense/bias:0", "batch_normalization/gamma:0", "batch_normalization/beta:0"]
+    assert {v.dtype.base_dtype for v in tf.global_variables()} == {tf.float32}
+    assert layer.trainable_weights == [] and [w.dtype for w in layer.weights] == [tf.bfloat16, tf.bfloat16]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(z).shape == (2, 8, 8, 3)

@@ -16,6 +16,7 @@ from tfcompat._src.keras.mixed_precision.autocast_variable import AutoCastVariab
 from tfcompat._src.train.module import Module
 from tfcompat._src.train.trackable_data_structures import delete_tracking, sticky_attribute_assignment
 from tfcompat._src.train.trackable_layers import has_weights, is_layer, layers_below
+from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.resource_variable import UnreadVariable
 from tfcompat._src.variables.variable import Variable
@@ -142,8 +143,9 @@ class LayerWeights(Module):
             constraint=constraint, trainable=trainable, partitioner=partitioner, use_resource=use_resource,
             collections=kwargs.get("collections"), synchronization=synchronization, aggregation=aggregation,
         )  # fmt: skip
-        for part in [variable] if isinstance(variable, Variable) else variable:
-            track_variable(part)
+        for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
+            if isinstance(part, Variable):  # a custom getter of a variable scope may give a tensor
+                track_variable(part)
         if regularizer is not None:
             self._handle_weight_regularization(variable.name.partition(":")[0], variable, regularizer)
         casts = kwargs.get("experimental_autocast", True) and self._dtype_policy.should_cast_variables
