@@ -34,6 +34,7 @@ COMMANDS = {
     "saved-model": Command("saved_model.command", "print what a SavedModel holds, or run one of its signatures"),
     "serve": Command("cli.serve", "serve SavedModels over REST and gRPC, as TensorFlow Serving does"),
     "summary": Command("cli.summary", "print what a checkpoint, SavedModel, graph or event file holds, in tables"),
+    "tflite-convert": Command("lite.command", "convert a SavedModel, frozen graph or Keras file to a TensorFlow Lite model"),
 }
 
 

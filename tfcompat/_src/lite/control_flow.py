@@ -13,7 +13,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.lowering import Lowering, finish
-from tfcompat._src.ops.control.guards import SWITCH
+from tfcompat._src.ops.control.guards import MERGE, SWITCH
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem, LoopProgram
@@ -28,8 +28,10 @@ def lower_items(low: Lowering, items: Iterable[Item], side: bool | None = None) 
             _lower_loop(low, item)
         elif not isinstance(item, OpItem):
             raise ConverterError(f"{item.type} '{item.name}' cannot be converted.")
-        elif item.op.type in SWITCH and side is not None:
-            low.forward(item.op.takes[0], item.op.outputs[side])
+        elif item.op.type in SWITCH and (side is not None or item.op.takes[1] in low.values):
+            low.forward(item.op.takes[0], item.op.outputs[bool(low.values.get(item.op.takes[1], side))])
+        elif item.op.type in MERGE:  # of branches that a known predicate decides
+            low.forward(next(t for t in item.op.takes if t in low.tensors or t in low.values), item.op.outputs[0])
         else:
             low.lower([item.op])
 

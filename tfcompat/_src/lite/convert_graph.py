@@ -20,9 +20,9 @@ from tfcompat._src.lite.control_flow import is_pivot, lower_items
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.lowering import Lowering, finish
 from tfcompat._src.lite.op_table import DROPPED
+from tfcompat._src.lite.shapes import array_sizes, refine
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.graph_import import import_graph_def
-from tfcompat._src.ops.flow.array_origin import array_op
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.prune import prune
@@ -76,7 +76,7 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
     fed = [low.tensor(t) for t in imported.inputs]
     low.subgraphs.append(lite.Subgraph([], [], []))
     found = structure(imported.ops, imported.outputs, set(imported.inputs), {}, imported.values)
-    low.values.update(found.known)
+    low.values = dict(found.known)
     lower_items(low, found.items)
     low.subgraphs[0] = finish(low, fed, imported.outputs)
     model = lite.Model(low.subgraphs)
@@ -99,7 +99,8 @@ def import_cut(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], 
         found = [input_map[n] if (n := _full_name(name)) in input_map else graph.get_tensor_by_name(n) for name in outputs]
         ops = prune(found, [], fed)
         values = fold(ops, set(fed))
-        values = fold(ops, set(fed), {**values, **_array_sizes(ops, values)})
+        refine(ops)
+        values = fold(ops, set(fed), {**values, **array_sizes(ops, values)})
         _add_large_constants(graph, ops, set(fed), values, found)
     names = {t: i.name.removesuffix(":0") for t, i in zip(fed, inputs)}
     fed_ops = {t.op for t in fed}
@@ -164,12 +165,6 @@ def _placeholder(graph_def: Any, given: Input) -> Tensor:
         dtype = dtypes.as_dtype(number)
     found: Tensor = raw.Placeholder(dtype=dtype.base_dtype, shape=TensorShape(given.shape), name="tflite_input")
     return found
-
-
-def _array_sizes(ops: list[Operation], values: dict[Tensor, NDArray]) -> dict[Tensor, NDArray]:
-    """How many elements TensorArrays have that are made with a known size."""
-    arrays = {op.outputs[0]: array_op(op.takes[0]) for op in ops if op.type == "TensorArraySizeV3"}
-    return {t: np.int32(values[a.takes[0]]) for t, a in arrays.items() if a is not None and a.takes[0] in values}
 
 
 def _add_large_constants(graph: Graph, ops: list[Operation], fed: set[Tensor], values: dict[Tensor, NDArray], outputs: list[Tensor]) -> None:

@@ -128,8 +128,21 @@ class Lowering:
                 found = lite.Tensor(self.name(name), *(array or (static_shape(tensor), tensor_type(tensor))))
             else:
                 found = lite.constant(self.name(name), _storable(value, tensor))
+                found.quantization = self._given_range(tensor)
             self.tensors[tensor] = found
         return found
+
+    def _given_range(self, tensor: Tensor) -> lite.Quantization | None:
+        """The range, without a scale, of a constant that a FakeQuant op gives; None of others."""
+        op = _origin(tensor).op
+        if op.type == "FakeQuantWithMinMaxArgs":
+            bounds = [op.get_attr("min"), op.get_attr("max")]
+        elif op.type == "FakeQuantWithMinMaxVars":
+            bounds = [self.value(t, " (a bound)") for t in op.takes[1:]]
+        else:
+            return None
+        lower, upper = (np.asarray(b, np.float32).reshape(1) for b in bounds)
+        return lite.Quantization(np.zeros(0, np.float32), np.zeros(0, np.int64), lower, upper)
 
     def shape_of_flow(self, tensor: Tensor) -> tuple[tuple[int, ...], str] | None:
         """Shape and type of the elements of a TensorArray by its flow; None for other tensors."""
@@ -182,7 +195,9 @@ class Lowering:
     def transpose(self, source: lite.Tensor, permutation: list[int], name: str) -> lite.Tensor:
         """The transposed tensor: a constant of a constant, else by a TRANSPOSE."""
         if source.data is not None:
-            return self.constant(name, np.ascontiguousarray(np.transpose(source.data, permutation)))
+            found = self.constant(name, np.ascontiguousarray(np.transpose(source.data, permutation)))
+            found.quantization = source.quantization
+            return found
         target = self.temporary(name, [source.shape[i] for i in permutation], source.dtype)
         self.emit("TRANSPOSE", [source, self.constant(name + "/perm", np.asarray(permutation, np.int32))], [target])
         return target

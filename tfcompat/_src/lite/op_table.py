@@ -40,7 +40,6 @@ DROPPED = frozenset(("Assert", "NoOp", "Print", "PrintV2"))
 
 _KEEP = (("keep_dims", "keep_dims"),)
 _MASKS = tuple((mask, mask) for mask in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"))
-_RESIZE = {"options": (("align_corners", "align_corners"),), "requires": (("half_pixel_centers", False),)}
 
 TABLE: dict[str, Row] = {
     **_same(
@@ -70,7 +69,7 @@ TABLE: dict[str, Row] = {
     "SpaceToDepth": Row("SPACE_TO_DEPTH", options=(("block_size", "block_size"),), requires=(("data_format", b"NHWC"),)),
     "Gather": Row("GATHER"),
     "OneHot": Row("ONE_HOT", options=(("axis", "axis"),)),
-    "ResizeBilinear": Row("RESIZE_BILINEAR", **_RESIZE), "ResizeNearestNeighbor": Row("RESIZE_NEAREST_NEIGHBOR", **_RESIZE),
+    "ResizeBilinear": Row("RESIZE_BILINEAR", options=(("align_corners", "align_corners"),), requires=(("half_pixel_centers", False),)),
     "ReverseSequence": Row("REVERSE_SEQUENCE", options=(("seq_dim", "seq_dim"), ("batch_dim", "batch_dim"))),
     "SparseToDense": Row("SPARSE_TO_DENSE", options=(("validate_indices", "validate_indices"),)),
     "Split": Row("SPLIT", options=(("num_splits", "num_split"),)),

@@ -47,6 +47,7 @@ def _conv(low: Lowering, op: Operation) -> None:
     square = options["stride_h"] == options["stride_w"] and options["dilation_h_factor"] == options["dilation_w_factor"] == 1
     if depth == 1 and square and weights.data is not None:  # a depthwise convolution of one channel, as TOCO has it
         kernel = low.constant(weights.name + "/depthwise", weights.data.reshape(1, height, width, units))
+        kernel.quantization = weights.quantization
         low.emit("DEPTHWISE_CONV_2D", [low.tensor(op.inputs[0]), kernel, bias], low.outputs(op), depth_multiplier=units, **options)
         return
     kernel = low.transpose(weights, [3, 0, 1, 2], weights.name + "_transposed")
@@ -60,6 +61,7 @@ def _depthwise(low: Lowering, op: Operation) -> None:
     shape = (1, height, width, depth * multiplier)
     if weights.data is not None:
         kernel = low.constant(weights.name + "_reshaped", weights.data.reshape(shape))
+        kernel.quantization = weights.quantization
     else:
         kernel = low.temporary(weights.name + "_reshaped", shape, weights.dtype)
         low.reshape(weights, kernel)
@@ -85,6 +87,16 @@ def _pool(low: Lowering, op: Operation) -> None:
         raise ConverterError(f"{op.type} '{op.name}' pools batch or channels: TensorFlow Lite pools height and width.")
     builtin = "AVERAGE_POOL_2D" if op.type == "AvgPool" else "MAX_POOL_2D"
     low.emit(builtin, [low.tensor(op.inputs[0])], low.outputs(op), filter_height=ksize[1], filter_width=ksize[2], **_window(op))
+
+
+@rule("ResizeNearestNeighbor")
+def _resize_nearest(low: Lowering, op: Operation) -> None:
+    """Resizing to a multiple of the size is the same with centers of pixels at their halves."""
+    if op.get_attr("half_pixel_centers"):
+        sizes, wanted = shape_of(op.inputs[0])[1:3], shape_of(op.outputs[0])[1:3]
+        if any(w % s for s, w in zip(sizes, wanted)):
+            raise ConverterError(f"ResizeNearestNeighbor '{op.name}' has half_pixel_centers, which TensorFlow Lite has for multiples only.")
+    low.emit("RESIZE_NEAREST_NEIGHBOR", [low.tensor(t) for t in op.inputs], low.outputs(op), align_corners=op.get_attr("align_corners"))
 
 
 @rule("MatMul")

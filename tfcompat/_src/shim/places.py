@@ -16,6 +16,7 @@ REAL_MODULES = {
     "tensorflow.lite.python.convert_saved_model": "tfcompat._src.lite.freeze",
     "tensorflow.lite.python.interpreter": "tfcompat._src.lite.interpreter",
     "tensorflow.lite.python.lite_constants": "tfcompat._src.lite.constants",
+    "tensorflow.lite.python.tflite_convert": "tfcompat._src.lite.command",
     "tensorflow.lite.python.util": "tfcompat._src.lite.freeze",
     "tensorflow.contrib.all_reduce.python.all_reduce": "tfcompat._src.distribute.all_reduce",
     "tensorflow.contrib.boosted_trees.estimator_batch.custom_loss_head": "tfcompat._src.contrib.boosted_trees.custom_loss_head",
