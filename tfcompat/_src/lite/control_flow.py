@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
@@ -28,6 +30,8 @@ def lower_items(low: Lowering, items: Iterable[Item], side: bool | None = None) 
             _lower_loop(low, item)
         elif not isinstance(item, OpItem):
             raise ConverterError(f"{item.type} '{item.name}' cannot be converted.")
+        elif item.op.type in SWITCH and side is not None and item.op.takes[0] is item.op.takes[1]:
+            low.values[item.op.outputs[side]] = np.array(side)
         elif item.op.type in SWITCH and (side is not None or item.op.takes[1] in low.values):
             low.forward(item.op.takes[0], item.op.outputs[bool(low.values.get(item.op.takes[1], side))])
         elif item.op.type in MERGE:  # of branches that a known predicate decides
@@ -53,7 +57,7 @@ def _lower_cond(low: Lowering, item: CondItem) -> None:
     low.subgraphs += [lite.Subgraph([], [], []) for _ in sides]
     for on, inner in sides.items():
         inputs = [inner.captures.get(t) or inner.input_like(low.tensor(t)) for t in captured]
-        low.subgraphs[indices[on]] = finish(inner, inputs, results[on], copies_constants=True)
+        low.subgraphs[indices[on]] = finish(inner, inputs, results[on], True, f"{item.name}/{on}")
     taken = [low.tensor(item.predicate), *(low.tensor(t) for t in captured)]
     low.emit("IF", taken, [low.tensor(t) for t in outputs], then_subgraph_index=indices[True], else_subgraph_index=indices[False])
 
@@ -75,7 +79,7 @@ def _lower_loop(low: Lowering, item: LoopItem) -> None:
     low.subgraphs += [lite.Subgraph([], [], []) for _ in range(2)]
     for position, (inner, results) in enumerate(((condition, [program.predicate]), (body, wanted))):
         carried = [inner.captures.get(t) or inner.input_like(low.tensor(t)) for t in captured]
-        subgraph = finish(inner, [*state[inner], *carried], results, copies_constants=True)
+        subgraph = finish(inner, [*state[inner], *carried], results, True, f"{program.name}/{position}")
         if inner is body:
             subgraph.outputs += [inner.copied(t, t.name + "/next") for t in carried]
         low.subgraphs[first + position] = subgraph

@@ -18,6 +18,7 @@ from tfcompat._src.lite import model as lite
 from tfcompat._src.lite import passes, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
 from tfcompat._src.lite.control_flow import is_pivot, lower_items
 from tfcompat._src.lite.errors import ConverterError
+from tfcompat._src.lite.fold_constants import fold_constants
 from tfcompat._src.lite.lowering import Lowering, finish
 from tfcompat._src.lite.op_table import DROPPED
 from tfcompat._src.lite.shapes import array_sizes, refine
@@ -82,6 +83,7 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
     model = lite.Model(low.subgraphs)
     refuse_unsupported(model, low.unsupported, allow_custom_ops)
     for subgraph in model.subgraphs:
+        fold_constants(subgraph)
         passes.simplify(subgraph, fuse_activations)
     return model
 
@@ -99,7 +101,7 @@ def import_cut(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], 
         found = [input_map[n] if (n := _full_name(name)) in input_map else graph.get_tensor_by_name(n) for name in outputs]
         ops = prune(found, [], fed)
         values = fold(ops, set(fed))
-        refine(ops)
+        refine(ops, values)
         values = fold(ops, set(fed), {**values, **array_sizes(ops, values)})
         _add_large_constants(graph, ops, set(fed), values, found)
     names = {t: i.name.removesuffix(":0") for t, i in zip(fed, inputs)}

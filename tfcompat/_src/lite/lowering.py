@@ -211,7 +211,7 @@ class Lowering:
         return found
 
 
-def finish(low: Lowering, inputs: list[lite.Tensor], outputs: Iterable[Tensor], copies_constants: bool = False) -> lite.Subgraph:
+def finish(low: Lowering, inputs: list[lite.Tensor], outputs: Iterable[Tensor], copies_constants: bool = False, name: str = "") -> lite.Subgraph:
     """The subgraph of what was lowered; each output is a tensor of its own, under the name of the graph's tensor."""
     found: list[lite.Tensor] = []
     for output in outputs:
@@ -222,7 +222,7 @@ def finish(low: Lowering, inputs: list[lite.Tensor], outputs: Iterable[Tensor], 
         elif tensor.name != wanted and wanted not in low.taken:
             tensor.name = low.name(wanted)
         found.append(tensor)
-    return lite.Subgraph(inputs, found, low.operators)
+    return lite.Subgraph(inputs, found, low.operators, name)
 
 
 def tensor_name(tensor: Tensor) -> str:

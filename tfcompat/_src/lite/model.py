@@ -29,6 +29,8 @@ TYPE_OF = {dtype: name for name, dtype in NUMPY_TYPES.items()}
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 """ActivationFunctionType of the schema, in its order."""
 SAME, VALID = 0, 1
+DEFAULTS = {"dilation_w_factor": 1, "dilation_h_factor": 1, "idx_out_type": 2}
+"""Fields of options whose default is not 0; files leave fields with the default value out."""
 IDENTIFIER = b"TFL3"
 SCHEMA_VERSION = 3
 
@@ -89,11 +91,15 @@ class Subgraph:
     tensors: list[Tensor] = dataclasses.field(default_factory=list)
 
     def used(self) -> list[Tensor]:
-        """Every tensor that the subgraph names, in the order of names, as TOCO numbers them."""
+        """Every tensor that the subgraph names, in the order of names, as TOCO numbers them.
+
+        In branches and bodies the inputs come first: 1.15's IF and WHILE need them there.
+        """
         found = dict.fromkeys((*self.inputs, *self.outputs))
         for operator in self.operators:
             found.update(dict.fromkeys(t for t in (*operator.inputs, *operator.outputs) if t is not None))
-        return sorted(found, key=lambda tensor: tensor.name)
+        first = {tensor: i for i, tensor in enumerate(self.inputs if self.name else ())}
+        return sorted(found, key=lambda tensor: (first.get(tensor, len(first)), tensor.name))
 
     def consumers(self) -> dict[Tensor, list[Operator]]:
         """The operators that take each tensor, once for each time that they do."""

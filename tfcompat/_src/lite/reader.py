@@ -12,7 +12,6 @@ from tfcompat._src.lite import model as lite
 
 _NAMES = {code: name for name, code in lite.BUILTIN_CODES.items()}
 _FORMATS = {"int8": "<b", "uint8": "<B", "int32": "<i", "uint32": "<I", "float32": "<f", "bool": "<?"}
-_DEFAULTS = {"dilation_w_factor": 1, "dilation_h_factor": 1}
 
 
 def read(data: bytes) -> lite.Model:
@@ -150,5 +149,5 @@ def _operator(table: _Table, codes: list[tuple[str, str, int]], tensors: list[An
             if field == "int32s":
                 options[name] = [int(i) for i in found.array(slot, "<i4")]
             else:
-                options[name] = found.number(slot, field, _DEFAULTS.get(name, 0))
+                options[name] = found.number(slot, field, lite.DEFAULTS.get(name, 0))
     return lite.Operator(builtin, inputs, outputs, options, custom_code, bytes(table.array(5, np.uint8)), version)

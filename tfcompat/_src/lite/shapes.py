@@ -17,14 +17,20 @@ _ROUNDS = 3
 _SPARES = frozenset(("Placeholder", "Const"))
 
 
-def refine(ops: list[Operation]) -> None:
-    """Sets static shapes of the outputs of `ops`, sources first: a loop variable has the shape that enters, an element that of what is written."""
+def refine(ops: list[Operation], values: dict[Tensor, NDArray]) -> None:
+    """Sets static shapes of the outputs of `ops`, sources first: a loop variable has the shape that enters, an element that of what is written.
+
+    Args:
+      values: known values, whose shapes are known, too.
+    """
+    for tensor, value in values.items():
+        tensor._sizes = np.shape(value)
     for _ in range(_ROUNDS):
         elements = _element_sizes(ops)
         for op in ops:
             if all(t._sizes is not None and None not in t._sizes for t in op.outputs) or op.type in _SPARES:
                 continue
-            if op.type in MERGE and op.takes[0].op.type in ENTER:
+            if op.type in ENTER or (op.type in MERGE and op.takes[0].op.type in ENTER):
                 op.outputs[0]._sizes = op.takes[0]._sizes
             elif op.type == "TensorArrayReadV3":
                 op.outputs[0]._sizes = elements.get(array_op(op.takes[0]), op.outputs[0]._sizes)

@@ -13,8 +13,6 @@ _ALIGNMENT = 16
 _UNION = {name: number for number, (name, _) in enumerate(lite.OPTIONS, 1)}
 _NEWER_CODES = 127
 """Codes from here on stand in another field of the file."""
-_DEFAULTS = {"dilation_w_factor": 1, "dilation_h_factor": 1, "idx_out_type": 2}
-"""Fields of options whose default is not 0."""
 
 
 def write(model: lite.Model) -> bytes:
@@ -149,8 +147,8 @@ class _Writer:
             if name in vectors:
                 self.builder.PrependUOffsetTRelativeSlot(slot, vectors[name], 0)
             elif kind != "int32s":
-                value = values.get(name, _DEFAULTS.get(name, 0))
-                getattr(self.builder, f"Prepend{kind.capitalize()}Slot")(slot, value, _DEFAULTS.get(name, 0))
+                value = values.get(name, lite.DEFAULTS.get(name, 0))
+                getattr(self.builder, f"Prepend{kind.capitalize()}Slot")(slot, value, lite.DEFAULTS.get(name, 0))
         return self.builder.EndObject()
 
 
