@@ -12,6 +12,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import constants, graphviz, quantize, writer
 from tfcompat._src.lite.convert_graph import Input, convert_graph
+from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.freeze import get_tensor_name
 
 _TYPES = frozenset((
@@ -84,6 +85,8 @@ def _run(graph_def: Any, inputs: list[Input], outputs: list[str], flags: Flags) 
     flags.check(flags.inference_type)
     if flags.input_type() == constants.QUANTIZED_UINT8 and not flags.quantized_input_stats:
         raise ValueError("std_dev and mean must be defined when inference_input_type is QUANTIZED_UINT8.")
+    if flags.target_ops is not None and set(flags.target_ops) == {OpsSet.SELECT_TF_OPS}:
+        raise ConverterError("tfcompat writes no ops of TensorFlow into models: target_spec.supported_ops needs TFLITE_BUILTINS.")
     model = convert_graph(graph_def, inputs, outputs, flags.allow_custom_ops, flags.drop_control_dependency)
     if flags.dump_graphviz_dir:
         graphviz.dump(model, flags.dump_graphviz_dir, flags.dump_graphviz_video)
