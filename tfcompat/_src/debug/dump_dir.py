@@ -13,6 +13,7 @@ from tfcompat._src.debug.dump_files import DebugTensorDatum
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.io import debug_files
 from tfcompat._src.platform import gfile, logging
+from tfcompat._src.platform.gfile import get_matching_files as Glob  # noqa: N812  # the name that programs put another function under
 from tfcompat._src.proto import messages
 
 _NOT_CHECKED = ("Enter", "NextIteration")
@@ -79,7 +80,7 @@ class DebugDumpDir:
         self._tracebacks: dict[str, Any] = {}
 
     def _files(self, tag: str) -> list[str]:
-        return gfile.get_matching_files(os.path.join(self._dump_root, f"{debug_files.METADATA_FILE_PREFIX}{tag}*"))
+        return Glob(os.path.join(self._dump_root, f"{debug_files.METADATA_FILE_PREFIX}{tag}*"))
 
     def _events(self, tag: str) -> list[messages.Event]:
         return [dump_files.read_event(path) for path in self._files(tag)]

@@ -60,7 +60,7 @@ class _Unit:
         self.order = max(op.order for op in members)
         self.enters, self.exits = loop.enters, loop.exits
         self.back = [op for op in loop.members if op.type in BACK_EDGE]
-        self.body = _ordered([op for op in loop.members if op.type not in ENTER], loop.children)
+        self.body = _ordered([op for op in loop.members if op.type not in ENTER and op.type not in BACK_EDGE], loop.children)
 
 
 def _ordered(ops: Sequence[Operation], loops: Iterable[Loop], cut: Collection[Tensor] = ()) -> list[Operation | _Unit]:
@@ -254,7 +254,7 @@ class _Execution:
             _hand_on(op.takes[0], op.outputs[side], values)
         elif op.type == RECORD:
             return
-        elif op.type in EXIT or op.type in BACK_EDGE or op.type == "LoopCond":
+        elif op.type in EXIT or op.type == "LoopCond":
             _hand_on(op.takes[0], op.outputs[0], values)
         elif not (op.spec.facts.does_nothing or is_identity(op) and op.outputs[0].dtype._is_ref_dtype):
             kept = {t: values[t] for t in op.outputs if t in self._fed}
@@ -282,20 +282,19 @@ class _Execution:
         entered = [op for op in unit.enters if not _is_dead(op, dead)]
         constant = [op for op in entered if op.attrs["is_constant"]]
         left: Values = {}
-        alive = {op.outputs[0]: values.get(op.takes[0]) for op in entered}
         is_left: set[Tensor] = set()
+        alive = {op.outputs[0]: values.get(op.takes[0]) for op in entered}  # what an iteration begins with; a ref has no value
         going_on = bool(entered)
         while going_on:
             inner = {**values, **{t: v for t, v in alive.items() if v is not None}}
             dead_here: set[object] = {t for op in (*unit.enters, *unit.back) for t in op.outputs if t not in alive}
             for op in unit.enters:
-                if op.outputs[0] in alive:
-                    self._see(op, inner, dead_here)
-            self.region([node for node in unit.body if isinstance(node, _Unit) or node.type not in BACK_EDGE], inner, dead_here)
+                self._see(op, inner, dead_here)
+            self.region(unit.body, inner, dead_here)
             for op in unit.exits:
                 if op.outputs[0] not in dead_here:
                     is_left.add(op.outputs[0])
-                    _copy(op.outputs[0], inner, left)
+                    left.update({t: inner[t] for t in op.outputs if t in inner})
             following = [op for op in unit.back if not _is_dead(op, dead_here)]
             for op in following:
                 inner.pop(op.outputs[0], None)
@@ -317,8 +316,3 @@ def _hand_on(source: Tensor, target: Tensor, values: Values) -> None:
     """Gives a tensor the value of another; a ref has none."""
     if source in values:
         values[target] = values[source]
-
-
-def _copy(tensor: Tensor, source: Values, target: Values) -> None:
-    if tensor in source:
-        target[tensor] = source[tensor]
