@@ -9,9 +9,11 @@ from tfcompat._src.lite.converter import TFLiteConverter as TFLiteConverter
 from tfcompat._src.lite.converter import TargetSpec as TargetSpec
 from tfcompat._src.lite.converter import TocoConverter as TocoConverter
 from tfcompat._src.lite.interpreter import Interpreter as Interpreter
+from tfcompat._src.lite.op_hint import OpHint as OpHint
 from tfcompat._src.lite.toco import OpsSet as OpsSet
 from tfcompat._src.lite.toco import toco_convert as toco_convert
 from tfcompat.lite import constants as constants
+from tfcompat.lite import experimental as experimental
 
 _LAZY = {
 }

@@ -9,6 +9,7 @@ from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph import graph_util
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.lite.op_hint import find_all_hinted_output_nodes
 from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.prune import prune
@@ -73,6 +74,9 @@ def freeze_graph(sess: SessionLike, input_tensors: Sequence[Tensor], output_tens
       errors.FailedPreconditionError: a variable has no value.
     """
     graph_def = _inlined(sess.graph, output_tensors)
+    if find_all_hinted_output_nodes(graph_def=graph_def):
+        raise NotImplementedError("The graph has nodes that tf.lite.OpHint marks: tfcompat makes stubs of them "
+                                  "(convert_op_hints_to_stubs), and converts graphs without them only.")  # fmt: skip
     if is_frozen_graph(sess):
         return graph_def
     return graph_util.convert_variables_to_constants(sess, graph_def, [t.op.name for t in output_tensors])
