@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.proto import messages
@@ -124,20 +125,24 @@ def _tensor_name_base(full_tensor_name: str) -> str:
     return full_tensor_name.removeprefix("^").split(":")[0]
 
 
-def find_all_hinted_output_nodes(session: Any = None, graph_def: Any = None) -> list[str]:
+def _graph_def_of(session: SessionLike | None, graph_def: Any) -> Any:
+    """The GraphDef that is given, or that of the session; ValueError where neither or both are given."""
+    if (session is None) == (graph_def is None):
+        raise ValueError("Provide only one of session and graph_def.")
+    return graph_def if session is None else session.graph.as_graph_def()
+
+
+def find_all_hinted_output_nodes(session: SessionLike | None = None, graph_def: Any = None) -> list[str]:
     """Names of the nodes that mark outputs of hints.
 
     Raises:
       ValueError: not exactly one of both is given.
     """
-    if (session is None) == (graph_def is None):
-        raise ValueError("Provide only one of session and graph_def.")
-    nodes = graph_def.node if graph_def is not None else session.graph_def.node
-    return [node.name for node in nodes if OpHint.FUNCTION_OUTPUT_INDEX_ATTR in node.attr]
+    return [node.name for node in _graph_def_of(session, graph_def).node if OpHint.FUNCTION_OUTPUT_INDEX_ATTR in node.attr]
 
 
 @export("lite.experimental.convert_op_hints_to_stubs")
-def convert_op_hints_to_stubs(session: Any = None, graph_def: Any = None, write_callback: Any = lambda graph_def, comments: None) -> Any:
+def convert_op_hints_to_stubs(session: SessionLike | None = None, graph_def: Any = None, write_callback: Any = lambda graph_def, comments: None) -> Any:
     """A GraphDef in which each hint is one node of its operator's name.
 
     Args:
@@ -146,10 +151,8 @@ def convert_op_hints_to_stubs(session: Any = None, graph_def: Any = None, write_
     Raises:
       ValueError: neither or both are given.
     """
-    if (session is None) == (graph_def is None):
-        raise ValueError("Provide only one of session and graph_def.")
     found = messages.GraphDef()
-    found.CopyFrom(session.graph_def if session is not None else graph_def)
+    found.CopyFrom(_graph_def_of(session, graph_def))
     nodes = {node.name: node for node in found.node}
     hints: dict[bytes, dict[str, dict[int, list[Any]]]] = {}
     for node in list(found.node):
