@@ -24,7 +24,8 @@ import pytest  # noqa: E402
 import suite_report  # noqa: E402
 
 from tfcompat._src.platform import logging as tf_logging  # noqa: E402
-from tfcompat._src.runtime import interpreted, verify  # noqa: E402
+from tfcompat._src.runtime import verify  # noqa: E402
+from tfcompat._src.runtime.engines import choice  # noqa: E402
 
 verify.Switch.is_on = True
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what it starts in the background, and that to its children
@@ -86,5 +87,5 @@ def compile_counter():
 @pytest.fixture
 def compiles(compile_counter, monkeypatch):
     """The process's CompileCounter, while nothing is interpreted."""
-    monkeypatch.setattr(interpreted, "ENGINE", "compile")
+    monkeypatch.setattr(choice, "ENGINE", "compile")
     return compile_counter

@@ -15,7 +15,7 @@ from long_run import count
 from oracle import describe, golden
 
 import tfcompat as tf
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 
 HERE = Path(__file__).resolve().parent
 FAMILIES = sorted(path.name[: -len(".json.gz")] for path in (HERE / "golden/cases").glob("*.json.gz"))
@@ -249,7 +249,7 @@ def engine_of(case):
 @pytest.mark.parametrize("case", list(all_cases()))
 def test_case(case, compile_counter, monkeypatch):
     """A row equals TensorFlow in nodes, shapes, values, gradients and errors."""
-    monkeypatch.setattr(interpreted, "ENGINE", engine_of(case))
+    monkeypatch.setattr(choice, "ENGINE", engine_of(case))
     want = golden_of(case.id.split("/")[0])[case.id]
     aspects = Aspects(case)
     if case.error:

@@ -7,7 +7,7 @@ import pytest
 
 from tfcompat._src.base import errors
 from tfcompat._src.cli import doctor, timed_training
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.runtime.hardware import Hardware
 
 
@@ -45,9 +45,9 @@ def no_hardware(monkeypatch):
 
 
 def test_compiled_training_is_timed(no_hardware, capsys, compile_counter):
-    before, engine = compile_counter.count, interpreted.ENGINE
+    before, engine = compile_counter.count, choice.ENGINE
     assert doctor.main([]) == 0
-    assert compile_counter.count > before and interpreted.ENGINE == engine
+    assert compile_counter.count > before and choice.ENGINE == engine
     (line,) = re.findall("^Training: .*", capsys.readouterr().out, re.MULTILINE)
     found = re.fullmatch(r"Training: 50 steps on CPU:0, loss 1\.000 -> (0\.\d+); the first took [\d.]+ s with compiling, the others [\d.]+ ms each", line)
     assert float(found[1]) < 1

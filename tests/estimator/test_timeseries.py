@@ -9,7 +9,7 @@ from oracle import golden
 import tfcompat as tf
 from estimator import timeseries_programs as programs
 from estimator import timeseries_values as tables
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.shim.modules import find
 
 GOLDEN = golden.read(pathlib.Path(__file__).parent.parent / "golden" / "estimator" / "timeseries.json.gz")
@@ -51,7 +51,7 @@ SLOW_TO_COMPILE = {"changes_and_anomalies", "unrolled_level_trend"}
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_program(name, tmp_path, monkeypatch):
     if name in SLOW_TO_COMPILE:
-        monkeypatch.setattr(interpreted, "ENGINE", "interpret")
+        monkeypatch.setattr(choice, "ENGINE", "interpret")
     found = programs.outcome(tf, modules, programs.PROGRAMS[name], str(tmp_path))
     check(found, GOLDEN[name], name, 1e-4 if name in SINGLE else 1e-7)
 

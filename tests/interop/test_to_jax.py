@@ -7,7 +7,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.base import jax_compat
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.rand(6, 4).astype(np.float32)
@@ -17,7 +17,7 @@ Y = RANDOM.randint(0, 3, 6)
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch):
     """Sessions compile at once, so that both sides are what XLA computes; each test has a graph of its own."""
-    monkeypatch.setattr(interpreted, "ENGINE", "compile")
+    monkeypatch.setattr(choice, "ENGINE", "compile")
     with tf.Graph().as_default():
         yield
 

@@ -5,12 +5,12 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.interpreter.memory import is_lent, lent
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice, interpreter
 
 
 @pytest.fixture(autouse=True)
 def interprets(monkeypatch):
-    monkeypatch.setattr(interpreted, "ENGINE", "interpret")
+    monkeypatch.setattr(choice, "ENGINE", "interpret")
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_only_what_one_variable_alone_has_is_lent():
 
 def test_what_is_not_interpreted_is_refused_by_name(session, monkeypatch):
     x = tf.placeholder(tf.float32, [2, 2])
-    monkeypatch.delitem(interpreted.engine.TABLE, "cholesky")
+    monkeypatch.delitem(interpreter.engine.TABLE, "cholesky")
     with pytest.raises(NotImplementedError, match=r"TFCOMPAT_ENGINE=interpret.*\['cholesky'\].*TFCOMPAT_ENGINE=compile"):
         session.run(tf.cholesky(x), {x: np.eye(2)})
 
@@ -108,7 +108,7 @@ def test_a_variable_that_was_written_to_when_memory_ran_out_has_no_value(session
         raise MemoryError
 
     session.run(added.op)  # from here on nothing but the session has the array
-    monkeypatch.setitem(interpreted.engine.TABLE, "exp", lambda e: fail)
+    monkeypatch.setitem(interpreter.engine.TABLE, "exp", lambda e: fail)
     with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
         session.run([added.op, late])
     assert session.run(other).sum() == 8

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import tfcompat as tf
-from tfcompat._src.runtime.compile import Program
+from tfcompat._src.runtime.program import Program
 
 
 def megabytes():
@@ -23,7 +23,7 @@ def megabytes():
 def compiled_calls():
     """How many compiled calls are alive."""
     gc.collect()
-    return sum(len(p.calls) for p in gc.get_objects() if isinstance(p, Program))
+    return sum(len(p.executables) for p in gc.get_objects() if isinstance(p, Program))
 
 
 def session_step():

@@ -40,8 +40,9 @@ def test_no_iteration_computes_or_adds_a_product_that_is_greater_than_its_factor
         sess.run(grad, {inputs: rows})
         (cluster,) = sess.plan(grad, {inputs: rows}).clusters
     (program,) = cluster.programs.values()
+    (executable,) = program.executables.values()
     with jax.enable_x64(True):
-        jaxpr = jax.make_jaxpr(program._trace)((rows.astype(np.float32),), (), (), (), ())
+        jaxpr = executable.tracing.trace(((rows.astype(np.float32),), (), (), (), ())).jaxpr
     bodies = [e.params["body_jaxpr"].jaxpr for e in jaxpr.jaxpr.eqns if e.primitive.name == "while"]
     shapes = [v.aval.shape for body in bodies for e in body.eqns if e.primitive.name == "add" for v in e.outvars]
     assert (BATCH, UNITS) in shapes and (INPUT, UNITS) not in shapes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 
 EMPTY = np.zeros([0, 3], np.float32)
 
@@ -20,7 +20,7 @@ ROWS = {
 
 @pytest.fixture(params=["compile", "interpret", "choose"])
 def engine(request, monkeypatch):
-    monkeypatch.setattr(interpreted, "ENGINE", request.param)
+    monkeypatch.setattr(choice, "ENGINE", request.param)
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -7,27 +7,26 @@ import shape_memory
 import tfcompat as tf
 from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.eager.mode import eager_graph, eager_mode
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 
 MORE = SHAPES + 8
 
 
 def test_what_was_used_longest_ago_goes():
-    gone = []
-    kept = Recent(3, gone.append)
+    kept = Recent(3)
     for key in "abc":
         kept[key] = key.upper()
     assert kept.get("a") == "A"
     kept["d"] = "D"
-    assert gone == ["b"] and list(kept) == ["c", "a", "d"]
+    assert list(kept) == ["c", "a", "d"]
     kept["c"] = "C again"
     kept["e"] = "E"
-    assert gone == ["b", "a"] and kept.get("b") is None and len(kept) == 3
+    assert list(kept) == ["d", "c", "e"] and kept.get("b") is None
 
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr(interpreted, "ENGINE", "compile")
+    monkeypatch.setattr(choice, "ENGINE", "compile")
     with tf.Graph().as_default(), tf.Session() as sess:
         yield sess
 
@@ -39,7 +38,7 @@ def test_a_session_keeps_the_shapes_that_were_used_last(session):
         assert session.run(y, {x: np.ones(n)}) == 2 * n
     (cluster,) = session.plan(y, {x: np.ones(1)}).clusters
     (program,) = cluster.programs.values()
-    assert len(program.calls) == len(program.checks) == len(program.reserves) == SHAPES
+    assert len(program.executables) == SHAPES
     assert f"made ready for {SHAPES} input shape(s); the {SHAPES} that were used last are kept" in session.explain(y, {x: np.ones(1)})
     made = program.traces
     assert session.run(y, {x: np.ones(MORE)}) == 2 * MORE and program.traces == made
@@ -56,8 +55,7 @@ def test_a_dropped_program_draws_the_next_random_numbers(session):
             found.append(other.run(y, {x: np.zeros(3)}))
             (cluster,) = other.plan(y, {x: np.zeros(3)}).clusters
             for program in cluster.programs.values():
-                for shapes in list(program.calls):
-                    del program.calls[shapes]
+                program.executables.clear()
     np.testing.assert_array_equal(found, first)
 
 

@@ -7,7 +7,8 @@ import pytest
 from jax import lax
 
 import tfcompat as tf
-from tfcompat._src.runtime import interpreted, repeats, reroll
+from tfcompat._src.runtime import repeats, reroll
+from tfcompat._src.runtime.engines import choice
 
 STEPS = 12
 
@@ -144,7 +145,7 @@ def test_unrolled_lstm_trains_as_in_tensorflow(monkeypatch):
     """The losses and the state are TensorFlow 1.15.5's."""
     found = []
     find = repeats.find
-    monkeypatch.setattr(interpreted, "ENGINE", "compile")
+    monkeypatch.setattr(choice, "ENGINE", "compile")
     monkeypatch.setattr(repeats, "find", lambda jaxpr: found.append(find(jaxpr)) or found[-1])
     with tf.Graph().as_default(), tf.Session() as sess:
         ids, loss, state, train = language_model()

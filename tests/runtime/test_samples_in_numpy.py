@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 
 SAMPLERS = {
     "normal": lambda size: tf.random_normal(size, 1.0, 2.0, seed=3),
@@ -22,10 +22,10 @@ def graph():
         yield
 
 
-@pytest.mark.parametrize("engine", interpreted.ENGINES)
+@pytest.mark.parametrize("engine", choice.ENGINES)
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_numbers_do_not_hang_on_what_draws_them(name, engine, monkeypatch):
-    monkeypatch.setattr(interpreted, "ENGINE", engine)
+    monkeypatch.setattr(choice, "ENGINE", engine)
     size = tf.placeholder(tf.int32, [2])
     drawn, drawn_as_fed = SAMPLERS[name]([4, 3]), SAMPLERS[name](size)
     initialized = tf.get_local_variable("v", initializer=SAMPLERS[name]([4, 3]))

@@ -16,7 +16,7 @@ import tfcompat as tf
 from tests.runtime.interrupted import PROGRAMS, at_bytecode
 from tfcompat._src.base import jax_threads, run_limits
 from tfcompat._src.base.helper_threads import Work
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 
 ROOT = pathlib.Path(__file__).parents[2]
 COUNT = count(10, 50)
@@ -207,7 +207,7 @@ def test_closing_a_session_cancels_its_loops(is_on_host, closes):
         assert session.run(v) == -1.0
 
 
-@pytest.mark.parametrize("engine", interpreted.ENGINES)
+@pytest.mark.parametrize("engine", choice.ENGINES)
 @pytest.mark.parametrize("collects", [False, True])
 def test_signal_handler_that_trains_while_a_run_goes_on(collects, engine):
     """Where the collector of garbage works in many calls, handlers would run in the finalizers and callbacks that it calls."""

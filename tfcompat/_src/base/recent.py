@@ -6,7 +6,7 @@ import collections
 import ctypes
 import itertools
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
 K = TypeVar("K", bound=Hashable)
@@ -29,12 +29,12 @@ class Recent(collections.OrderedDict[K, V]):
     """A map of at most `bound` entries: where there would be more, those go that `get` found and assignment made longest ago.
 
     Args:
-      bound: how many are kept. dropped: called with each key that goes.
+      bound: how many are kept.
     """
 
-    def __init__(self, bound: int = SHAPES, dropped: Callable[[K], None] | None = None) -> None:
+    def __init__(self, bound: int = SHAPES) -> None:
         super().__init__()
-        self.bound, self._dropped = bound, dropped
+        self.bound = bound
 
     @overload
     def get(self, key: K, default: None = None, /) -> V | None: ...
@@ -55,9 +55,7 @@ class Recent(collections.OrderedDict[K, V]):
         super().__setitem__(key, value)
         self._use(key)
         while len(self) > self.bound:
-            gone, _ = self.popitem(last=False)
-            if self._dropped is not None:
-                self._dropped(gone)
+            self.popitem(last=False)
             _give_back()
 
     def _use(self, key: K) -> None:

@@ -14,7 +14,7 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.gradient_descent import GradientDescentOptimizer
 from tfcompat._src.variables.collections import global_variables_initializer
@@ -49,7 +49,7 @@ def train() -> Training:
         step = GradientDescentOptimizer(0.01).minimize(loss)
         start = global_variables_initializer()
     feeds = {x: random.uniform(size=[_UNITS, _UNITS]).astype(np.float32)}
-    engine, interpreted.ENGINE = interpreted.ENGINE, "compile"
+    engine, choice.ENGINE = choice.ENGINE, "compile"
     try:
         with Session(graph=graph, config=messages.ConfigProto()) as session:
             session.run(start)
@@ -60,5 +60,5 @@ def train() -> Training:
                 times.append(time.perf_counter())
             device = session.placer.device_of(loss.op).name.rpartition("/device:")[2]
     finally:
-        interpreted.ENGINE = engine
+        choice.ENGINE = engine
     return Training(device, times[1] - times[0], float(np.median(np.diff(times[1:]))), (losses[0], losses[-1]))

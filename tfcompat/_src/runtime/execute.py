@@ -19,8 +19,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace
-from tfcompat._src.runtime.compile import Arrays, Program, Shapes, input_shapes
-from tfcompat._src.runtime.compiled_call import CompiledCall
+from tfcompat._src.runtime.cluster_trace import Arrays, Shapes, input_shapes
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
 from tfcompat._src.runtime.fold import near_kernel
@@ -37,6 +36,8 @@ from tfcompat._src.runtime.lower import (
 )
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
+from tfcompat._src.runtime.program import Program
+from tfcompat._src.runtime.program_call import ProgramCall
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import (
     Array,
@@ -83,7 +84,7 @@ def _run_single(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -
     cluster, positions = plan.single
     inputs = tuple([feeds[i] for i in positions])
     program = cluster.programs.get(())
-    if program is None or (shapes := input_shapes(inputs)) not in program.calls:
+    if program is None or (shapes := input_shapes(inputs)) not in program.executables:
         return None
     outputs = _call_program(program, cluster, inputs, shapes, plan.known, session)
     if outputs is None:
@@ -236,7 +237,7 @@ def _called(
         while True:
             if state.unfiled:
                 state.file_left()
-            call = CompiledCall(program, cluster, inputs, shapes, large, session, is_apart)
+            call = ProgramCall(program, cluster, inputs, shapes, large, session, is_apart)
             try:
                 state.unfiled.append(call)
                 if call.make():

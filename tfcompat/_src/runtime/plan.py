@@ -23,7 +23,8 @@ from tfcompat._src.runtime.loop_program import LoopItem
 from tfcompat._src.runtime.variable_state import Place, variable_key
 
 if TYPE_CHECKING:
-    from tfcompat._src.runtime.compile import Program, Shapes
+    from tfcompat._src.runtime.cluster_trace import Shapes
+    from tfcompat._src.runtime.program import Program
 
 GUESS_AFTER = 4
 COMPILED = "compiled"
@@ -262,8 +263,8 @@ class Plan:
             for label, tensors in (("inputs", step.inputs), ("compile-time inputs", step.statics), ("outputs", step.outputs)):
                 if tensors:
                     lines.append(f"  {label}: " + ", ".join(t.name for t in tensors))
-            kept = sum(len(p.calls) for p in step.programs.values())
+            kept = sum(len(p.executables) for p in step.programs.values())
             lines.append(f"  made ready for {kept} input shape(s); the {SHAPES} that were used last are kept")
-            lines += [f"  shapes {shapes}: {engine}" for p in step.programs.values() for shapes, engine in p.engines()]
+            lines += [f"  shapes {shapes}: {e.describe()}" for p in step.programs.values() for shapes, e in p.executables.items()]
         lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
         return "\n".join(lines)

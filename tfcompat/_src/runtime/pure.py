@@ -17,7 +17,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.ops.random.philox import FORM
-from tfcompat._src.runtime.compile import Program, input_shapes
+from tfcompat._src.runtime.cluster_trace import trace_cluster
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, loops_of
 from tfcompat._src.runtime.lower import Replan
@@ -74,29 +74,26 @@ class PureRun:
             differentiable.
         """
         cluster, given = self.cluster, dict(zip(self.feeds, feeds))
-        program = Program(cluster, self.known, [], capacity, int(is_differentiable))
         inputs = tuple([given[t] for t in cluster.inputs])
         read, updated = (tuple([variables[variable_key(v)] for v in used]) for used in (cluster.reads, cluster.updates))
         rows = jnp.stack([randoms[op] for op in cluster.randoms]) if cluster.randoms else jnp.zeros((0, 6), jnp.uint32)
         arguments = (inputs, tuple([large[t] for t in cluster.large]), read, updated, rows)
         before, FORM.is_portable = FORM.is_portable, True
         try:
-            (outputs, new_state, holds, moved), _ = program.traced(*arguments)
+            result = trace_cluster(cluster, self.known, arguments, capacity, int(is_differentiable))
         except Replan as change:
             raise NotImplementedError(f"For inputs of these shapes this run has no JAX function: {change}.") from None
         finally:
             FORM.is_portable = before
-        shapes = input_shapes(inputs)
-        if shapes in program.structures:
-            outputs = jax.tree.unflatten(program.structures[shapes], outputs)
-        moves = {**program.reserves[shapes], **dict(zip(program.moving[shapes], moved))}
-        new = {**variables, **dict(zip(cluster.written_keys, new_state))}
-        values = {**self.known, **given, **dict(zip(cluster.outputs, outputs))}
+        notes = result.notes
+        moves = {**notes.reserves, **dict(zip(notes.moving, result.moved))}
+        new = {**variables, **dict(zip(cluster.written_keys, result.state))}
+        values = {**self.known, **given, **dict(zip(cluster.outputs, notes.outputs(result.outputs)))}
         fetched = [_fetched(t, values, new) for t in self.fetched]
-        found = program.checks[shapes]
+        found = list(notes.checks)
         if found and found[-1].op is None:  # a kernel that could not be traced, after checks that may fail
             raise found[-1].failure(())
-        all_hold = jnp.asarray(True) if holds is None else jnp.all(holds)
+        all_hold = jnp.asarray(True) if result.holds is None else jnp.all(result.holds)
         return Results(fetched, new, {op: advanced(row, moves.get(op, 0)) for op, row in randoms.items()}, found, all_hold)
 
     @property

@@ -23,7 +23,7 @@ from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices, local_servers, planner, trace
-from tfcompat._src.runtime.compile import input_shapes
+from tfcompat._src.runtime.cluster_trace import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.debug_watches import is_watching
 from tfcompat._src.runtime.debugged_run import DebuggedRun

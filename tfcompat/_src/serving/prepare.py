@@ -20,7 +20,7 @@ from tfcompat._src.cluster import wire
 from tfcompat._src.io import tfrecord
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import interpreted
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.serving import inference
 from tfcompat._src.serving.metrics import WARMUP_LATENCY
 from tfcompat._src.serving.servable import Servable
@@ -50,7 +50,7 @@ def prepare(servable: Servable, sizes: Sequence[int] = (), replays_warmup: bool 
 
 
 def _prepare(servable: Servable, sizes: Sequence[int], replays_warmup: bool) -> None:
-    with interpreted.decided_at_once():
+    with choice.decided_at_once():
         if replays_warmup:
             _replay(servable)
         for name, signature in sorted(servable.signatures.items()):

@@ -1,18 +1,12 @@
-"""What evaluates a cluster on a CPU: the interpreter, until what was interpreted would have paid for compiling it; then what XLA has compiled.
-
-Both costs are estimated from the trace alone, so that the same program changes its engine at the same step each time.
-`TFCOMPAT_ENGINE` forces one of them.
-"""
+"""The engine that compiles nothing: NumPy evaluates the trace, until what that took would have paid for compiling it."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import math
-import os
-import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -22,14 +16,12 @@ from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.cost import cost
-from tfcompat._src.interpreter.limit import LIMIT
+from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
-from tfcompat._src.runtime.variable_state import Array, Place
+from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
+from tfcompat._src.runtime.engines.engine import Call
+from tfcompat._src.runtime.variable_state import Array
 
-ENGINES = ("choose", "compile", "interpret")
-ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "choose"
-if ENGINE not in ENGINES:
-    raise ValueError(f"TFCOMPAT_ENGINE is {ENGINE!r}; it can be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}.")
 OF_A_PROGRAM = 3 * 10**7
 OF_AN_EQUATION = 5 * 10**6 // 2
 """Nanoseconds that compiling a program takes, and each equation of it."""
@@ -37,56 +29,46 @@ OF_A_CALL = 12000
 """Nanoseconds that calling a compiled program takes in any case: what evaluates in less is never compiled."""
 
 
-class _Haste(threading.local):
-    """Whether this thread lets nothing pay for compiling first."""
-
-    is_on = False
-
-
-_HASTE = _Haste()
-
-
-@contextlib.contextmanager
-def decided_at_once() -> Iterator[None]:
-    """Within the `with` statement, what this thread runs for new shapes is compiled in the second run, if it ever would be."""
-    before, _HASTE.is_on = _HASTE.is_on, True
-    try:
-        yield
-    finally:
-        _HASTE.is_on = before
-
-
 def cost_of_compiling(trace: jax.stages.Traced) -> int:
     """About how long it takes to compile a trace, in nanoseconds."""
     return OF_A_PROGRAM + OF_AN_EQUATION * jax_compat.equations(trace.jaxpr.jaxpr)
 
 
-def can_interpret(place: Place) -> bool:
-    """Whether the interpreter may evaluate clusters at this place: on the one CPU that there is, where arrays are not placed."""
-    return ENGINE != "compile" and place is None and jax_compat.compiles_to_cpu()
-
-
-def is_interpretable(trace: jax.stages.Traced) -> bool:
-    """Whether the interpreter has functions for all of a trace; where it is forced, what it lacks is an error."""
-    return ENGINE == "interpret" or not engine.missing(trace.jaxpr.jaxpr)
+def lacks(trace: jax.stages.Traced) -> bool:
+    """Whether the interpreter has no function for something in a trace."""
+    return bool(engine.missing(trace.jaxpr.jaxpr))
 
 
 class Interpreted:
     """What takes and gives the trees of arrays that a jitted function would, as NumPy arrays that nothing else holds.
 
-    `left`: the work, in nanoseconds, after which it is to be compiled. `writes_in_place`: whether a call may write to arrays of
-    variables, and then goes on to its end.
+    `price`: the work, in nanoseconds, that pays for compiling. Where it is finite, a call with loops whose length only a run shows may give up.
     """
 
-    def __init__(self, trace: jax.stages.Traced) -> None:
+    takes_kept = True
+
+    def __init__(self, tracing: Tracing, trace: jax.stages.Traced, price: float) -> None:
+        self.tracing = tracing
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
         self._structure = jax.tree.structure(trace.out_info)
         self._each = max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
-        self.writes_in_place = not (ENGINE == "choose" and jax_compat.has_unbounded_loops(trace.jaxpr.jaxpr))
-        self._price = 0 if _HASTE.is_on and self._each else cost_of_compiling(trace)
-        self.left = math.inf if ENGINE == "interpret" else self._price
+        self._writes_in_place = math.isinf(price) or not jax_compat.has_unbounded_loops(trace.jaxpr.jaxpr)
+        self._price = self._left = price if self._each else max(price, cost_of_compiling(trace))
 
-    def __call__(
+    @property
+    def is_used_up(self) -> bool:
+        """See `Executable`."""
+        return self._left <= 0
+
+    def make(self, call: Call) -> None:
+        """See `Executable`. The interpreter gives up before anything was changed."""
+        with contextlib.suppress(OverLimit):
+            if self._writes_in_place and call.updates_variables:
+                call.apart(self._call)
+            else:
+                call.here(self._call)
+
+    def _call(
         self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Array, ...], updated: tuple[Array, ...], rng: Array | tuple[()]
     ) -> tuple[Any, ...]:  # fmt: skip
         """Updated variables that nothing else has may be written to. Where no result comes of that they are `is_spoiled`.
@@ -96,10 +78,10 @@ class Interpreted:
           OverLimit: loops have gone round so often that it is to be compiled; nothing has happened.
         """
         before, after = (map(np.asarray, jax.tree.leaves(values)) for values in ((inputs, large, read), rng))
-        taken = lent if self.writes_in_place else functools.partial(map, np.asarray)
+        taken = lent if self._writes_in_place else functools.partial(map, np.asarray)
         arrays = [*before, *taken(updated), *after]
         kept = lenders(arrays)
-        LIMIT.left = math.inf if self.writes_in_place else self.left
+        LIMIT.left = math.inf if self._writes_in_place else self._left
         try:
             results: tuple[Any, ...] = jax.tree.unflatten(self._structure, self._evaluate(arrays))
             return results
@@ -109,16 +91,33 @@ class Interpreted:
                 raise errors.ResourceExhaustedError(None, None, f"OOM when interpreting a program: {e}") from e
             raise
         finally:
-            self.left = (self.left if self.writes_in_place else LIMIT.left) - self._each
+            self._left = (self._left if self._writes_in_place else LIMIT.left) - self._each
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """How long it is interpreted, by the estimates."""
-        if math.isinf(self.left):
+        if math.isinf(self._left):
             return "interpreted, as TFCOMPAT_ENGINE says"
         if not self._each:
             return "interpreted: but for its loops, a call takes no longer than one of what is compiled would"
-        runs = max(0, math.ceil(self.left / self._each))
+        runs = max(0, math.ceil(self._left / self._each))
         return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
+
+
+class Interpreter:
+    """See `Engine`. `price` gives, for a trace, the work in nanoseconds after which its cluster is compiled."""
+
+    def __init__(self, price: Callable[[jax.stages.Traced], float]) -> None:
+        self._price = price
+
+    def prepare(self, tracing: Tracing, arguments: Arguments) -> Interpreted:
+        """Finds a function for each equation. Raises NotImplementedError where there is none."""
+        trace = tracing.trace(arguments)
+        return Interpreted(tracing, trace, self._price(trace))
+
+
+ALWAYS = Interpreter(lambda trace: math.inf)
+UNTIL_IT_PAYS = Interpreter(cost_of_compiling)
+IN_HASTE = Interpreter(lambda trace: 1)  # the first run is more than that
 
 
 _spoiled: weakref.WeakValueDictionary[int, NDArray] = weakref.WeakValueDictionary()

@@ -1,0 +1,82 @@
+"""What a cluster becomes: a program with one executable for each set of input shapes, which an engine has prepared."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+from tfcompat._src.base import jax_compat
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.helper_threads import Work, is_interruptible
+from tfcompat._src.base.recent import Recent
+from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY
+from tfcompat._src.runtime import compile_notice
+from tfcompat._src.runtime.cluster_trace import Arguments, Shapes, Tracing
+from tfcompat._src.runtime.engines import choice
+from tfcompat._src.runtime.engines.engine import Executable
+from tfcompat._src.runtime.plan import Cluster
+
+
+class Program:
+    """A cluster for one set of compile-time values.
+
+    Attributes:
+      known: tensors with a value before the run. capacity: the room of growing TensorArrays.
+      executables: by input shapes; those that were used last are kept. traces: how many were traced so far.
+    """
+
+    def __init__(self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY) -> None:
+        self._cluster = weakref.ref(cluster)  # which keeps this program
+        self.known = {**known, **dict(zip(cluster.statics, statics))}
+        self.capacity = capacity
+        self.executables: Recent[Shapes, Executable] = Recent()
+        self.traces = 0
+        self._begun: dict[Shapes, Work] = {}
+
+    @property
+    def cluster(self) -> Cluster:
+        """What is computed. Whoever calls holds it."""
+        cluster = self._cluster()
+        if cluster is None:
+            raise ReferenceError("the plan of this program is gone")
+        return cluster
+
+    def takes_kept(self, executable: Executable | None) -> bool:
+        """Whether a call may be given variables as they are kept, in NumPy or on any device: this executable, or the first for some shapes."""
+        return executable.takes_kept if executable is not None else choice.can_interpret(self.cluster.place)
+
+    def executable_for(self, shapes: Shapes, arguments: Arguments) -> Executable:
+        """What computes the cluster for arguments whose inputs have these shapes; it is prepared where there is none, or none that is left.
+
+        Raises:
+          errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
+        """
+        found = self.executables.get(shapes)
+        while found is None or found.is_used_up:
+            self._prepare(shapes, arguments)
+            found = self.executables.get(shapes)
+        return found
+
+    def _prepare(self, shapes: Shapes, arguments: Arguments) -> None:
+        """Prepares an executable, or waits where a run that a signal's handler has ended began with that."""
+        if not is_interruptible():
+            self._prepare_here(shapes, arguments)
+            return
+        work = self._begun.get(shapes)
+        if work is None:
+            work = self._begun[shapes] = jax_compat.work_apart(functools.partial(self._prepare_here, shapes, arguments))
+        try:
+            work.wait()
+        finally:
+            if work.is_over:
+                self._begun.pop(shapes, None)
+
+    def _prepare_here(self, shapes: Shapes, arguments: Arguments) -> None:
+        before = self.executables.get(shapes)
+        if before is None:
+            self.traces += 1
+        tracing = before.tracing if before is not None else Tracing(self.cluster, self.known, self.capacity)
+        with compile_notice.timed(self.cluster):
+            engine = choice.engine_for(tracing, arguments, was_used_up=before is not None)
+            self.executables[shapes] = engine.prepare(tracing, arguments)
