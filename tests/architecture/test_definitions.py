@@ -14,7 +14,7 @@ SIGNATURES = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "op_s
 
 def test_files_of_tests_have_names_of_their_own():
     """pytest imports those outside packages by their name alone."""
-    files = [p for p in (ROOT.parents[1] / "tests").glob("*/test_*.py") if not (p.parent / "__init__.py").exists()]
+    files = [p for p in (ROOT.parents[1] / "tests").rglob("test_*.py") if not (p.parent / "__init__.py").exists()]
     assert len({p.name for p in files}) == len(files)
 
 
