@@ -91,6 +91,17 @@ def test_an_endless_loop_ends_when_the_time_is_over() -> None:
             session.run(endless, options=tf.RunOptions(timeout_in_ms=1))
 
 
+def test_a_compiled_loop_ends_when_the_time_is_over() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        count = tf.placeholder(tf.int64, [])
+        half = tf.while_loop(lambda i, _: i < count, lambda i, x: (i + 1, x * 0.5), [tf.constant(0, tf.int64), 1.0], back_prop=False)[1]
+        assert session.run(half, {count: 3}, options=tf.RunOptions(timeout_in_ms=10**7)) == 0.125
+        for _ in range(2):
+            with pytest.raises(tf.errors.DeadlineExceededError, match="Timed out waiting for notification"):
+                session.run(half, {count: 2**62}, options=tf.RunOptions(timeout_in_ms=50))
+            assert session.run(half, {count: 3}, options=tf.RunOptions(timeout_in_ms=10**7)) == 0.125
+
+
 def test_values_of_two_frames_do_not_meet() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         data = tf.placeholder(tf.float32, [])

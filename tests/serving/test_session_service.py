@@ -51,8 +51,8 @@ def test_a_trace_that_is_asked_for(session):
 
 
 @pytest.mark.parametrize("fields, code, text", [
-    ({"fetch": ["z"]}, "INVALID_ARGUMENT", "A tensor or operation is named that the graph does not have"),
-    ({"target": ["z"]}, "INVALID_ARGUMENT", "A tensor or operation is named that the graph does not have"),
+    ({"fetch": ["z"]}, "INVALID_ARGUMENT", "Tensor z:0, specified in either feed_devices or fetch_devices was not found in the Graph"),
+    ({"target": ["z"]}, "INVALID_ARGUMENT", "An operation is named that the graph does not have"),
     ({"fetch": ["y"]}, "INVALID_ARGUMENT", "You must feed a value for placeholder tensor"),
     ({"model_spec": spec("none")}, "NOT_FOUND", "Servable not found for request: Latest(none)"),
 ])  # fmt: skip

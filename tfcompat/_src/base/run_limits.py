@@ -4,6 +4,7 @@ and what ends loops that run."""
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ class StopFlag:
         self._memory = jax_compat.aligned_zeros(2, np.int32)
         self._arrays: dict[Any, Any] = {}
         self.is_set = self.was_set_by_signal = False
+        self.deadline: float | None = None
 
     def array_on(self, device: object) -> Any:
         """The memory as an array on a CPU device of JAX, None for the default one."""
@@ -61,14 +63,53 @@ def stop(session: object | None = None) -> None:
 jax_threads.AT_CLOSE.append(stop)
 
 
+class _Deadlines:
+    """Sets the flags of loops whose runs have no time left, in a thread that sleeps until the next deadline."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._next = math.inf
+        self._thread: threading.Thread | None = None
+
+    def watch(self, deadline: float) -> None:
+        """Watches a flag with this deadline, which is in `_stoppable`."""
+        with self._changed:
+            if self._thread is None or not self._thread.is_alive():  # as in a forked process
+                self._thread = threading.Thread(target=self._watch, name="tfcompat-deadlines", daemon=True)
+                self._thread.start()
+            if deadline < self._next:
+                self._next = deadline
+                self._changed.notify()
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                left = self._next - time.monotonic()
+                if left > 0:
+                    self._changed.wait(min(left, threading.TIMEOUT_MAX))
+                    continue
+                limited = [(flag.deadline, flag) for flag in list(_stoppable) if flag.deadline is not None and not flag.is_set]
+                now = time.monotonic()
+                for deadline, flag in limited:
+                    if deadline <= now:
+                        flag.set()
+                self._next = min((deadline for deadline, flag in limited if not flag.is_set), default=math.inf)
+
+
+_deadlines = _Deadlines()
+
+
 @contextlib.contextmanager
 def stoppable(session: object) -> Iterator[StopFlag]:
-    """A block in which a loop of a session runs: `stop`, and an exception in the block, set the flag."""
+    """A block in which a loop of a session runs: `stop`, an exception in the block, and the end of the run's time set the flag."""
     if _limits.flag is None or _limits.flag.is_set or _limits.flag in _stoppable:
         _limits.flag = StopFlag()
     flag = _limits.flag
+    flag.deadline = _limits.deadline
     try:
         _stoppable[flag] = session
+        if flag.deadline is not None:
+            _deadlines.watch(flag.deadline)
         yield flag
     except BaseException:
         flag.set()

@@ -219,6 +219,8 @@ def _called_with_loops(
     with run_limits.stoppable(session) as flag, signal_watch.watching(flag.set_by_signal):
         outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session)
     if not (isinstance(error, errors.CancelledError) and flag.was_set_by_signal):
+        if isinstance(error, errors.CancelledError):
+            run_limits.require_time()
         return outputs, error
     with run_limits.stoppable(session) as flag:
         return _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session, is_apart=True)

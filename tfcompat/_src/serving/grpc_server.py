@@ -122,18 +122,12 @@ class Sessions:
                 left = max(1, int(seconds * 1000))
                 options.timeout_in_ms = min(options.timeout_in_ms or left, left)
             reply = messages.serving.SessionRunResponse(model_spec=request.model_spec)
-            feeds = {_output(feed.name): _array(feed.name, feed.tensor) for feed in request.feed}
-            fetches = [_output(name) for name in request.fetch]
-            values = servable.run_session(feeds, fetches, request.target, options, reply.metadata if options.trace_level else None)
+            feeds = {feed.name: _array(feed.name, feed.tensor) for feed in request.feed}
+            values = servable.run_session(feeds, request.fetch, request.target, options, reply.metadata if options.trace_level else None)
             for name, value in zip(request.fetch, values, strict=True):
                 fill_tensor(reply.tensor.add(name=name).tensor, value)
             reply.model_spec.version.value = servable.version
             return reply
-
-
-def _output(name: str) -> str:
-    """The full name of a tensor; a name without a number is that of an operation's first output."""
-    return name if ":" in name else name + ":0"
 
 
 class Health:

@@ -75,19 +75,13 @@ def predict(
             )
     if len(set(keys)) < len(keys):
         raise invalid(f"duplicate output tensor alias: {next(key for key in keys if keys.count(key) > 1)}")
-    feeds = {_tensor(signature.inputs[key], key): value for key, value in inputs.items()}
-    found = servable.run(feeds, [_tensor(signature.outputs[key], key) for key in keys], seconds)
+    feeds = {signature.inputs[key].name: value for key, value in inputs.items()}
+    found = servable.run(feeds, [signature.outputs[key].name for key in keys], seconds)
     return dict(zip(keys, found, strict=True))
 
 
 def _braced(names: Iterable[str]) -> str:
     return "{" + ",".join(sorted(names)) + "}"
-
-
-def _tensor(info: Any, key: str) -> str:
-    if info.WhichOneof("encoding") != "name":
-        raise errors.UnimplementedError(None, None, f"{key} is a {info.WhichOneof('encoding')} tensor; signatures are served with dense ones.")
-    return info.name
 
 
 # ---- Classify, Regress ----
@@ -184,7 +178,7 @@ def _source(signature: Any, word: str, key: str) -> str:
         raise invalid("Expected one input Tensor.")
     if key not in signature.inputs:
         raise invalid(f"No {word} inputs found in SignatureDef: {signature}")
-    return _tensor(signature.inputs[key], key)
+    return signature.inputs[key].name
 
 
 def _require_method(signature: Any, word: str, method: str) -> None:
@@ -205,7 +199,7 @@ class _Classification:
         if len(signature.outputs) not in (1, 2):
             raise invalid(f"Expected one or two output Tensors, found {len(signature.outputs)}")
         keys = (constants.CLASSIFY_OUTPUT_CLASSES, constants.CLASSIFY_OUTPUT_SCORES)
-        outputs = {key: _tensor(signature.outputs[key], key) for key in keys if key in signature.outputs}
+        outputs = {key: signature.outputs[key].name for key in keys if key in signature.outputs}
         if not outputs:
             raise invalid(
                 f'Expected classification signature outputs to contain at least one of "{keys[0]}" or "{keys[1]}". Signature was: {signature}'
@@ -256,7 +250,7 @@ class _Regression:
             raise invalid("Expected one output Tensor.")
         if constants.REGRESS_OUTPUTS not in signature.outputs:
             raise invalid(f"No regression outputs found in SignatureDef: {signature}")
-        return source, {constants.REGRESS_OUTPUTS: _tensor(signature.outputs[constants.REGRESS_OUTPUTS], constants.REGRESS_OUTPUTS)}
+        return source, {constants.REGRESS_OUTPUTS: signature.outputs[constants.REGRESS_OUTPUTS].name}
 
     @staticmethod
     def result(outputs: Results, count: int) -> Any:

@@ -14,6 +14,7 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model import loader
@@ -77,12 +78,12 @@ class Servable:
           what `run` raises.
         """
         graph = self._session.graph
+        tensors = {_tensor(graph, name): value for name, value in feeds.items()}
+        wanted = [_tensor(graph, name) for name in fetches]
         try:
-            tensors = {graph.get_tensor_by_name(name): value for name, value in feeds.items()}
-            wanted = [graph.get_tensor_by_name(name) for name in fetches]
             run = [graph.get_operation_by_name(name) for name in targets]
         except (KeyError, ValueError) as e:
-            raise errors.InvalidArgumentError(None, None, f"A tensor or operation is named that the graph does not have: {e}") from None
+            raise errors.InvalidArgumentError(None, None, f"An operation is named that the graph does not have: {e}") from None
         for number, (tensor, value) in enumerate(tensors.items()):
             given, needed = dtype_of(value), tensor.dtype.base_dtype
             if given != needed:
@@ -96,7 +97,7 @@ class Servable:
     def changes(self, signature: Any) -> list[str]:
         """The types of operations that change variables, tables, queues or files when a signature is run."""
         graph = self._session.graph
-        waiting = [graph.get_tensor_by_name(info.name).op for info in signature.outputs.values()]
+        waiting = [_tensor(graph, info.name).op for info in signature.outputs.values() if info.name]
         types, called, seen = set(), set(), set()
         while waiting:
             op = waiting.pop()
@@ -118,7 +119,7 @@ class Servable:
     def example_for(self, name: str) -> bytes:
         """A serialized Example with zeros for the dense features that the graph parses from a tensor; b"" where it parses none."""
         example = messages.Example()
-        for op in self._session.graph.get_tensor_by_name(name).consumers():
+        for op in _tensor(self._session.graph, name).consumers():
             if op.type == "ParseExample":
                 keys = op.inputs[2 + op.get_attr("Nsparse") :][: op.get_attr("Ndense")]
                 for key, dtype, shape in zip(keys, op.get_attr("Tdense"), op.get_attr("dense_shapes"), strict=True):
@@ -141,6 +142,21 @@ def _functions_of(node: Any) -> set[str]:
     """The functions that attributes of a node name."""
     named = [value.func.name for value in node.attr.values() if value.HasField("func")]
     return {*named, *(each.name for value in node.attr.values() for each in value.list.func)}
+
+
+def _tensor(graph: Graph, name: str) -> Tensor:
+    """The tensor of a name; one without a number is that of an operation's first output.
+
+    Raises:
+      errors.InvalidArgumentError: the graph has none, in the words of TensorFlow's DirectSession (graph_execution_state.cc).
+    """
+    full = name if ":" in name else name + ":0"
+    try:
+        return graph.get_tensor_by_name(full)
+    except (KeyError, ValueError):
+        raise errors.InvalidArgumentError(
+            None, None, f"Tensor {full}, specified in either feed_devices or fetch_devices was not found in the Graph"
+        ) from None
 
 
 def _tensors(signature: Any) -> tuple[frozenset[str], frozenset[str]]:
