@@ -11,16 +11,17 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from typing import IO, NamedTuple
 
 ARGUMENTS = "[--ps N] [--workers N] [--chief] [--evaluator] SCRIPT [ARGS...]"
 _DESCRIPTION = """Starts a cluster of processes on this machine, each as `tfcompat run SCRIPT ARGS...` with TF_CONFIG set to the cluster
 and its task. In ARGS, {job}, {task}, {ps_hosts}, {worker_hosts} and {chief_hosts} stand for what programs take as flags:
 `--job_name={job} --task_index={task} --ps_hosts={ps_hosts} --worker_hosts={worker_hosts}`. What the tasks print comes line by line,
-after the name of the task. When a task fails, or when all but the parameter servers have ended, the others are ended too; the status is
-that of the first task that failed."""
+after the name of the task. When a task fails, or when all but the parameter servers have ended, the others are ended too, within ten
+seconds; the status is that of the first task that failed. Where a parameter server ends before the others, a line says so."""
 _LONGEST_END = 10.0
-"""Seconds that a task has to end when it is asked to."""
+"""Seconds that all tasks have to end when they are asked to."""
 
 
 class Task(NamedTuple):
@@ -106,6 +107,8 @@ def _status(tasks: list[Task]) -> int:
             sys.stderr.write(f"tfcompat launch: {task.name} {by}; the cluster ends\n")
             return 128 - status if status < 0 else status
         left -= task.is_waited_for
+        if left and task.job == "ps":
+            sys.stderr.write(f"tfcompat launch: {task.name} has ended while others run, which wait if they need its variables\n")
     return 0
 
 
@@ -123,9 +126,10 @@ def _follow(task: Task, ended: queue.SimpleQueue[Task], lock: threading.Lock) ->
 def _end(processes: list[subprocess.Popen[str]]) -> None:
     for process in processes:
         process.terminate()
+    end = time.monotonic() + _LONGEST_END
     for process in processes:
         try:
-            process.wait(_LONGEST_END)
+            process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
