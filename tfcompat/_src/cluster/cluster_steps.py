@@ -44,7 +44,7 @@ class _Outcomes:
     """What the parts of a step come to; a failure stops the others, but not one that was passed on: its root is yet to come."""
 
     def __init__(self, stop: Cancellation) -> None:
-        self._stop, self._queue = stop, queue.SimpleQueue[tuple]()
+        self._stop, self._queue = stop, queue.SimpleQueue[tuple[Any, ...]]()
 
     def add(self, task: str, run: Any) -> None:
         """Files what `run` gives or raises, for a task."""
@@ -97,7 +97,7 @@ class ClusterSteps:
         }
         self._placer = Placer([Device(d.name, d.device_type, None) for d in self._devices if _is_placed(d)], config)
         self._lock = threading.Lock()
-        self._registered: dict[tuple, list[_Registered]] = {}
+        self._registered: dict[tuple[Any, ...], list[_Registered]] = {}
         self._begin_sessions(members)
 
     def _begin_sessions(self, members: list[Member]) -> None:
@@ -197,6 +197,12 @@ class ClusterSteps:
     def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
         """NotImplementedError: there are no steps of several runs over tasks."""
         raise NotImplementedError("tfcompat has no partial_run over tasks of several processes.")
+
+    def go_on(
+        self, name: str, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], cancellation: Cancellation
+    ) -> list[Any]:  # fmt: skip
+        """InvalidArgumentError: none was set up."""
+        raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
 
     def devices(self) -> list[Any]:
         """DeviceAttributes messages of its tasks."""

@@ -217,7 +217,7 @@ class GraphPartition:
         self._put(sender, send)
         self._put(receiver, receive)
         self._sent_by[receiver, receive.name] = sender, send.name
-        return receive.name
+        return str(receive.name)
 
     def _pivot(self, predicate: Tensor, value: bool, task: str) -> str:
         """The node on a task that runs where a predicate has a value."""
@@ -232,7 +232,7 @@ class GraphPartition:
         for node in (switch, side):
             node.attr["T"].type = dtypes.bool.as_datatype_enum
             self._put(task, node)
-        return side.name
+        return str(side.name)
 
     # ---- the client ----
 
@@ -245,7 +245,7 @@ class GraphPartition:
         attr_values.fill(node.attr["_output_shapes"], [tensor.shape])
         self._put(task, node)
         self._part(task).feeds[tensor] = str(key)
-        return node.name
+        return str(node.name)
 
     def _add_fetch(self, tensor: Tensor) -> None:
         """Has the client get a tensor."""

@@ -64,13 +64,14 @@ class LocalSteps:
                 values = self._session.partial_run(self._partial[name], [*fetches, *targets], feeds)
             except errors.OpError as e:
                 raise self._from_task(e) from None
-        return values[: len(fetches)]
+        found: list[Any] = values[: len(fetches)]
+        return found
 
     def _from_task(self, error: errors.OpError) -> errors.OpError:
         """An error of a node, with the task that it is on."""
         if isinstance(error, errors.DeadlineExceededError):
             return errors.DeadlineExceededError(None, None, "Deadline Exceeded")
-        if error.op is None or error.op.graph is not self._graph:
+        if not isinstance(error.op, Operation) or error.op.graph is not self._graph:
             return error
         code, text = wire.status_of(error)
         return wire.error_of(code, f"From {self._session._task_of(error.op)}:\n{text}")

@@ -6,7 +6,7 @@ import itertools
 import secrets
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph
@@ -15,9 +15,29 @@ from tfcompat._src.cluster.cluster_steps import ClusterSteps
 from tfcompat._src.cluster.local_steps import LocalSteps
 from tfcompat._src.cluster.members import members_of
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
 
 _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
+
+
+class _Steps(Protocol):
+    """What runs the steps of a session: in this process, or over tasks of several."""
+
+    def run(
+        self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
+    ) -> tuple[list[Any], Any]: ...
+
+    def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str: ...
+
+    def go_on(
+        self, name: str, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], cancellation: Cancellation
+    ) -> list[Any]: ...
+
+    def devices(self) -> list[Any]: ...
+
+    def close(self) -> None: ...
 
 
 class MasterSession:
@@ -38,7 +58,7 @@ class MasterSession:
         self._numbers = itertools.count(1)
         members = members_of(master.server, config)
         if all(member.server is not None for member in members):
-            self._steps: Any = LocalSteps({m.task: m.server for m in members}, self.graph, config)
+            self._steps: _Steps = LocalSteps({m.task: m.server for m in members}, self.graph, config)
         else:
             self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation)
 

@@ -49,10 +49,11 @@ class RemoteSteps:
 
     def set_up(self, feeds: list[Any], fetches: list[Any], targets: list[Any]) -> str:
         """Prepares a step of several calls of `run`; its name."""
-        return self._service.call(
+        reply = self._service.call(
             "PartialRunSetup", timeout=self._timeout, session_handle=self._handle, feed=[t.name for t in feeds], fetch=[t.name for t in fetches],
             target=[op.name for op in targets], request_id=request_id(),
-        ).partial_run_handle  # fmt: skip
+        )  # fmt: skip
+        return str(reply.partial_run_handle)
 
     def devices(self) -> list[Any]:
         """DeviceAttributes messages of the session's tasks."""

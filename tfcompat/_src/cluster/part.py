@@ -38,7 +38,7 @@ class Part:
         self._feeds: dict[str, Tensor] = {}
         self._fetches: dict[str, Tensor] = {}
         self._sent: list[tuple[str, Any]] = []
-        self.received: dict[tuple, list[str]] = {}
+        self.received: dict[tuple[Any, ...], list[str]] = {}
         ends = []
         consumed = {source for op in graph.get_operations() for source in (*(t.op for t in op.inputs), *op.control_inputs)}
         for op in graph.get_operations():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
@@ -86,7 +87,7 @@ def _bound_inputs(op: Operation) -> list[Tensor]:
 
 def loops(ops: list[Operation]) -> list[list[Operation]]:
     """The operations of each outermost loop. `ops`: sources first."""
-    frames: dict[Operation, tuple] = {}
+    frames: dict[Operation, tuple[Any, ...]] = {}
     loops: dict[str, list[Operation]] = {}
     for op in ops:
         sources = [t.op for t in op.inputs if t.op.type not in _BACK_EDGE] + list(op.control_inputs)
@@ -97,7 +98,7 @@ def loops(ops: list[Operation]) -> list[list[Operation]]:
     return list(loops.values())
 
 
-def _frame_behind(op: Operation, frames: dict[Operation, tuple]) -> tuple:
+def _frame_behind(op: Operation, frames: dict[Operation, tuple[Any, ...]]) -> tuple[Any, ...]:
     """The loops that a consumer of an operation is in."""
     inside = frames.get(op, ())
     return inside[:-1] if op.type in EXIT else inside

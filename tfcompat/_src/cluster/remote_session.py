@@ -23,7 +23,7 @@ def master_of(address: str, server: Any) -> RemoteMaster | StraightMaster:
 class _Wanted:
     """What a run fetches and feeds, made out once for the graph as it is."""
 
-    def __init__(self, graph: Graph, fetches: Any, feed_dict: dict) -> None:
+    def __init__(self, graph: Graph, fetches: Any, feed_dict: dict[Any, Any]) -> None:
         self.fetches = Fetches(graph, fetches)
         self.changes = graph._changes
         self.feeds = list(expand_feeds(graph, feed_dict))
@@ -46,7 +46,7 @@ class RemoteSession:
 
     # ---- what BaseSession does; arguments as there ----
 
-    def run(self, fetches: Any, feed_dict: dict | None, options: Any, run_metadata: Any) -> Any:
+    def run(self, fetches: Any, feed_dict: dict[Any, Any] | None, options: Any, run_metadata: Any) -> Any:
         """Computes `fetches`."""
         wanted, feeds = self._prepare(fetches, feed_dict or {})
         steps = self._current()
@@ -60,18 +60,19 @@ class RemoteSession:
                 run_metadata.CopyFrom(metadata)
         return wanted.rebuild([_as_fetched(v) for v in values])
 
-    def partial_run_setup(self, fetches: Any, feeds: list | None) -> str:
+    def partial_run_setup(self, fetches: Any, feeds: list[Any] | None) -> str:
         """Prepares a computation of several `partial_run` calls; its handle."""
         wanted = Fetches(self._graph, fetches)
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
         fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
         try:
-            return self._current().set_up(fed, wanted.tensors, wanted.targets)
+            handle: str = self._current().set_up(fed, wanted.tensors, wanted.targets)
+            return handle
         except errors.OpError as e:
             raise self._in_graph(e) from None
 
-    def partial_run(self, handle: str, fetches: Any, feed_dict: dict | None) -> Any:
+    def partial_run(self, handle: str, fetches: Any, feed_dict: dict[Any, Any] | None) -> Any:
         """Goes on with a computation."""
         if not isinstance(handle, str) or not handle:
             raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
@@ -96,17 +97,17 @@ class RemoteSession:
 
     # ---- steps ----
 
-    def _prepare(self, fetches: Any, feed_dict: dict) -> tuple[Fetches, dict[Tensor, Any]]:
+    def _prepare(self, fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Fetches, dict[Tensor, Any]]:
         try:
             key = (structure_key(fetches), *feed_dict)
             wanted = self._wanted.get(key)
         except TypeError:
-            key = wanted = None
+            key, wanted = (), None  # what cannot be a key is looked at anew each time
         if wanted is None or wanted.changes != self._graph._changes or not wanted.is_plain:
             if not self._graph._nodes:
                 raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
             wanted = _Wanted(self._graph, fetches, feed_dict)
-            if key is not None:
+            if key:
                 self._wanted[key] = wanted
         given = feed_dict if wanted.is_plain else expand_feeds(self._graph, feed_dict)
         return wanted.fetches, dict(zip(wanted.feeds, map(convert_feed, wanted.feeds, given.values())))
@@ -141,7 +142,7 @@ class RemoteSession:
 
     def _in_graph(self, error: errors.OpError) -> errors.OpError:
         """An error of the master with the node of the graph that its text names."""
-        return wire.error_of(error.error_code, error.message, self._graph)
+        return wire.error_of(error.error_code or errors.UNKNOWN, error.message, self._graph)
 
 
 def _as_fetched(value: Any) -> Any:

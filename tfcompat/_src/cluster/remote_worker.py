@@ -51,9 +51,10 @@ class RemoteWorker:
 
     def register(self, session: str, graph_def: Any, graph_options: Any) -> str:
         """Registers a part of a graph; its handle."""
-        return self._service.call(
+        reply = self._service.call(
             "RegisterGraph", session_handle=session, create_worker_session_called=True, graph_def=graph_def, graph_options=graph_options
-        ).graph_handle
+        )
+        return str(reply.graph_handle)
 
     def begin_deregister(self, session: str, handle: str) -> Call:
         """Begins to have a part forgotten."""

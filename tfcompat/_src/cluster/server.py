@@ -66,7 +66,7 @@ class Listener:
         self._grpc.start()
 
 
-class _Handlers(grpc.GenericRpcHandler):
+class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
     """Finds what answers a call by its path."""
 
     def __init__(self, server: Callable[[], Any]) -> None:

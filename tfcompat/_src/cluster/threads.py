@@ -15,13 +15,13 @@ class WaitingThreads(Executor):
     """An executor that never has a call wait for another one's thread."""
 
     def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[tuple] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
 
-    def submit(self, function: Callable, /, *args: Any, **kwargs: Any) -> Future:
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Calls a function in a thread; the Future of its result."""
-        future: Future = Future()
+        future: Future[Any] = Future()
         with self._lock:
             needs_thread = self._idle == 0
             self._idle -= not needs_thread
@@ -49,7 +49,7 @@ class WaitingThreads(Executor):
         """Nothing: idle threads end by themselves."""
 
 
-def _run(future: Future, function: Callable, args: tuple, kwargs: dict) -> None:
+def _run(future: Future[Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:

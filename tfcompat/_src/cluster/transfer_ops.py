@@ -22,7 +22,7 @@ def key_of(node: Operation) -> str:
     return str(rendezvous.Key(send, attrs["send_device_incarnation"] % (1 << 64), receive, name))
 
 
-def _send(context: Any, tensor: Any) -> tuple:
+def _send(context: Any, tensor: Any) -> tuple[()]:
     dtype: dtypes.DType = context.op.attrs["T"]
     rendezvous.current().put(key_of(context.op), rendezvous.Arrived(wire.on_host(tensor), dtype))
     return ()

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph import tensor_proto
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
@@ -47,13 +48,13 @@ def to_proto(value: Any, dtype: dtypes.DType) -> Any:
     return proto
 
 
-def _plain(base: dtypes.DType) -> np.dtype:
+def _plain(base: dtypes.DType) -> np.dtype[Any]:
     """The dtype of the numbers in a tensor: quantized ones are integers."""
     found = np.dtype(base.as_numpy_dtype)
     return found if found.names is None else found[0]
 
 
-def from_proto(proto: Any) -> np.ndarray:
+def from_proto(proto: Any) -> NDArray:
     """The array of a TensorProto, read-only where it shares memory with the message.
 
     Raises:
@@ -82,7 +83,7 @@ def status_of(error: BaseException) -> tuple[int, str]:
         text = _NODE_WITH_PLACE.sub(lambda match: f"[[{{{{node {match[1]}}}}}]]", error.message)
         if error.op is not None and not _NODE.search(text):
             text = f"{text}\n\t [[{{{{node {error.op.name}}}}}]]"
-        return error.error_code, text
+        return error.error_code or errors.UNKNOWN, text
     if isinstance(error, NotImplementedError):
         return errors.UNIMPLEMENTED, str(error)
     if isinstance(error, (ValueError, TypeError, RuntimeError)):
@@ -98,7 +99,7 @@ def error_of(code: int, text: str, graph: Graph | None = None) -> errors.OpError
     failed = (graph._nodes_by_name.get(name) for name in _NODE.findall(text))
     op = next((op for op in failed if op is not None), None)
 
-    def with_place(match: re.Match) -> str:
+    def with_place(match: re.Match[str]) -> str:
         node = graph._nodes_by_name.get(match[1])
         return match[0] if node is None else f"node {match[1]} {errors.defined_at(node)} "
 

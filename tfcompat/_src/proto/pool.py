@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+from google.protobuf.message import Message
 
 from tfcompat._src.proto import definitions
 
@@ -29,8 +30,8 @@ class Method(NamedTuple):
     """One method of a gRPC service: `path` is `/package.Service/Method`."""
 
     path: str
-    request: type
-    reply: type
+    request: type[Message]
+    reply: type[Message]
     client_streaming: bool
     server_streaming: bool
 
