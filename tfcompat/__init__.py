@@ -95,6 +95,7 @@ from tfcompat._src.graph.tensor_like import is_tensor as is_tensor
 from tfcompat._src.graph.tensor_proto import make_ndarray as make_ndarray
 from tfcompat._src.graph.tensor_proto import make_tensor_proto as make_tensor_proto
 from tfcompat._src.interop.to_jax import to_jax as to_jax
+from tfcompat._src.interop.to_stablehlo import to_stablehlo as to_stablehlo
 from tfcompat._src.nodes.convert import constant as constant
 from tfcompat._src.nodes.convert import convert_to_tensor as convert_to_tensor
 from tfcompat._src.nodes.convert import register_tensor_conversion_function as register_tensor_conversion_function

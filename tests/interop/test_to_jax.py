@@ -334,3 +334,15 @@ def test_what_is_missing_is_named():
         tf.to_jax(x * 2, [x, x])
     with pytest.raises(TypeError, match="session must be a tf.Session"):
         tf.to_jax(x * 2, [x], session=tf.get_default_graph())
+
+
+def test_indices_are_compiled_outside_of_64_bit_mode():
+    """Those of argmax, and of checks: JAX has no lowering of an argmax in int64 there."""
+    x, at = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.int32, [None])
+    found = [tf.argmax(x, 1), tf.gather(x, at), tf.gather_nd(x, at[:, None]), tf.reverse_sequence(x, at, 1, batch_axis=0), tf.unsorted_segment_sum(x, at, 2)]
+    fn, params = tf.to_jax(found, [x, at])
+    rows = np.array([[1, 3, 2], [6, 5, 4]], np.float32)
+    most, *gathered, turned, sums = jax.jit(fn)(params, rows, np.array([0, 1]))[0]
+    assert most.tolist() == [1, 0]
+    for part in (*gathered, turned, sums):
+        assert part.tolist() == rows.tolist()

@@ -10,6 +10,7 @@ from tfcompat._src.interop.params_files import load_params as load_params
 from tfcompat._src.interop.params_files import save_params as save_params
 from tfcompat._src.interop.to_flax import to_flax as to_flax
 from tfcompat._src.interop.to_jax_from import to_jax_from as to_jax_from
+from tfcompat._src.interop.to_stablehlo import to_stablehlo_from as to_stablehlo_from
 
 _LAZY = {
 }

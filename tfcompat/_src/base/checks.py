@@ -14,6 +14,7 @@ from typing import Any, SupportsInt, TypeAlias, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.arrays import NDArray
@@ -161,6 +162,11 @@ def require_room(sizes: Iterable[int], dtype: np.dtype[Any]) -> None:
 @functools.cache
 def _machine_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def first(flags: NDArray | jax.Array) -> np.intp | jax.Array:
+    """Where the first True stands among flags [n], 0 where there is none. In int32: outside x64 mode JAX cannot lower an argmax in int64."""
+    return np.argmax(flags) if isinstance(flags, np.ndarray) else lax.argmax(flags, 0, np.dtype(np.int32))
 
 
 def no_row(dtype: np.typing.DTypeLike) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,7 @@ from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.interop import symbolic_sizes
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayOverflow
 from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts
 from tfcompat._src.runtime.pure import PureRun, pure_run
@@ -31,7 +32,7 @@ class JaxFunction:
     """What `to_jax` makes: `fn(params, *feeds, rng=None)`; see there.
 
     Attributes:
-      feeds: the names of the fed tensors, one for each argument. variables: the names of the variables. updated: of those that it changes.
+      feeds: the names of the fed tensors, one for each argument. tensors: the fed tensors, those of SparseTensors apart. variables: the names of the variables. updated: of those that it changes.
     """
 
     def __init__(self, run: PureRun, fetches: Fetches, feeds: Sequence[Any], params: Params, capacity: int, checks: bool) -> None:
@@ -42,7 +43,7 @@ class JaxFunction:
         self._groups = {name: group for group in ("trainable", "other") for name in params[group]}
         self._obstacle = "it has gradients of loops" if run.has_loop_gradients else None
         self._traced = jax.jit(self._trace, inline=True)
-        self.feeds = [getattr(feed, "name", str(feed)) for feed in feeds]
+        self.feeds, self.tensors = [getattr(feed, "name", str(feed)) for feed in feeds], run.feeds
         self.variables = list(self._dtypes)
         self.updated = {v.name for v in (*run.cluster.updates, *run.cluster.overwrites)}
 
@@ -77,18 +78,21 @@ class JaxFunction:
         return {group: dict(params.get(group, {})) for group in ("trainable", "other", "constants", "random")}
 
     def _trace(self, params: Params, feeds: list[Any], rows: dict[str, Any]) -> tuple[list[Any], Params, jax.Array]:
-        """The run in a form with derivatives where it has one; else one that says what stands in the way when JAX differentiates it."""
+        """The run in a form with derivatives where it has one."""
+        if symbolic_sizes.is_symbolic(feeds):
+            return _without_derivative(self._run_of_symbols, "sizes of its feeds are symbols")(params, feeds, rows)
         if self._obstacle is None:
             try:
                 return self._run_of(params, feeds, rows, is_differentiable=True)
             except NotImplementedError as error:
                 self._obstacle = str(error)
-        run = jax.custom_jvp(functools.partial(self._run_of, is_differentiable=False))
-        run.defjvp(self._refuse_derivative)
-        return run(params, feeds, rows)
+        return _without_derivative(self._run_of, self._obstacle)(params, feeds, rows)
 
-    def _refuse_derivative(self, *arguments: Any) -> Any:
-        raise NotImplementedError(f"This function has no derivative: {self._obstacle}")
+    def _run_of_symbols(self, params: Params, feeds: list[Any], rows: dict[str, Any], is_differentiable: bool) -> Any:
+        for tensor, value in zip(self._run.feeds, feeds):
+            if tensor.shape.ndims is not None and any(known and not isinstance(size, int) for known, size in zip(tensor.shape.as_list(), value.shape)):
+                raise ValueError(f"{tensor.name} has shape {tensor.shape}, but got {value.shape}: symbols must be where the graph has no size.")
+        return symbolic_sizes.call(functools.partial(self._run_of, is_differentiable=is_differentiable), (params, feeds, rows))
 
     def _run_of(self, params: Params, feeds: list[Any], rows: dict[str, Any], is_differentiable: bool) -> tuple[list[Any], Params, jax.Array]:
         run = self._run
@@ -110,6 +114,17 @@ class JaxFunction:
         if not rows:
             new["random"] = {**params["random"], **{op.name: row for op, row in found.randoms.items()}}
         return found.fetched, new, found.all_hold
+
+
+def _without_derivative(run: Callable[..., Any], obstacle: str) -> Any:
+    """A run in a form that says what stands in the way when JAX differentiates it."""
+
+    def refuse(*arguments: Any) -> Any:
+        raise NotImplementedError(f"This function has no derivative: {obstacle}")
+
+    found = jax.custom_jvp(functools.partial(run, is_differentiable=False))
+    found.defjvp(refuse)
+    return found
 
 
 def _settled(value: Any) -> Any:

@@ -250,7 +250,7 @@ def require_index_rows(indices: Any, sizes: tuple, what: str) -> None:
     limits = np.array(sizes[: indices.shape[-1]], indices.dtype)
     bad = ((indices < 0) | (indices >= limits)).any(-1)
     flat = xp.reshape(bad, (-1,))
-    first = xp.argmax(flat)
+    first = checks.first(flat)
     row = xp.reshape(indices, (-1, indices.shape[-1]))[first]
     where = xp.unravel_index(first, bad.shape) if bad.ndim else ()
     place = f"[{','.join(['{}'] * bad.ndim)}]" if bad.ndim else ""

@@ -246,9 +246,9 @@ def _reverse_sequence(x, lengths, *, seq_dim, batch_dim):
         raise invalid(f"len(seq_lens) != input.dims({batch}), ({lengths.shape[0]} vs. {x.shape[batch]})")
     lengths = jnp.asarray(lengths)
     if lengths.size:
-        worst = jnp.argmax(lengths)
+        worst, least = (checks.first(lengths == end) for end in (jnp.max(lengths), jnp.min(lengths)))
         checks.require(lengths[worst] <= x.shape[seq], f"seq_lens({{}}) > input.dims({seq})", worst)
-        checks.require(jnp.min(lengths) >= 0, "seq_lens({}) < 0", jnp.argmin(lengths))
+        checks.require(lengths[least] >= 0, "seq_lens({}) < 0", least)
     places = jnp.arange(x.shape[seq], dtype=lengths.dtype)
     source = jnp.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
     source = source if batch < seq else source.T

@@ -387,7 +387,7 @@ class DeviceArray:
             written[indices] = True
         else:
             counts = jnp.asarray(array.written).astype(np.int32).at[indices].add(1)
-            checks.require(jnp.all(counts <= 1), text, jnp.argmax(counts))
+            checks.require(jnp.all(counts <= 1), text, checks.first(counts > 1))
             written = counts > 0
         buffer = value if array._is_all(indices) else jnp.asarray(array.buffer).at[indices].set(value)
         return array._with(buffer=buffer, written=written, length=length)

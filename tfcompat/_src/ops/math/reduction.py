@@ -306,7 +306,8 @@ def _arg(function: Callable, worst: float) -> Callable:
             raise errors.InvalidArgumentError(None, None, f"Reduction axis {axis} is empty in shape {shape_text(x.shape)}")
         if x.dtype.kind not in "iu":
             x = lax.select(lax.ne(x, x), lax.full_like(x, worst), x)
-        return function(x, axis % x.ndim, output_type)
+        # Outside x64 mode, as in to_jax, JAX cannot lower an index in int64.
+        return function(x, axis % x.ndim, np.dtype(np.int32)).astype(output_type)
 
     return kernel
 

@@ -226,7 +226,7 @@ def require_inside(outside: Any, ids: Any, text: Callable[[Any, Any], str]) -> N
     """Demands that no element of `outside` is true; `text` is made of the number and the id of the first that is."""
     if not ids.size:
         return
-    at = lax.argmax(lax.reshape(outside, (ids.size,)), 0, np.dtype(np.int32))
+    at = checks.first(lax.reshape(outside, (ids.size,)))
     bad = lax.dynamic_index_in_dim(lax.reshape(ids, (ids.size,)), at, keepdims=False)
     checks.require(lax.bitwise_not(lax.reduce_or(outside, range(ids.ndim))), text, at, bad)
 

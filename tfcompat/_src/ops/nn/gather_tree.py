@@ -64,7 +64,7 @@ def _gather_tree(step_ids, parent_ids, lengths, end_token):
     start = jnp.zeros((batch, width), np.int32)
     _, (beams, taken) = lax.scan(back, start, (step_ids, parent_ids, jnp.arange(time, dtype=np.int32)), reverse=True)
     wrong = (taken < 0) | (taken >= width)
-    place = jnp.argmax(wrong.reshape(-1))
+    place = checks.first(wrong.reshape(-1))
     level, b, beam = jnp.unravel_index(place, step_ids.shape)
     text = "Saw invalid parent id {} at (batch, time, beam) == ({}, {}, {})"
     checks.require(~wrong.any(), text, taken.reshape(-1)[place], b, level, beam)

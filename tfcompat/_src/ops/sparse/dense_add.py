@@ -29,7 +29,7 @@ def _sparse_tensor_dense_add(indices, values, sizes, dense):
             f"shape of {sizes.size} sizes, for a dense operand of rank {dense.ndim}",
         )
     limits = jnp.array(dense.shape, sizes.dtype)
-    at = jnp.argmax(sizes != limits) if dense.ndim else 0
+    at = checks.first(sizes != limits) if dense.ndim else 0
     checks.require(
         jnp.all(sizes == limits),
         "Dimension {} does not equal (no broadcasting is supported): sparse side {} vs dense side {}",

@@ -117,7 +117,7 @@ def _checked_factors(indices: Any, values: Any, sizes: Any, b: Any, adjoint_a: b
 def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:
     place = indices[:, column]
     bad = ((place < 0) & (place != checks.no_row(place.dtype))) | (place >= limit)
-    first = jnp.argmax(bad)
+    first = checks.first(bad)
     text = f"{letter} ({{}}) from index[{{}},{column}] out of bounds (>={limit})"
     checks.require(~jnp.any(bad), text, jnp.asarray(place)[first], first)
 

@@ -25,7 +25,7 @@ def require_rows(indices: Any, limit: int, updating: bool = False) -> Any:
         absent = indices == checks.no_row(indices.dtype)
         bad = lib.logical_and(bad, lib.logical_not(absent))
         indices = lib.where(absent, indices.dtype.type(limit), indices)
-    first = lib.argmax(lib.reshape(bad, (-1,)))
+    first = checks.first(lib.reshape(bad, (-1,)))
     place = f"[{','.join(['{}'] * indices.ndim)}]" if indices.ndim else ""
     where = lib.unravel_index(first, indices.shape) if indices.ndim else ()
     text = f"indices{place} = {{}} is not in [0, {limit})"

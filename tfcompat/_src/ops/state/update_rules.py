@@ -255,7 +255,7 @@ def _checked(indices: Any, limit: int) -> Any:
     absent = indices == checks.no_row(indices.dtype)
     bad = ((indices < 0) | (indices >= limit)) & ~absent
     indices = jnp.where(absent, indices.dtype.type(limit), indices)
-    first = jnp.argmax(bad)
+    first = checks.first(bad)
     text = "Index {} at offset {} in indices is out of range"
     return checks.guard_indices(~jnp.any(bad), indices, limit, text, indices[first], first)
 
