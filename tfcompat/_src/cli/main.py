@@ -27,6 +27,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "check": Command("cli.check.command", "say what of programs will not run, without running them"),
     "checkpoint": Command("cli.checkpoint", "print the values in a checkpoint"),
+    "convert": Command("convert.command", "convert a model to JAX, StableHLO, ONNX, TensorFlow Lite, TensorFlow.js, a SavedModel or a frozen graph"),
     "debug": Command("cli.debug", "look at the tensors and nodes that a debugged run has dumped"),
     "doctor": Command("cli.doctor", "say which devices there are, where operations go and what is missing"),
     "launch": Command("cli.launch", "run a program as the tasks of a cluster on this machine"),

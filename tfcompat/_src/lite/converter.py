@@ -18,6 +18,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.session import clear_session, get_session, set_learning_phase
+from tfcompat._src.keras.layers import serialization  # noqa: F401  (the classes of layers in Keras files)
 from tfcompat._src.keras.saving.save import load_model
 from tfcompat._src.lite import constants, quantize
 from tfcompat._src.lite.freeze import (

@@ -1,0 +1,22 @@
+"""`tensorflow.python.grappler.tf_optimizer`: Grappler is not here, as runs optimize their graphs themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.graph import graph_util
+from tfcompat._src.proto import messages
+
+
+def OptimizeGraph(  # noqa: N802  # TensorFlow's name
+    config_proto: Any, metagraph: messages.MetaGraphDef, verbose: bool = True, graph_id: bytes = b"graph_to_optimize", cluster: Any = None,
+    strip_default_attributes: bool = False,
+) -> messages.GraphDef:  # fmt: skip
+    """The GraphDef of a MetaGraphDef without the nodes that its collection train_op does not need; no other optimization.
+
+    Args:
+      metagraph: its graph_def, and the names of the results in the collection train_op.
+      config_proto, verbose, graph_id, cluster, strip_default_attributes: of Grappler, which is not here.
+    """
+    wanted = metagraph.collection_def["train_op"].node_list.value if "train_op" in metagraph.collection_def else ()
+    return graph_util.extract_sub_graph(metagraph.graph_def, [name.split(":")[0] for name in wanted]) if wanted else metagraph.graph_def
