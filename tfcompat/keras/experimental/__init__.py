@@ -7,6 +7,8 @@ from tfcompat._src.feature_column.sequence_features import SequenceFeatures as S
 from tfcompat._src.keras.layers.rnn_cells import PeepholeLSTMCell as PeepholeLSTMCell
 from tfcompat._src.keras.premade.linear import LinearModel as LinearModel
 from tfcompat._src.keras.premade.wide_deep import WideDeepModel as WideDeepModel
+from tfcompat._src.keras.saving.exported_modes import export_saved_model as export_saved_model
+from tfcompat._src.keras.saving.exported_modes import load_from_saved_model as load_from_saved_model
 from tfcompat._src.keras.utils.sequences import terminate_keras_multiprocessing_pools as terminate_keras_multiprocessing_pools
 from tfcompat._src.train.schedules import CosineDecay as CosineDecay
 from tfcompat._src.train.schedules import CosineDecayRestarts as CosineDecayRestarts

@@ -13,6 +13,8 @@ _LAZY = {
     "PeepholeLSTMCell": "tfcompat.keras.experimental:PeepholeLSTMCell",
     "SequenceFeatures": "tfcompat.keras.experimental:SequenceFeatures",
     "WideDeepModel": "tfcompat.keras.experimental:WideDeepModel",
+    "export_saved_model": "tfcompat.keras.experimental:export_saved_model",
+    "load_from_saved_model": "tfcompat.keras.experimental:load_from_saved_model",
     "terminate_keras_multiprocessing_pools": "tfcompat.keras.experimental:terminate_keras_multiprocessing_pools",
 }
 
