@@ -35,6 +35,8 @@ def is_extension_compiled_python_source(file_path: str) -> bool:
 
 def guess_is_tensorflow_py_library(py_file_path: str) -> bool:
     """Whether a file is part of this library, and no test or example of the debugger. ValueError where it is not Python's."""
+    if py_file_path.startswith("<frozen"):  # a module of Python that has no file, as runpy since Python 3.11
+        return False
     if not is_extension_uncompiled_python_source(py_file_path) and not is_extension_compiled_python_source(py_file_path):
         raise ValueError("Input file path (%s) is not a Python source file." % py_file_path)
     path = _norm_abs_path(py_file_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import threading
@@ -108,46 +109,62 @@ def write_tensor(url: str, device: str, name: str, debug_op: str, proto: message
     """
     DISK_USAGE.take(len(proto.tensor_content) + sum(map(len, proto.string_val)), name)
     node, _, slot = name.rpartition(":")
+    event = tensor_event(device, name, debug_op, proto, microseconds)
+    _write(url, os.path.join(device_folder(device), f"{node}_{slot}_{debug_op}"), event, microseconds)
+
+
+def tensor_event(
+    device: str, name: str, debug_op: str, proto: messages.TensorProto, microseconds: int, count: int = 1, index: int = 0
+) -> messages.Event:  # fmt: skip
+    """Returns the message of a tensor, or of the part `index` of `count` parts; the other arguments are as for `write_tensor`."""
+    node, _, slot = name.rpartition(":")
     event = messages.Event(wall_time=float(microseconds))
     value = event.summary.value.add(tag=node, node_name=f"{name}:{debug_op}")
     value.tensor.CopyFrom(proto)
     value.metadata.plugin_data.plugin_name = "debugger"
-    about = {"device": device, "outputSlot": int(slot), "numChunks": 1, "chunkIndex": 0}
+    about = {"device": device, "outputSlot": int(slot), "numChunks": count, "chunkIndex": index}
     value.metadata.plugin_data.content = json.dumps(about, separators=(",", ":")).encode()
-    _write(url, os.path.join(device_folder(device), f"{node}_{slot}_{debug_op}"), event, microseconds)
+    return event
+
+
+def graph_content(graph_def: messages.GraphDef) -> tuple[bytes, int]:
+    """Returns the bytes of a graph, and a number that tells it from others."""
+    content = graph_def.SerializeToString(deterministic=True)
+    return content, int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
 def write_graph(url: str, device: str, graph_def: messages.GraphDef) -> None:
     """Writes the graph of a device into a dump; raises as `write_tensor`."""
-    content = graph_def.SerializeToString(deterministic=True)
-    number = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
-    now = _now()
-    event = messages.Event(wall_time=float(now), graph_def=content)
-    _write(url, os.path.join(device_folder(device), f"{METADATA_FILE_PREFIX}{GRAPH_FILE_TAG}{HASH_TAG}{number}"), event, now)
+    content, number = graph_content(graph_def)
+    microseconds = now()
+    event = messages.Event(wall_time=float(microseconds), graph_def=content)
+    _write(url, os.path.join(device_folder(device), f"{METADATA_FILE_PREFIX}{GRAPH_FILE_TAG}{HASH_TAG}{number}"), event, microseconds)
 
 
 def write_core_metadata(url: str, metadata: dict[str, Any]) -> None:
     """Writes what is known of a run into a dump: a dict as JSON, with `session_run_index` in the file's name; raises as `write_tensor`."""
-    now = _now()
-    event = messages.Event(wall_time=float(now))
+    microseconds = now()
+    event = messages.Event(wall_time=float(microseconds))
     event.log_message.message = json.dumps(metadata, separators=(",", ":"))
-    _write(url, f"{METADATA_FILE_PREFIX}{CORE_METADATA_TAG}sessionrun{metadata['session_run_index']:014d}", event, now)
+    _write(url, f"{METADATA_FILE_PREFIX}{CORE_METADATA_TAG}sessionrun{metadata['session_run_index']:014d}", event, microseconds)
 
 
-def _now() -> int:
+def now() -> int:
+    """Returns the time in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
 def _write(url: str, name: str, event: messages.Event, microseconds: int) -> None:
     """Writes an event as a file of its own, whose name ends with the time, and "-1", "-2" where there is one from the same time."""
+    content = event.SerializeToString()
     path = start = os.path.join(url.removeprefix(FILE_URL), f"{name}_{microseconds}")
     count = 0
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         while True:
             try:
-                with open(path, "xb") as file:
-                    file.write(event.SerializeToString())
+                with open(path, "xb", buffering=0) as file:
+                    _write_all(file, path, content)
                 return
             except FileExistsError:
                 count += 1
@@ -155,3 +172,14 @@ def _write(url: str, name: str, event: messages.Event, microseconds: int) -> Non
     except OSError as e:
         text = f"Publishing to the debug target URL {url} failed: {path}: {e.strerror}"
         raise errors.InternalError(None, None, text) from e
+
+
+def _write_all(file: io.FileIO, path: str, content: bytes) -> None:
+    """Writes all of a file, or removes it."""
+    view = memoryview(content)
+    try:
+        while view:
+            view = view[file.write(view) :]
+    except OSError:
+        os.unlink(path)
+        raise

@@ -12,7 +12,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.dtypes import DType
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.op_spec import OpSpec
-from tfcompat._src.io import debug_files
+from tfcompat._src.io import debug_urls
 from tfcompat._src.ops.control import debug_ops
 from tfcompat._src.proto import messages
 
@@ -28,6 +28,11 @@ class DebugOp:
     spec: OpSpec
     attrs: dict[str, Attribute]
 
+    @property
+    def is_gated(self) -> bool:
+        """Whether it sends tensors over gRPC only when the server asks for them."""
+        return self.attrs.get("gated_grpc") is True
+
     def shown(self, dtype: DType, shape: tuple[int, ...] | None, value: object) -> messages.TensorProto | None:
         """What the op shows of a watched tensor; see `debug_ops.shown`."""
         found: messages.TensorProto | None = debug_ops.shown(self.spec.name, dtype, shape, value, self.attrs)
@@ -36,7 +41,7 @@ class DebugOp:
 
 @dataclass(frozen=True)
 class Watch:
-    """The debug ops that look at a tensor, the folders that they write to, and whether those that cannot are left out."""
+    """The debug ops that look at a tensor, the URLs that they write to, and whether those that cannot are left out."""
 
     ops: tuple[str, ...]
     urls: tuple[str, ...]
@@ -51,7 +56,6 @@ class Watches:
 
     Raises:
       errors.FailedPreconditionError: a watch has no output slot. errors.UnavailableError: a URL is none that the debugger knows.
-      errors.UnimplementedError: a URL is for gRPC.
     """
 
     def __init__(self, options: messages.DebugOptions) -> None:
@@ -76,18 +80,11 @@ class Watches:
         self._every = both if every and self._by_tensor else None
         self.urls = list(dict.fromkeys(u for w in (*self._by_tensor.values(), *every) for u in w.urls))
         for url in self.urls:
-            _check_url(url)
+            debug_urls.check(url)
 
     def of(self, name: str) -> Watch | None:
         """The watch of the tensor with this name ("NODE:SLOT"), or None."""
         return self._by_tensor.get(name, self._every)
-
-
-def _check_url(url: str) -> None:
-    if url.lower().startswith("grpc://"):
-        raise errors.UnimplementedError(None, None, f"tfcompat's debugger does not send tensors by gRPC yet: {url}. Give it a file:// URL.")
-    if not url.lower().startswith(debug_files.FILE_URL):
-        raise errors.UnavailableError(None, None, f"Invalid debug target URL: {url}")
 
 
 def _precondition(text: str) -> errors.FailedPreconditionError:

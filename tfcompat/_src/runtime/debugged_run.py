@@ -7,7 +7,6 @@ iterations run here, one after another.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import BACK_EDGE, topological
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.io import debug_files
+from tfcompat._src.io import debug_files, debug_urls
 from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, MERGE, SWITCH
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
 from tfcompat._src.ops.control.loop_topology import Loop, find_loops
@@ -87,14 +86,18 @@ class _Observer:
         if found is None:
             return
         device, watch, debug_ops = found
+        name = name or tensor.name
+        asked = [(op, debug_urls.open_urls(watch.urls, f"{name}:{op.spec.name}", op.is_gated)) for _, op in debug_ops]
+        if not any(urls for _, urls in asked):
+            return
         value = self._value(tensor, values)
         shape = tensor._sizes if value is None else getattr(value, "shape", ())
-        for _, debug_op in debug_ops:
-            proto = debug_op.shown(tensor.dtype, _known(shape), value)
+        for debug_op, urls in asked:
+            proto = debug_op.shown(tensor.dtype, _known(shape), value) if urls else None
             if proto is not None:
-                self._last = max(self._last + 1, time.time_ns() // 1000)
-                for url in watch.urls:
-                    debug_files.write_tensor(url, device, name or tensor.name, debug_op.spec.name, proto, self._last)
+                self._last = max(self._last + 1, debug_files.now())
+                for url in urls:
+                    debug_urls.writer(url).write_tensor(url, device, name, debug_op.spec.name, proto, self._last)
 
     def _value(self, tensor: Tensor, values: Values) -> object:
         """An array; the bytes of a handle; None where the tensor has no value yet."""
@@ -157,9 +160,16 @@ class DebuggedRun:
         if metadata is not None:
             metadata.Clear()
             metadata.partition_graphs.extend(graph.graph_defs.values())
-        self._announce(graph, watches, options)
-        observer = _Observer(graph, self._session)
         values: Values = dict(zip(self._fed, feeds))
+        try:
+            self._announce(graph, watches, options)
+            self._execute(_Observer(graph, self._session), values)
+        finally:
+            debug_urls.close(watches.urls)
+        return [fetched_value(t, values, self._session) for t in self._fetched]
+
+    def _execute(self, observer: _Observer, values: Values) -> None:
+        """Runs all; `values` has those of the feeds, and takes the others."""
         for t, name in argument_names(self._fed).items():
             observer.see(t, values, f"{name}:0")
         run = _Execution(self._run_one, observer, frozenset(self._fed))
@@ -169,12 +179,12 @@ class DebuggedRun:
                 run.region(self._order, values, set())
         finally:
             this_run.end(outer)
-        return [fetched_value(t, values, self._session) for t in self._fetched]
 
     def _announce(self, graph: DebugGraph, watches: Watches, options: messages.DebugOptions) -> None:
-        """Writes the graphs, and what is known of the run."""
+        """Writes the graphs, and what is known of the run; a server gets the graphs before the first run with these watches."""
         key = messages.DebugOptions(debug_tensor_watch_opts=options.debug_tensor_watch_opts).SerializeToString()
         count = self._counts.get(key)
+        is_first = count is None
         if count is None:
             count = self._counts[key] = itertools.count()
         metadata = {
@@ -183,9 +193,10 @@ class DebuggedRun:
             "target_nodes": sorted(op.name for op in self._targets),
         }  # fmt: skip
         for url in watches.urls:
-            for device, graph_def in graph.graph_defs.items():
-                debug_files.write_graph(url, device, graph_def)
-            debug_files.write_core_metadata(url, metadata)
+            writer = debug_urls.writer(url)
+            for device, graph_def in graph.graph_defs.items() if is_first or not debug_urls.is_grpc(url) else ():
+                writer.write_graph(url, device, graph_def)
+            writer.write_core_metadata(url, metadata)
 
     def _run_one(self, op: Operation, values: Values) -> None:
         """Runs one operation; its outputs go to `values`."""

@@ -86,7 +86,7 @@ MADE: dict[str, InternalModule] = {}
 """Modules made so far, by canonical path: all paths of one module give one object."""
 
 
-GRPC_MODULES = "tfcompat._src.shim.grpc_modules"
+GRPC_MODULES = "tfcompat._src.proto.grpc_modules"
 """Imported when a program asks for such a module: it loads gRPC."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from tfcompat._src.base.dtypes import as_dtype
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.io import debug_files
+from tfcompat._src.io import debug_urls as urls
 
 _WATCHED = NotDifferentiable("1.15 has no gradient of copies for the debugger", raises=True)
 _NUMERIC = frozenset(("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "int64"))
@@ -70,38 +70,36 @@ def _measures(dtype, shape, x, lower_bound, upper_bound):
     return np.array([float(x is not None), *numbers, *extremes, dtype.base_dtype.as_datatype_enum, len(sizes), *sizes])
 
 
-def _publish(debug_op, proto_of, *, device_name, tensor_name, debug_urls):
-    """Writes what a debug op gives into the folders that its URLs name.
+def _publish(debug_op, found, device_name, tensor_name, debug_urls, gated_grpc):
+    """Writes what a debug op gives to its URLs.
 
     Raises:
-      errors.InvalidArgumentError: the tensor's name has no slot. errors.UnimplementedError: a URL is not a file's.
+      errors.InvalidArgumentError: the tensor's name has no slot. errors.UnavailableError: a URL is none that the debugger knows.
     """
     node, _, slot = tensor_name.rpartition(":")
     if not node or not slot.isdigit():
         raise errors.InvalidArgumentError(None, None, f'Failed to parse tensor name: "{tensor_name}"')
-    for url in debug_urls:
-        if not url.startswith(debug_files.FILE_URL):
-            raise errors.UnimplementedError(None, None, f"tfcompat's debug ops write to file:// URLs alone, not to {url}.")
-        debug_files.write_tensor(url, device_name, tensor_name, debug_op, debug_files.tensor_proto(proto_of), time.time_ns() // 1000)
+    for url in urls.open_urls(debug_urls, f"{tensor_name}:{debug_op}", gated_grpc):
+        urls.writer(url).write_tensor(url, device_name, tensor_name, debug_op, debug_files.tensor_proto(found), debug_files.now())
 
 
-def _debug_identity(x, *, device_name, tensor_name, debug_urls):
-    _publish("DebugIdentity", x, device_name=device_name, tensor_name=tensor_name, debug_urls=debug_urls)
+def _debug_identity(x, *, device_name, tensor_name, debug_urls, gated_grpc):
+    _publish("DebugIdentity", x, device_name, tensor_name, debug_urls, gated_grpc)
     return x
 
 
-def _nan_count(x, *, device_name, tensor_name, debug_urls):
+def _nan_count(x, *, device_name, tensor_name, debug_urls, gated_grpc):
     found = _measured("DebugNanCount", None, x.shape, x, {}) if x.dtype.kind not in "Ocb" else np.zeros(1, np.int64)
-    _publish("DebugNanCount", found, device_name=device_name, tensor_name=tensor_name, debug_urls=debug_urls)
+    _publish("DebugNanCount", found, device_name, tensor_name, debug_urls, gated_grpc)
     return found
 
 
-def _summary(x, *, device_name, tensor_name, debug_urls, lower_bound, upper_bound, mute_if_healthy):
+def _summary(x, *, device_name, tensor_name, debug_urls, lower_bound, upper_bound, mute_if_healthy, gated_grpc):
     if x.dtype.name not in _SUMMARIZED:
         raise errors.InvalidArgumentError(None, None, f"DebugNumericSummary takes no tensors of type {x.dtype.name}.")
     found = _measures(as_dtype(x.dtype), x.shape, x, lower_bound, upper_bound)
     is_mute = mute_if_healthy and not found[2:4].any() and not found[7]
-    _publish("DebugNumericSummary", found, device_name=device_name, tensor_name=tensor_name, debug_urls=() if is_mute else debug_urls)
+    _publish("DebugNumericSummary", found, device_name, tensor_name, () if is_mute else debug_urls, gated_grpc)
     return found
 
 

@@ -25,10 +25,15 @@ def module(path: str) -> types.ModuleType:
     return found
 
 
+def _kind(method: pool.Method) -> str:
+    """How gRPC calls methods of this kind: "unary_unary", "stream_stream" and so on."""
+    return "_".join("stream" if streams else "unary" for streams in (method.client_streaming, method.server_streaming))
+
+
 def _connecting(methods: dict[str, pool.Method]) -> Any:
     def __init__(self: Any, channel: grpc.Channel) -> None:
         for name, method in methods.items():
-            make = channel.unary_stream if method.server_streaming else channel.unary_unary
+            make = getattr(channel, _kind(method))
             call = make(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.reply.FromString)
             setattr(self, name, call)
 
@@ -49,7 +54,7 @@ def _adding(service: str, methods: dict[str, pool.Method]) -> Any:
     def add(servicer: Any, server: grpc.Server) -> None:
         handlers = {}
         for name, method in methods.items():
-            make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
+            make = getattr(grpc, f"{_kind(method)}_rpc_method_handler")
             answer = getattr(servicer, name)
             handlers[name] = make(answer, request_deserializer=method.request.FromString, response_serializer=method.reply.SerializeToString)
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
