@@ -131,7 +131,7 @@ function show(t) {
   make("div", detail, [type, at.dtype, at.shape && `[${at.shape.join(", ")}]`, device].filter(Boolean).join(" · "), "dim");
   if (t.bad) make("p", detail, badText(t), "bad");
   if (t.points.some(p => p.mean !== undefined || p.bad)) { make("h3", detail, "History: mean, from minimum to maximum"); chart(detail, t, 640, 150, true); }
-  const which = t.points.length > 1 ? ` of dump ${t.of + 1}${at.bad ? ", the first with NaN or Inf" : ", the last"}` : "";
+  const which = t.points.length > 1 ? ` of ${data.runs > 1 ? `run ${at.run}` : `dump ${t.of + 1}`}${at.bad ? ", the first with NaN or Inf" : ", the last"}` : "";
   if (t.histogram) { make("h3", detail, "Histogram of finite values" + which); histogram(detail, t.histogram); }
   if (t.picture) { make("h3", detail, "Picture" + which + (at.bad ? ": NaN red, Inf orange" : "")); picture(detail, t.picture); }
   if (t.values && t.values.length) { make("h3", detail, "First values" + which); make("code", detail, t.values.join(", ")); }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 
 METADATA_FILE_PREFIX = "_tfdbg_"
@@ -24,6 +25,8 @@ HASH_TAG = "hash"
 FILE_URL = "file://"
 LIMIT_VARIABLE = "TFDBG_DISK_BYTES_LIMIT"
 _LIMIT = 100 * 2**30
+LARGEST = 2**31 - 2**16
+"""Bytes of a tensor in a file, which is a message of less than 2 GiB; the value of a larger one is left out."""
 
 
 class _DiskUsage:
@@ -107,7 +110,11 @@ def write_tensor(url: str, device: str, name: str, debug_op: str, proto: message
     Raises:
       errors.ResourceExhaustedError: it is more than TFDBG_DISK_BYTES_LIMIT allows. errors.InternalError: it cannot be written.
     """
-    DISK_USAGE.take(len(proto.tensor_content) + sum(map(len, proto.string_val)), name)
+    size = len(proto.tensor_content) + sum(map(len, proto.string_val))
+    if size > LARGEST:
+        logging.warning(f"The debugger leaves out the value of {name}, which has {size} bytes: a file holds {LARGEST} at most.")
+        proto, size = messages.TensorProto(dtype=proto.dtype, tensor_shape=proto.tensor_shape), 0
+    DISK_USAGE.take(size, name)
     node, _, slot = name.rpartition(":")
     event = tensor_event(device, name, debug_op, proto, microseconds)
     _write(url, os.path.join(device_folder(device), f"{node}_{slot}_{debug_op}"), event, microseconds)

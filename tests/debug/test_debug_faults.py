@@ -12,6 +12,7 @@ import tfcompat as tf
 from tfcompat._src.base import errors
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.dumping_wrapper import DumpingDebugWrapperSession
+from tfcompat._src.io import debug_files
 
 KILLED = """
 import os, signal, sys
@@ -70,6 +71,20 @@ def test_the_limit_of_bytes_holds_for_all_runs(doubled, tmp_path, monkeypatch):
         "tensor data for the debug tensor twice:0. You may use the environment variable TFDBG_DISK_BYTES_LIMIT to set a higher limit."
     )
     assert sess.run(fetch, feeds)[0] == 2
+
+
+def test_a_tensor_larger_than_a_message(doubled, tmp_path, monkeypatch):
+    """Its value is left out, with a warning; 1.15.5 writes an empty file. Nothing of 2 GiB is made here."""
+    fetch, feeds, sess = doubled
+    assert debug_files.LARGEST < 2**31
+    monkeypatch.setattr(debug_files, "LARGEST", 399_999)
+    said = []
+    monkeypatch.setattr(debug_files.logging, "warning", said.append)
+    assert DumpingDebugWrapperSession(sess, str(tmp_path)).run(fetch, feeds)[0] == 2
+    assert said[1] == "The debugger leaves out the value of twice:0, which has 400000 bytes: a file holds 399999 at most."
+    (value,) = DebugDumpDir(str(runs(tmp_path)[0])).get_tensors("twice", 0, "DebugIdentity")
+    assert not value.initialized
+    assert value._tensor_proto.tensor_shape.dim[0].size == 100_000
 
 
 def test_a_dump_root_that_is_a_file(doubled, tmp_path):
