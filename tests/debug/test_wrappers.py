@@ -149,7 +149,6 @@ def test_values_of_gradients(tmp_path):
         (("y", 0, "DebugIdentity(", "file:///nowhere"), 'Malformed debug op name "DebugIdentity("'),
         (("y", 0, "DebugIdentity(a=1;a=2)", "file:///nowhere"), 'Duplicate attribute name "a"'),
         (("y", 0, "DebugIdentity", "http://x"), "Invalid debug target URL: http://x"),
-        (("y", 0, "DebugIdentity", "grpc://localhost:1"), "does not send tensors by gRPC yet: grpc://localhost:1"),
     ],
 )
 def test_watches_that_cannot_be(line, watch, error):
