@@ -146,6 +146,8 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
         self._thread_name_filter_pattern = re.compile(thread_name_filter) if thread_name_filter else None
         self._pass_through_operrors = pass_through_operrors
         self._run_call_count = 0
+        self._watched: tuple[int, list[Any], messages.DebugOptions] | None = None
+        self._graph_def: tuple[int, messages.GraphDef] | None = None
         self._entered: list[contextlib.AbstractContextManager[Any]] = []
         self._callables: dict[int, tuple[messages.CallableOptions, Callable[..., Any]]] = {}
         response = self.on_session_init(OnSessionInitRequest(sess))
@@ -304,7 +306,7 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
                 if self._pass_through_operrors:
                     raise
                 found = error = e
-        return found, OnRunEndRequest(response.action, metadata, self._sess.graph.as_graph_def(), error)
+        return found, OnRunEndRequest(response.action, metadata, self._client_graph_def(), error)
 
     @staticmethod
     def _options_of(options: Any, callable_options: Any) -> messages.RunOptions:
@@ -366,11 +368,24 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
     ) -> None:  # fmt: skip
         """Has a run write its graphs and watched tensors; arguments are as for `watch_graph`."""
         run_options.output_partition_graphs = True
-        debug_utils.watch_graph(
-            run_options, self._sess.graph, debug_ops, debug_urls, node_name_regex_whitelist, op_type_regex_whitelist,
-            tensor_dtype_regex_whitelist, tolerate_debug_op_creation_failures,
-            reset_disk_byte_usage=self._run_call_count == 1 or self._is_disk_usage_reset_each_run(),
-        )  # fmt: skip
+        graph = self._sess.graph
+        wanted = [
+            debug_ops, debug_urls, node_name_regex_whitelist, op_type_regex_whitelist, tensor_dtype_regex_whitelist,
+            tolerate_debug_op_creation_failures,
+        ]  # fmt: skip
+        if self._watched is None or self._watched[:2] != (graph._changes, wanted):
+            made = messages.RunOptions()
+            debug_utils.watch_graph(made, graph, *wanted)
+            self._watched = graph._changes, wanted, made.debug_options
+        run_options.debug_options.MergeFrom(self._watched[2])
+        run_options.debug_options.reset_disk_byte_usage = self._run_call_count == 1 or self._is_disk_usage_reset_each_run()
+
+    def _client_graph_def(self) -> messages.GraphDef:
+        """The GraphDef of the session's graph, made again where that has changed."""
+        graph = self._sess.graph
+        if self._graph_def is None or self._graph_def[0] != graph._changes:
+            self._graph_def = graph._changes, graph.as_graph_def()
+        return self._graph_def[1]
 
     def _decorate_run_options_for_profile(self, run_options: messages.RunOptions) -> None:
         """Has a run record the times of its nodes."""

@@ -27,6 +27,7 @@ from tfcompat._src.debug.cli.debugger_cli_common import (
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.dump_files import has_inf_or_nan
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 _DUMP_ROOT_PREFIX = "tfdbg_"
@@ -100,6 +101,15 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
 
     def on_run_start(self, request: framework.OnRunStartRequest) -> framework.OnRunStartResponse:
         """How the run is executed: as an earlier command has said for this one, too, or as the user says now."""
+        response = self._how_to_run(request)
+        waits = self._active_tensor_filter is not None and self._tensor_filters[self._active_tensor_filter] is has_inf_or_nan
+        for url in self._get_run_debug_urls():
+            IF_NOT_FINITE.pop(url, None)
+            if waits:
+                IF_NOT_FINITE[url] = self._active_filter_exclude_node_names
+        return response
+
+    def _how_to_run(self, request: framework.OnRunStartRequest) -> framework.OnRunStartResponse:
         self._is_run_start = True
         self._update_run_calls_state(request.run_call_count, request.fetches, request.feed_dict, request.is_callable_runner)
         if self._active_tensor_filter:
@@ -172,12 +182,14 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
     def _show_dump(self, request: framework.OnRunEndRequest) -> None:
         if request.tf_error and not os.path.isdir(self._dump_root):
             raise request.tf_error
+        passed, excluded = self._active_tensor_filter, self._active_filter_exclude_node_names
+        if passed and not (os.path.isdir(self._dump_root) and os.listdir(self._dump_root)):
+            return
         graphs = request.run_metadata.partition_graphs if request.run_metadata else None
         if not graphs and request.client_graph_def:
             graphs = [request.client_graph_def]
         dump = DebugDumpDir(self._dump_root, partition_graphs=graphs)
         dump.set_python_graph(self._sess.graph)
-        passed, excluded = self._active_tensor_filter, self._active_filter_exclude_node_names
         if passed:
             if not dump.find(self._tensor_filters[passed], first_n=1, exclude_node_names=excluded):
                 self._remove_dump_root()

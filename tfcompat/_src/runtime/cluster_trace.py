@@ -24,7 +24,12 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
-from tfcompat._src.runtime import loop_differentiated, lower_cond, lower_towers  # noqa: F401  (how items are lowered)
+from tfcompat._src.runtime import (
+    loop_differentiated,  # noqa: F401  (how items are lowered)
+    lower_cond,  # noqa: F401
+    lower_towers,  # noqa: F401
+    not_finite,
+)
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import Array, variable_key
@@ -102,7 +107,8 @@ def trace_cluster(
     frame.differentiated, frame.through_updates = differentiated, differentiated > 0
     GROWTH.capacity = capacity
     STOPPING.flag = next(iter(large[len(cluster.large) :]), None)
-    found = _lowered(cluster, frame)
+    with not_finite.watching(cluster.watched):
+        found = _lowered(cluster, frame)
     all_ok = conjunction([c.ok for c in found])
     keys = [key for key in cluster.written_keys if key in state]
     on_mesh = isinstance(cluster.place, NamedSharding)
@@ -123,6 +129,7 @@ def _lowered(cluster: Cluster, frame: Frame) -> list[checks.Check]:
     """Calls the kernels of all items; the checks of the run. Where one cannot be called after a check that may fail, the last says so."""
     with collecting() as found:
         try:
+            not_finite.look_at(not_finite.entering(cluster), frame.values, frame.state)
             for item in cluster.items:
                 lower(item, frame)
             for op, assumed in cluster.assumed:

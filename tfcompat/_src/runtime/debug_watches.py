@@ -21,6 +21,12 @@ Attribute = bool | float | str
 _NAME = re.compile(r"(?P<op>[^()]+)(\((?P<attributes>[^()]*)\))?")
 
 
+IF_NOT_FINITE: dict[str, str | None] = {}
+"""URLs that a run need only write to where a tensor is infinite or NaN, each with a regular expression for nodes that do not count, or None.
+
+A debugger with a folder of its own puts it here, as options have no field for this."""
+
+
 @dataclass(frozen=True)
 class DebugOp:
     """A debug op with its attributes: `attrs` as they were given, by name."""
@@ -81,6 +87,12 @@ class Watches:
         self.urls = list(dict.fromkeys(u for w in (*self._by_tensor.values(), *every) for u in w.urls))
         for url in self.urls:
             debug_urls.check(url)
+
+    def counts(self, name: str) -> bool:
+        """Whether a dump is wanted where the tensor with this name is infinite or NaN."""
+        watch, node = self.of(name), name.rpartition(":")[0]
+        excluded = [IF_NOT_FINITE.get(url) for url in watch.urls] if watch else []
+        return watch is not None and not any(pattern and re.match(pattern, node) for pattern in excluded)
 
     def of(self, name: str) -> Watch | None:
         """The watch of the tensor with this name ("NODE:SLOT"), or None."""

@@ -25,8 +25,9 @@ from tfcompat._src.ops.control.loop_topology import Loop, find_loops
 from tfcompat._src.ops.flow.array_value import DeviceArray, HostArray
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.debug_graph import DebugGraph
-from tfcompat._src.runtime.debug_watches import Watches
+from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE, Watches
 from tfcompat._src.runtime.execute import fetched_value, run_steps
+from tfcompat._src.runtime.flagged_run import FlaggedRun
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import as_items
 from tfcompat._src.runtime.loop_program import GRADIENTS
@@ -140,12 +141,17 @@ class DebuggedRun:
         self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
         self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
+        self._flagged: Recent[tuple[Any, ...], FlaggedRun] = Recent()
+        self._done: Values = {}
 
-    def run(self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None) -> list[object]:
-        """Runs all, and dumps what is watched.
+    def run(
+        self, feeds: Sequence[Any], options: messages.DebugOptions, metadata: messages.RunMetadata | None, plan_key: tuple[Any, ...]
+    ) -> list[object]:  # fmt: skip
+        """Runs all, and dumps what is watched; nothing where a dump is wanted only if a tensor is not finite, and all are.
 
         Args:
           feeds: the values of the fed tensors. options: the watches. metadata: takes the graphs, or None.
+          plan_key: what feeds and variables have to do with a plan.
 
         Returns:
           the fetched values.
@@ -153,6 +159,9 @@ class DebuggedRun:
         Raises:
           errors.OpError: as a run without the debugger; or a watch is not possible, or a dump could not be written.
         """
+        found = self._if_all_finite(feeds, options, plan_key)
+        if found is not None:
+            return found
         watches = Watches(options)
         graph = DebugGraph(nodes_of(self._ops, self._fed, self._fetched, self._session.placer.device_of), watches)
         if options.reset_disk_byte_usage:
@@ -178,7 +187,26 @@ class DebuggedRun:
             with np.errstate(all="ignore"):  # TensorFlow warns of no NaN either, and the user is about to look for it
                 run.region(self._order, values, set())
         finally:
+            self._done = {}
             this_run.end(outer)
+
+    def _if_all_finite(self, feeds: Sequence[Any], options: messages.DebugOptions, plan_key: tuple[Any, ...]) -> list[object] | None:
+        """The fetched values where a dump is wanted only if a tensor is not finite, and all are; else nothing has run but what `_done` has."""
+        if not all(url in IF_NOT_FINITE for watch in options.debug_tensor_watch_opts for url in watch.debug_urls):
+            return None
+        key = (options.SerializeToString(), tuple(IF_NOT_FINITE.items()), *plan_key)
+        flagged = self._flagged.get(key)
+        if flagged is None or flagged.is_stale:
+            watches, names = Watches(options), {t: f"{name}:0" for t, name in argument_names(self._fed).items()}
+            request = Request(self._fetched, self._targets, self._fed, dict(zip(self._fed, feeds)))
+            plan = self._session.planner.plan(self._session.graph, request, self._session.variable_state.values)
+            flagged = self._flagged[key] = FlaggedRun(
+                self._session, plan, self._ops, self._fed, lambda t: watches.counts(names.get(t, t.name))
+            )
+        if flagged.obstacle:
+            return None
+        found, self._done = flagged.run(feeds)
+        return found
 
     def _announce(self, graph: DebugGraph, watches: Watches, options: messages.DebugOptions) -> None:
         """Writes the graphs, and what is known of the run; a server gets the graphs before the first run with these watches."""
@@ -202,6 +230,9 @@ class DebuggedRun:
         """Runs one operation; its outputs go to `values`."""
         if is_constant(op):
             values[op.outputs[0]] = self._constants[op.outputs[0]]
+            return
+        if op.outputs and op.outputs[0] in self._done:
+            values.update((t, self._done[t]) for t in op.outputs if t in self._done)
             return
         is_gradient = op.type in GRADIENTS
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []

@@ -14,6 +14,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.while_context import WhileContext
 from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
+from tfcompat._src.runtime import not_finite
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Place
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal
@@ -44,6 +45,7 @@ def _lower_gradient(item: LoopGradientItem, frame: Frame) -> None:
         _first_derivative(item, frame)
     else:
         _second_derivative(item, item.second, frame)
+    not_finite.look_at(item.outputs, frame.values, frame.state)
 
 
 def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:

@@ -20,7 +20,7 @@ from tfcompat._src.graph.op_spec import HOST, OpSpec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime import differentiable
+from tfcompat._src.runtime import differentiable, not_finite
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.gradient_rules import Values
 from tfcompat._src.runtime.item import Item, OpItem
@@ -113,6 +113,7 @@ def lower(item: Item, frame: Frame) -> None:
 @lower.register
 def _lower_operation(item: OpItem, frame: Frame) -> None:
     run_device_op(item.op, frame)
+    not_finite.look_behind(item.op, frame.values, frame.state)
 
 
 def run_device_op(op: Operation, frame: Frame) -> None:

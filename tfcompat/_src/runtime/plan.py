@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +68,7 @@ class Cluster:
     values that the compiler sees, so that a new value compiles anew; `large` are constants passed as arguments. `place` is a JAX
     device, or None where the session has one only. `updates` are variables read and written (donated), `reads` read only,
     `overwrites` written only. `randoms` are the random operations, in order. `differentiated` are the loops whose gradients are here too.
+    `watched` are tensors of which none may be infinite or NaN; the call fails with `not_finite.NotFinite` else.
     """
 
     items: list[Item]
@@ -83,6 +84,7 @@ class Cluster:
     differentiated: list[LoopItem] = field(default_factory=list)
     place: Place = None
     assumed: list[tuple[Operation, NDArray]] = field(default_factory=list)
+    watched: Collection[Tensor] = ()
     programs: Recent[tuple[tuple[tuple[int, ...], bytes], ...], Program] = field(default_factory=Recent)
 
     @property

@@ -15,12 +15,13 @@ from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.cluster_trace import Arguments, Arrays, Shapes
 from tfcompat._src.runtime.engines.interpreter import is_spoiled
+from tfcompat._src.runtime.not_finite import NotFinite
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.program import Program
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import put_all
 
-_UNDONE = (ArrayOverflow, WrongGuess, errors.CancelledError)
+_UNDONE = (ArrayOverflow, WrongGuess, NotFinite, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -42,6 +42,10 @@ class RandomState:
     def positions(self) -> dict[Operation, int]:
         """How far each operation has come."""
         return {op: self._moved.get(op, 0) for op in self._starts}
+
+    def rewind(self, positions: Mapping[Operation, int]) -> None:
+        """Puts every operation where it was when `positions` were asked for."""
+        self._moved.update({op: positions.get(op, 0) for op in self._moved})
 
     def advance(self, op: Operation, steps: int) -> None:
         """Moves the counter of `op` on by `steps` draws."""

@@ -156,7 +156,9 @@ class BaseSession(SessionInterface):
         if watched and options is not None:
             with jax_compat.x64(), run_limits.within(milliseconds, closed):
                 prepared, feeds = self._prepare(fetches, feed_dict)
-                values = self._debugged(prepared).run(feeds, options.debug_options, run_metadata)
+                values = self._debugged(prepared).run(
+                    feeds, options.debug_options, run_metadata, prepared.plan_key(feeds, self.variable_state.values)
+                )
             return prepared.fetches.rebuild(values)
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():

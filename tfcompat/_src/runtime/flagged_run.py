@@ -1,0 +1,118 @@
+"""Runs that only ask whether a tensor has an infinity or a NaN: compiled as others, and undone where one has.
+
+What a debugged run needs then is the state from before, so not every run can be asked this way: only the last compiled call may change
+variables, and what runs on the host is single operations. What these gave is kept, so that none of them acts twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfcompat._src.base import errors, this_run
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.runtime import not_finite
+from tfcompat._src.runtime.execute import fetched_value, run_cluster, run_host_step
+from tfcompat._src.runtime.item import OpItem
+from tfcompat._src.runtime.lower import Replan
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.towers import TowersItem
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.session import BaseSession
+
+Values = dict[Tensor, Any]
+
+
+class FlaggedRun:
+    """A plan whose calls fail where a watched tensor is infinite or NaN.
+
+    Args:
+      session: the session. plan: one that no other run uses.
+      ops: the operations of the run. fed: the tensors that are fed. is_watched: says so of a tensor.
+
+    Attributes:
+      obstacle: why such runs cannot be asked, or "".
+    """
+
+    def __init__(
+        self, session: BaseSession, plan: Plan, ops: Sequence[Operation], fed: Sequence[Tensor], is_watched: Callable[[Tensor], bool]
+    ) -> None:  # fmt: skip
+        self._session, self._plan, self._fed = session, plan, fed
+        everything = (t for op in ops for t in op.outputs)
+        self._watched = not_finite.with_sources(filter(is_watched, (*everything, *fed)))
+        infinite = [t for t, value in plan.known.items() if t in self._watched and not _is_finite(value)]
+        self.obstacle = f"{infinite[0].name} has an infinity or a NaN in every run" if infinite else _obstacle(plan, self._watched)
+        looking = {t for cluster in plan.clusters for t in cluster.inputs}
+        self._looked_at = [i for i, t in enumerate(fed) if t in self._watched and t not in looking]
+        self._steps = [part for step in plan.steps for part in ([step] if isinstance(step, Cluster) else step.apart())]
+        if not self.obstacle:
+            for cluster in plan.clusters:
+                cluster.watched = not_finite.looked_at(cluster, self._watched, infinite)
+
+    @property
+    def is_stale(self) -> bool:
+        return self._plan.is_stale
+
+    def run(self, feeds: Sequence[Any]) -> tuple[list[Any] | None, Values]:
+        """Runs all; the fetched values, or None where a tensor is not finite or the run fails: all is then as before, but for operations
+        on the host that have run. What those gave comes second.
+        """
+        plan, session = self._plan, self._session
+        values: Values = {**plan.known, **dict(zip(self._fed, feeds))}
+        values.update({plan.feeds[i]: np.array(feeds[i]) for i in plan.kept})
+        before, done = session.random_state.positions(), dict[Tensor, Any]()
+        outer = this_run.begin()
+        try:
+            may_begin = all(key in session.variable_state.values for key, _ in plan.required_keys)
+            may_begin = may_begin and all(_is_finite(feeds[i]) for i in self._looked_at)
+            if may_begin and all(self._step(step, values, done) for step in self._steps):
+                return [fetched_value(t, values, session) for t in plan.fetched], done
+        except Replan as change:
+            plan.findings.add(change.finding)
+            plan.is_stale = True
+        except errors.OpError:
+            pass  # the run that follows fails the same way
+        finally:
+            this_run.end(outer)
+        session.random_state.rewind(before)
+        return None, done
+
+    def _step(self, step: Cluster | HostStep, values: Values, done: Values) -> bool:
+        """Runs a step; whether what it gives is finite, as far as its own call has not looked."""
+        if isinstance(step, Cluster):
+            run_cluster(step, self._plan.known, values, self._session)
+            return True
+        run_host_step(step, values, self._session)
+        found = {t: values[t] for item in step.items for t in item.outputs if t in values}
+        done.update(found)
+        return all(t not in self._watched or _is_finite(value) for t, value in found.items())
+
+
+def _is_finite(value: object) -> bool:
+    array = np.asarray(value)
+    return not np.issubdtype(array.dtype, np.number) or bool(np.isfinite(array).all())
+
+
+def _obstacle(plan: Plan, watched: set[Tensor]) -> str:
+    """Why what a run of a plan has done cannot be undone; "" where it can."""
+    clusters = plan.clusters
+    writing = next((c for c in clusters[:-1] if c.updates or c.overwrites), None)
+    if writing is not None:
+        return "several compiled calls, of which not only the last changes variables"
+    if plan.guarded or plan.steps_apart is not None or any(isinstance(i, TowersItem) for c in clusters for i in c.items):
+        return "operations that wait for other threads, or several devices"
+    is_after = False
+    for step in plan.steps:
+        if isinstance(step, Cluster):
+            is_after = step is clusters[-1] and bool(step.updates or step.overwrites)
+            continue
+        for item in step.items:
+            if not isinstance(item, OpItem) or item.writes or item.effects.random:
+                return f"{item.name} ({item.type}) on the host"
+            if is_after and not watched.isdisjoint(item.outputs):
+                return f"{item.name} ({item.type}) on the host, after variables have changed"
+    return ""
