@@ -76,6 +76,17 @@ def test_watching_changes_no_results(build, tmp_path):
     assert {datum.node_name for datum in dump.dumped_tensor_data} <= set(dump.nodes())
 
 
+def test_a_trace_beside_the_dump(tmp_path):
+    """RunMetadata has the times of nodes too where the options ask for both, as in 1.15.5."""
+    with tf.Graph().as_default() as graph, tf.Session() as sess:
+        total = tf.add(tf.placeholder_with_default(1.0, [], name="x"), tf.constant(2.0, name="two"), name="total")
+        options, metadata = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunMetadata()
+        watch_graph(options, graph, debug_urls=f"file://{tmp_path}")
+        assert sess.run(total, options=options, run_metadata=metadata) == 3
+    device = next(each for each in metadata.step_stats.dev_stats if each.device == "/job:localhost/replica:0/task:0/device:CPU:0")
+    assert sorted(stats.node_name for stats in device.node_stats) == ["_SOURCE", "total", "two", "x", "x/input"]
+
+
 def test_other_processes_are_not_watched():
     """A session of another process refuses before it asks for anything."""
     with tf.Graph().as_default() as graph:

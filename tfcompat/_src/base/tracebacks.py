@@ -20,6 +20,11 @@ _HELPERS = (contextlib.__file__, threading.__file__, os.path.dirname(futures.__f
 """Libraries through which tfcompat calls and is called: their frames are folded beside its own."""
 
 
+def is_own(file: str) -> bool:
+    """Whether a file is one of tfcompat or JAX."""
+    return file.startswith(_OWN)
+
+
 @contextlib.contextmanager
 def folded(error: BaseException) -> Iterator[str]:
     """Takes the frames of tfcompat and JAX out of the tracebacks of an exception, of those that led to it, and of its group.

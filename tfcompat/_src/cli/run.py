@@ -12,14 +12,14 @@ import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
-from tfcompat._src.base import jax_threads
+from tfcompat._src.base import jax_threads, nan_search
 from tfcompat._src.base.tracebacks import folded
 from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.legacy import restore, sources
 from tfcompat._src.cli.program_cache import keep_programs
 from tfcompat._src.shim.install import install_as_tensorflow
 
-ARGUMENTS = "[--strict] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
+ARGUMENTS = "[--strict] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
 Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
@@ -29,6 +29,10 @@ Python, NumPy and a few other packages have removed since 2019 is there again, b
   -          the program is read from standard input, as where nothing is named and that is no terminal
   -m MODULE  a module or package
   -c CODE    a line of code
+  --debug-nans
+             every Session.run looks for NaNs and infinities. The first run with one ends with an InvalidArgumentError, and so, with
+             status 1, does a program that does not catch it: it names the first node in creation order that has one, the line
+             that made the node, and the ranges of its inputs
   --strict   restore nothing that Python, NumPy and others have removed
 """
 OWN_FILES = os.path.dirname(__file__) + os.sep
@@ -46,25 +50,28 @@ class Target(NamedTuple):
     text: str
     arguments: list[str]
     strict: bool
+    debug_nans: bool = False
 
 
 def parse(arguments: list[str]) -> Target | str:
     """The target that a command line names, or what is wrong with it."""
-    strict = False
+    strict = debug_nans = False
     while arguments:
         first, arguments = arguments[0], arguments[1:]
         if first == "--strict":
             strict = True
+        elif first == "--debug-nans":
+            debug_nans = True
         elif first[:2] in ("-m", "-c"):
             if not (first[2:] or arguments):
                 return f"argument expected for {first}"
             text = first[2:] or arguments.pop(0)
-            return Target("module" if first[1] == "m" else "code", text, arguments, strict)
+            return Target("module" if first[1] == "m" else "code", text, arguments, strict, debug_nans)
         elif first.startswith("-") and first != "-":
             return f"unknown option {first} (options of python itself: python {first} -m tfcompat run ...)"
         else:
-            return Target("script", first, arguments, strict)
-    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else Target("script", "", [], strict)
+            return Target("script", first, arguments, strict, debug_nans)
+    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else Target("script", "", [], strict, debug_nans)
 
 
 def main(arguments: list[str]) -> int:
@@ -80,6 +87,7 @@ def main(arguments: list[str]) -> int:
     if not target.strict:
         restore.restore()
     inheritance.begin(target.strict)
+    nan_search.Switch.is_on = target.debug_nans
     sys.excepthook = report
     try:
         status = {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)

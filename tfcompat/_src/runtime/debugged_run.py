@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, MERGE, SWITCH
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
 from tfcompat._src.ops.control.loop_topology import Loop, find_loops
 from tfcompat._src.ops.flow.array_value import DeviceArray, HostArray
+from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.debug_graph import DebugGraph
 from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE, Watches
 from tfcompat._src.runtime.execute import fetched_value, run_steps
+from tfcompat._src.runtime.first_not_finite import FirstNotFinite
 from tfcompat._src.runtime.flagged_run import FlaggedRun
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import as_items
@@ -70,6 +72,11 @@ def _ordered(ops: Sequence[Operation], loops: Iterable[Loop], cut: Collection[Te
     return topological([*ops, *units], cut, owner)
 
 
+class _Sees(Protocol):
+    def see(self, tensor: Tensor, values: Values, name: str | None = None) -> None:
+        """Is shown a tensor of a run, under its own name or another."""
+
+
 class _Observer:
     """Hands every value that a run makes to the debug ops that look at it.
 
@@ -91,7 +98,7 @@ class _Observer:
         asked = [(op, debug_urls.open_urls(watch.urls, f"{name}:{op.spec.name}", op.is_gated)) for _, op in debug_ops]
         if not any(urls for _, urls in asked):
             return
-        value = self._value(tensor, values)
+        value = _observed(tensor, values, self._session)
         shape = tensor._sizes if value is None else getattr(value, "shape", ())
         for debug_op, urls in asked:
             proto = debug_op.shown(tensor.dtype, _known(shape), value) if urls else None
@@ -100,20 +107,21 @@ class _Observer:
                 for url in urls:
                     debug_urls.writer(url).write_tensor(url, device, name, debug_op.spec.name, proto, self._last)
 
-    def _value(self, tensor: Tensor, values: Values) -> object:
-        """An array; the bytes of a handle; None where the tensor has no value yet."""
-        value = values.get(tensor)
-        if value is None and tensor.dtype._is_ref_dtype:
-            variable = variable_op(tensor)
-            state = self._session.variable_state
-            if variable is not None:
-                key = variable_key(variable)
-                return np.array(state.read(variable, key)) if key in state.values else None
-        if tensor.dtype.base_dtype.name in ("resource", "variant") or not (value is None or _is_array(value)):
-            handle = messages.ResourceHandleProto(device=self._session.placer.device_of(tensor.op).name, container="localhost", name=tensor.op.name)
-            found: bytes = handle.SerializeToString()
-            return found
-        return np.asarray(fetched_value(tensor, values, self._session))
+
+def _observed(tensor: Tensor, values: Values, session: BaseSession) -> object:
+    """What an observer sees of a tensor: an array; the bytes of a handle; None where it has no value yet."""
+    value = values.get(tensor)
+    if value is None and tensor.dtype._is_ref_dtype:
+        variable = variable_op(tensor)
+        state = session.variable_state
+        if variable is not None:
+            key = variable_key(variable)
+            return np.array(state.read(variable, key)) if key in state.values else None
+    if tensor.dtype.base_dtype.name in ("resource", "variant") or not (value is None or _is_array(value)):
+        handle = messages.ResourceHandleProto(device=session.placer.device_of(tensor.op).name, container="localhost", name=tensor.op.name)
+        found: bytes = handle.SerializeToString()
+        return found
+    return np.asarray(fetched_value(tensor, values, session))
 
 
 def _known(shape: Sequence[int | None] | None) -> tuple[int, ...]:
@@ -129,6 +137,9 @@ class DebuggedRun:
 
     Args:
       session: the session. fetched, targets, fed: tensors and operations that are fetched, and tensors that are fed.
+
+    Attributes:
+      constants: the Const nodes that it takes values of.
     """
 
     def __init__(self, session: BaseSession, fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> None:
@@ -136,7 +147,8 @@ class DebuggedRun:
         self._ops = prune(fetched, targets, fed)
         check_fed_refs(self._ops, fed)
         session.placer.place(session.graph, self._ops)
-        self._constants = fold([op for op in self._ops if is_constant(op)], set(fed))
+        self.constants = [op for op in self._ops if is_constant(op)]
+        self._constants = fold(self.constants, set(fed))
         outermost, loop_of = find_loops(self._ops)
         self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
         self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
@@ -159,6 +171,8 @@ class DebuggedRun:
         Raises:
           errors.OpError: as a run without the debugger; or a watch is not possible, or a dump could not be written.
         """
+        if metadata is not None:
+            metadata.Clear()
         found = self._if_all_finite(feeds, options, plan_key)
         if found is not None:
             return found
@@ -167,7 +181,6 @@ class DebuggedRun:
         if options.reset_disk_byte_usage:
             debug_files.DISK_USAGE.reset()
         if metadata is not None:
-            metadata.Clear()
             metadata.partition_graphs.extend(graph.graph_defs.values())
         values: Values = dict(zip(self._fed, feeds))
         try:
@@ -177,7 +190,25 @@ class DebuggedRun:
             debug_urls.close(watches.urls)
         return [fetched_value(t, values, self._session) for t in self._fetched]
 
-    def _execute(self, observer: _Observer, values: Values) -> None:
+    def search(self, feeds: Sequence[Any], plan_key: tuple[Any, ...]) -> tuple[Plan, list[Any]]:
+        """Runs all and dumps nothing: the plan, and the fetched values. Arguments are as for `run`.
+
+        Raises:
+          errors.OpError: as a run without the debugger; InvalidArgumentError where a tensor is not finite, which names the first.
+        """
+        flagged = self._flagged_run(plan_key, feeds, lambda: lambda t: not is_constant(t.op))
+        values, self._done = (None, {}) if flagged.obstacle else flagged.run(feeds)
+        if values is None:
+            observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session))
+            try:
+                values = dict(zip(self._fed, feeds))
+                self._execute(observer, values)
+            finally:
+                if observer.error is not None:
+                    raise observer.error
+        return flagged.plan, [fetched_value(t, values, self._session) for t in self._fetched]
+
+    def _execute(self, observer: _Sees, values: Values) -> None:
         """Runs all; `values` has those of the feeds, and takes the others."""
         for t, name in argument_names(self._fed).items():
             observer.see(t, values, f"{name}:0")
@@ -194,19 +225,28 @@ class DebuggedRun:
         """The fetched values where a dump is wanted only if a tensor is not finite, and all are; else nothing has run but what `_done` has."""
         if not all(url in IF_NOT_FINITE for watch in options.debug_tensor_watch_opts for url in watch.debug_urls):
             return None
-        key = (options.SerializeToString(), tuple(IF_NOT_FINITE.items()), *plan_key)
-        flagged = self._flagged.get(key)
-        if flagged is None or flagged.is_stale:
+
+        def is_watched() -> Callable[[Tensor], bool]:
             watches, names = Watches(options), {t: f"{name}:0" for t, name in argument_names(self._fed).items()}
-            request = Request(self._fetched, self._targets, self._fed, dict(zip(self._fed, feeds)))
-            plan = self._session.planner.plan(self._session.graph, request, self._session.variable_state.values)
-            flagged = self._flagged[key] = FlaggedRun(
-                self._session, plan, self._ops, self._fed, lambda t: watches.counts(names.get(t, t.name))
-            )
+            return lambda t: watches.counts(names.get(t, t.name))
+
+        flagged = self._flagged_run((options.SerializeToString(), tuple(IF_NOT_FINITE.items()), *plan_key), feeds, is_watched)
         if flagged.obstacle:
             return None
-        found, self._done = flagged.run(feeds)
-        return found
+        values, self._done = flagged.run(feeds)
+        return None if values is None else [fetched_value(t, values, self._session) for t in self._fetched]
+
+    def _flagged_run(self, key: tuple[Any, ...], feeds: Sequence[Any], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
+        """The run that asks whether tensors are finite, kept under a key; `is_watched` gives a function that says which."""
+        flagged = self._flagged.get(key)
+        if flagged is None or flagged.is_stale:
+            request = Request(self._fetched, self._targets, self._fed, dict(zip(self._fed, feeds)))
+            plan = self._session.planner.plan(self._session.graph, request, self._session.variable_state.values)
+            flagged = self._flagged[key] = FlaggedRun(self._session, plan, self._ops, self._fed, is_watched())
+            if flagged.obstacle:
+                fetched = ", ".join([*(t.name for t in self._fetched), *(op.name for op in self._targets)])
+                logging.warning("Runs of %s are watched one operation at a time, which is slow: %s.", fetched, flagged.obstacle)
+        return flagged
 
     def _announce(self, graph: DebugGraph, watches: Watches, options: messages.DebugOptions) -> None:
         """Writes the graphs, and what is known of the run; a server gets the graphs before the first run with these watches."""
@@ -273,7 +313,7 @@ class _Execution:
       run_one: runs an operation. observer: sees what it gives. fed: tensors that keep their values.
     """
 
-    def __init__(self, run_one: Callable[[Operation, Values], None], observer: _Observer, fed: Collection[Tensor]) -> None:
+    def __init__(self, run_one: Callable[[Operation, Values], None], observer: _Sees, fed: Collection[Tensor]) -> None:
         self._run_one, self._observer, self._fed = run_one, observer, fed
 
     def region(self, order: Iterable[Operation | _Unit], values: Values, dead: set[object]) -> None:

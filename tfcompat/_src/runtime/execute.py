@@ -117,7 +117,7 @@ def _run_all(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> d
 def run_steps(plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
     """Runs the steps of a plan; where a trace finds that it must be another plan, what has not run yet is planned anew."""
     recorder = trace.current()
-    run_one = _run_step if recorder is None else recorder.timed(_run_step)
+    run_one = run_step if recorder is None else recorder.timed(run_step)
     steps, done = plan.steps_apart or plan.steps, []
 
     def run(step: Step) -> None:
@@ -138,7 +138,8 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], session: RunContext) -> Non
         run_steps(session.planner.rest(plan, [step for step in steps if step not in done], values), values, session)
 
 
-def _run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
+def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
+    """Runs one step of a plan; `values` takes what it gives."""
     if isinstance(step, Cluster):
         run_cluster(step, plan.known, values, session)
     else:

@@ -14,8 +14,8 @@ import numpy as np
 from tfcompat._src.base import errors, this_run
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.runtime import not_finite
-from tfcompat._src.runtime.execute import fetched_value, run_cluster, run_host_step
+from tfcompat._src.runtime import not_finite, trace
+from tfcompat._src.runtime.execute import run_step
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
@@ -35,17 +35,18 @@ class FlaggedRun:
       ops: the operations of the run. fed: the tensors that are fed. is_watched: says so of a tensor.
 
     Attributes:
-      obstacle: why such runs cannot be asked, or "".
+      plan: the plan. obstacle: why such runs cannot be asked, or "".
     """
 
     def __init__(
         self, session: BaseSession, plan: Plan, ops: Sequence[Operation], fed: Sequence[Tensor], is_watched: Callable[[Tensor], bool]
     ) -> None:  # fmt: skip
-        self._session, self._plan, self._fed = session, plan, fed
+        self._session, self.plan, self._fed = session, plan, fed
         everything = (t for op in ops for t in op.outputs)
         self._watched = not_finite.with_sources(filter(is_watched, (*everything, *fed)))
-        infinite = [t for t, value in plan.known.items() if t in self._watched and not _is_finite(value)]
-        self.obstacle = f"{infinite[0].name} has an infinity or a NaN in every run" if infinite else _obstacle(plan, self._watched)
+        infinite = [t for t, value in plan.known.items() if not _is_finite(value)]
+        always = next(filter(is_watched, infinite), None)
+        self.obstacle = _obstacle(plan, self._watched) if always is None else f"{always.name} has an infinity or a NaN in every run"
         looking = {t for cluster in plan.clusters for t in cluster.inputs}
         self._looked_at = [i for i, t in enumerate(fed) if t in self._watched and t not in looking]
         self._steps = [part for step in plan.steps for part in ([step] if isinstance(step, Cluster) else step.apart())]
@@ -55,13 +56,13 @@ class FlaggedRun:
 
     @property
     def is_stale(self) -> bool:
-        return self._plan.is_stale
+        return self.plan.is_stale
 
-    def run(self, feeds: Sequence[Any]) -> tuple[list[Any] | None, Values]:
-        """Runs all; the fetched values, or None where a tensor is not finite or the run fails: all is then as before, but for operations
+    def run(self, feeds: Sequence[Any]) -> tuple[Values | None, Values]:
+        """Runs all; the values there are then, or None where a tensor is not finite or the run fails: all is then as before, but for operations
         on the host that have run. What those gave comes second.
         """
-        plan, session = self._plan, self._session
+        plan, session = self.plan, self._session
         values: Values = {**plan.known, **dict(zip(self._fed, feeds))}
         values.update({plan.feeds[i]: np.array(feeds[i]) for i in plan.kept})
         before, done = session.random_state.positions(), dict[Tensor, Any]()
@@ -70,7 +71,7 @@ class FlaggedRun:
             may_begin = all(key in session.variable_state.values for key, _ in plan.required_keys)
             may_begin = may_begin and all(_is_finite(feeds[i]) for i in self._looked_at)
             if may_begin and all(self._step(step, values, done) for step in self._steps):
-                return [fetched_value(t, values, session) for t in plan.fetched], done
+                return values, done
         except Replan as change:
             plan.findings.add(change.finding)
             plan.is_stale = True
@@ -83,10 +84,11 @@ class FlaggedRun:
 
     def _step(self, step: Cluster | HostStep, values: Values, done: Values) -> bool:
         """Runs a step; whether what it gives is finite, as far as its own call has not looked."""
+        recorder = trace.current()
+        run = run_step if recorder is None else recorder.timed(run_step)
+        run(step, self.plan, values, self._session)
         if isinstance(step, Cluster):
-            run_cluster(step, self._plan.known, values, self._session)
             return True
-        run_host_step(step, values, self._session)
         found = {t: values[t] for item in step.items for t in item.outputs if t in values}
         done.update(found)
         return all(t not in self._watched or _is_finite(value) for t, value in found.items())

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.base import errors, jax_compat, mixed_precision_state, run_limits
+from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_search, run_limits
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
@@ -154,21 +154,22 @@ class BaseSession(SessionInterface):
         closed = self._stops_waiting if self.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
         if watched and options is not None:
-            with jax_compat.x64(), run_limits.within(milliseconds, closed):
+            with jax_compat.x64(), run_limits.within(milliseconds, closed), trace.recording(options, run_metadata) as recorder:
                 prepared, feeds = self._prepare(fetches, feed_dict)
-                values = self._debugged(prepared).run(
-                    feeds, options.debug_options, run_metadata, prepared.plan_key(feeds, self.variable_state.values)
-                )
+                debugged, plan_key = self._debugged(prepared), prepared.plan_key(feeds, self.variable_state.values)
+                values = debugged.run(feeds, options.debug_options, run_metadata, plan_key)
+            if run_metadata is not None and recorder is not None:
+                trace.fill(run_metadata, recorder, debugged.constants, self.placer.device_of, self.devices[0].name)
             return prepared.fetches.rebuild(values)
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():
                 prepared, feeds = self._prepare(fetches, feed_dict)
-                values = self.compute(prepared, feeds)[1]
+                values = self._computed(prepared, feeds)[1]
             return prepared.fetches.rebuild(values)
         limited = run_limits.within(milliseconds, closed)
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
             prepared, feeds = self._prepare(fetches, feed_dict)
-            plan, values = self.compute(prepared, feeds)
+            plan, values = self._computed(prepared, feeds)
         if run_metadata is not None:
             run_metadata.Clear()
             if options is not None and options.output_partition_graphs:
@@ -177,8 +178,14 @@ class BaseSession(SessionInterface):
                 nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.placer.device_of)
                 run_metadata.partition_graphs.extend(by_device(node for node, _ in nodes).values())
             if recorder is not None:
-                trace.fill(run_metadata, recorder, plan, self.placer.device_of, self.devices[0].name)
+                trace.fill(run_metadata, recorder, plan.constants(), self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
+
+    def _computed(self, prepared: PreparedRun, feeds: list[Any]) -> tuple[Plan, list[Any]]:
+        """`compute`; under `tfcompat run --debug-nans` with an error where a tensor is infinite or NaN."""
+        if nan_search.Switch.is_on:
+            return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.variable_state.values))
+        return self.compute(prepared, feeds)
 
     def _debugged(self, prepared: PreparedRun) -> DebuggedRun:
         """What a prepared run does where its options ask for the debugger."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,9 +99,9 @@ def _on() -> Iterator[Recorder | None]:
 
 
 def fill(
-    run_metadata: messages.RunMetadata, recorder: Recorder, plan: Plan, device_of: Callable[[Operation], Any], first_device: str
-) -> None:
-    """Writes the entries of a run into `run_metadata.step_stats`, by device; constants take no time."""
+    run_metadata: messages.RunMetadata, recorder: Recorder, constants: Iterable[Operation], device_of: Callable[[Operation], Any], first_device: str
+) -> None:  # fmt: skip
+    """Writes the entries of a run into `run_metadata.step_stats`, by device; `constants` take no time."""
     devices: dict[str, Any] = {}
 
     def add(device: str, name: str, label: str, start: int, end: int) -> messages.NodeExecStats:
@@ -115,7 +115,7 @@ def fill(
         )  # fmt: skip
 
     add(first_device, "_SOURCE", "_SOURCE = NoOp()", recorder.start, recorder.start)
-    for op in plan.constants():
+    for op in constants:
         add(device_of(op).name, op.name, _label(op), recorder.start, recorder.start)
     clusters = 0
     for entry in recorder.entries:
