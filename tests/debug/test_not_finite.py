@@ -1,7 +1,9 @@
 """Runs that dump only where a tensor is infinite or NaN: they find what a dump of all would show, at the step where 1.15.5 stops, and
 nothing acts twice."""
 
+import io
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import tfcompat as tf
 from tfcompat._src.debug.debug_utils import watch_graph
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.dump_files import has_inf_or_nan
+from tfcompat._src.debug.local_cli_wrapper import LocalCLIDebugHook
 from tfcompat._src.graph import op_spec
 from tfcompat._src.runtime import debug_watches, not_finite
 
@@ -149,6 +152,29 @@ def test_an_error_is_that_of_the_run(watched):
         with pytest.raises(tf.errors.InvalidArgumentError, match="not positive"):
             watched(sess, step, {x: [-1.0, 1.0]})
         assert sess.run(v) == 0
+
+
+def test_a_function_that_fails_is_called_once(watched):
+    calls = []
+    with tf.Graph().as_default(), tf.Session() as sess:
+        fetch = tf.py_func(lambda a: calls.append(a) or [][0], [tf.constant(1.0)], tf.float32)
+        with pytest.raises(tf.errors.UnknownError, match="IndexError"):
+            watched(sess, fetch)
+    assert calls == [1.0]
+
+
+def test_the_hook_stops_there_too(monkeypatch, capsys):
+    """A MonitoredSession with LocalCLIDebugHook: commands from standard input."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("run -f has_inf_or_nan\nexit\n"))
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [], name="x")
+        step = tf.assign_add(tf.Variable(0.0, name="v"), tf.log(x, name="logarithm"), name="step")
+        with pytest.raises(SystemExit), tf.train.MonitoredSession(hooks=[LocalCLIDebugHook(ui_type="readline")]) as sess:
+            for i in range(9):
+                sess.run(step, {x: 5.0 - i})
+    shown = capsys.readouterr().out
+    assert i == 6  # the user has left after run 5, which ends the program before the next one
+    assert shown.count("run-end: ") == 1 and "logarithm:0" in shown and "2 dumped tensor(s) passing filter" in shown
 
 
 def test_excluded_nodes_do_not_count(watched, tmp_path):

@@ -61,6 +61,9 @@ class FlaggedRun:
     def run(self, feeds: Sequence[Any]) -> tuple[Values | None, Values]:
         """Runs all; the values there are then, or None where a tensor is not finite or the run fails: all is then as before, but for operations
         on the host that have run. What those gave comes second.
+
+        Raises:
+          errors.OpError: an operation on the host has failed that must not run twice.
         """
         plan, session = self.plan, self._session
         values: Values = {**plan.known, **dict(zip(self._fed, feeds))}
@@ -75,18 +78,21 @@ class FlaggedRun:
         except Replan as change:
             plan.findings.add(change.finding)
             plan.is_stale = True
-        except errors.OpError:
-            pass  # the run that follows fails the same way
         finally:
             this_run.end(outer)
-        session.random_state.rewind(before)
+        session.random_state.rewind([op for cluster in plan.clusters for op in cluster.randoms], before)
         return None, done
 
     def _step(self, step: Cluster | HostStep, values: Values, done: Values) -> bool:
         """Runs a step; whether what it gives is finite, as far as its own call has not looked."""
         recorder = trace.current()
         run = run_step if recorder is None else recorder.timed(run_step)
-        run(step, self.plan, values, self._session)
+        try:
+            run(step, self.plan, values, self._session)
+        except errors.OpError:
+            if isinstance(step, HostStep) and any(item.effects.external or item.effects.calls for item in step.items):
+                raise
+            return False  # the run that follows fails the same way, and shows where
         if isinstance(step, Cluster):
             return True
         found = {t: values[t] for item in step.items for t in item.outputs if t in values}

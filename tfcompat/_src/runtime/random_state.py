@@ -43,9 +43,9 @@ class RandomState:
         """How far each operation has come."""
         return {op: self._moved.get(op, 0) for op in self._starts}
 
-    def rewind(self, positions: Mapping[Operation, int]) -> None:
-        """Puts every operation where it was when `positions` were asked for."""
-        self._moved.update({op: positions.get(op, 0) for op in self._moved})
+    def rewind(self, ops: Iterable[Operation], positions: Mapping[Operation, int]) -> None:
+        """Puts operations where they were when `positions` were asked for."""
+        self._moved.update({op: positions.get(op, 0) for op in map(self._counted, ops)})
 
     def advance(self, op: Operation, steps: int) -> None:
         """Moves the counter of `op` on by `steps` draws."""
