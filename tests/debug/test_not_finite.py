@@ -14,6 +14,7 @@ from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.dump_files import has_inf_or_nan
 from tfcompat._src.debug.local_cli_wrapper import LocalCLIDebugHook
 from tfcompat._src.graph import op_spec
+from tfcompat._src.ops.control import finiteness
 from tfcompat._src.runtime import debug_watches, not_finite
 
 BAD = (np.nan, np.inf, -np.inf)
@@ -131,11 +132,12 @@ def test_nothing_acts_twice(watched):
             fill = queue.enqueue_many(([1.0, 0.0, 2.0],))
             counted = tf.py_func(lambda a: calls.append(a) or a, [queue.dequeue()], tf.float32)
             counted.set_shape([])
-            v = tf.Variable(1.0)
-            fetches = [tf.log(counted) + tf.random_uniform([]), tf.assign_add(v, 1.0), tf.random_normal([2])]
+            v, other = tf.Variable(1.0), tf.FIFOQueue(9, tf.float32, shapes=[[]])
+            with tf.control_dependencies([other.enqueue(7.0)]):
+                fetches = [tf.log(counted) + tf.random_uniform([]), tf.assign_add(v, 1.0), tf.random_normal([2])]
             sess.run([fill, tf.global_variables_initializer()])
             runs = [watched(sess, fetches) if debugged else (sess.run(fetches), None) for _ in range(2)]
-            found.append([values for values, _ in runs] + [sess.run([fetches[2], queue.size(), v])])
+            found.append([values for values, _ in runs] + [sess.run([queue.size(), other.size(), v])])
             assert (runs[1][1] is not None) == debugged
     assert calls == [1.0, 0.0] * 2
     for plain, watched_values in zip(*found, strict=True):
@@ -213,7 +215,7 @@ MORE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", sorted(t for t in not_finite.SPREADS if not t.startswith("Apply")))
+@pytest.mark.parametrize("kind", sorted(t for t in finiteness.SPREADS if not t.startswith("Apply")))
 @pytest.mark.parametrize("bad", BAD)
 def test_what_spreads(kind, bad):
     """Each op of the table, with one bad element at each place of each position."""
@@ -226,7 +228,7 @@ def test_what_spreads(kind, bad):
         places = [tf.placeholder(tf.float32, arrays[i].shape) for i in given]
         op = getattr(tf.raw_ops, kind)
         node = (MORE[kind](op, *places) if kind in MORE else op(**dict(zip(names, places)))).op
-        positions = [p for p in not_finite.SPREADS[kind] if p < len(node.inputs) and node.inputs[p] in places]
+        positions = [p for p in finiteness.SPREADS[kind] if p < len(node.inputs) and node.inputs[p] in places]
         assert positions
         result = list(node.outputs)
         for position in positions:
@@ -246,7 +248,7 @@ def test_what_updates_spread(optimizer, bad):
         v, gradient = tf.Variable([1.0, 2.0]), tf.placeholder(tf.float32, [2])
         step = optimizer.apply_gradients([(gradient, v)])
         node = next(c for c in [*step.control_inputs, *(i for c in step.control_inputs for i in c.control_inputs)] if c.type.startswith("Apply"))
-        for tensor in (node.inputs[p] for p in not_finite.SPREADS[node.type]):
+        for tensor in (node.inputs[p] for p in finiteness.SPREADS[node.type]):
             sess.run(tf.global_variables_initializer())
             feeds = {gradient: [1.0, 1.0]}
             if tensor.dtype._is_ref_dtype:
@@ -271,7 +273,7 @@ TAMED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", sorted(not_finite.TAME))
+@pytest.mark.parametrize("kind", sorted(finiteness.TAME))
 def test_what_is_tame(kind):
     """Each op of the table gives finite values for the greatest and smallest numbers."""
     first = op_spec.get(kind).signature.inputs[0].name

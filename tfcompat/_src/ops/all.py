@@ -41,6 +41,7 @@ import tfcompat._src.ops.control.context  # noqa: F401
 import tfcompat._src.ops.control.context_protos  # noqa: F401
 import tfcompat._src.ops.control.control_flow_util  # noqa: F401
 import tfcompat._src.ops.control.debug_ops  # noqa: F401
+import tfcompat._src.ops.control.finiteness  # noqa: F401
 import tfcompat._src.ops.control.found_contexts  # noqa: F401
 import tfcompat._src.ops.control.gradients_debugger  # noqa: F401
 import tfcompat._src.ops.control.groups  # noqa: F401

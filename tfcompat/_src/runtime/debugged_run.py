@@ -29,7 +29,7 @@ from tfcompat._src.runtime.debug_graph import DebugGraph
 from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE, Watches
 from tfcompat._src.runtime.execute import fetched_value, run_steps
 from tfcompat._src.runtime.first_not_finite import FirstNotFinite
-from tfcompat._src.runtime.flagged_run import FlaggedRun
+from tfcompat._src.runtime.flagged_run import Done, FlaggedRun
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import as_items
 from tfcompat._src.runtime.loop_program import GRADIENTS
@@ -153,11 +153,11 @@ class DebuggedRun:
         self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
         self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
-        self._flagged: Recent[tuple[Any, ...], FlaggedRun] = Recent()
-        self._done: Values = {}
+        self._flagged: Recent[tuple[object, ...], FlaggedRun] = Recent()
+        self._done: Done = {}
 
     def run(
-        self, feeds: Sequence[Any], options: messages.DebugOptions, metadata: messages.RunMetadata | None, plan_key: tuple[Any, ...]
+        self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None, plan_key: tuple[object, ...]
     ) -> list[object]:  # fmt: skip
         """Runs all, and dumps what is watched; nothing where a dump is wanted only if a tensor is not finite, and all are.
 
@@ -190,7 +190,7 @@ class DebuggedRun:
             debug_urls.close(watches.urls)
         return [fetched_value(t, values, self._session) for t in self._fetched]
 
-    def search(self, feeds: Sequence[Any], plan_key: tuple[Any, ...]) -> tuple[Plan, list[Any]]:
+    def search(self, feeds: Sequence[object], plan_key: tuple[object, ...]) -> tuple[Plan, list[object]]:
         """Runs all and dumps nothing: the plan, and the fetched values. Arguments are as for `run`.
 
         Raises:
@@ -221,7 +221,7 @@ class DebuggedRun:
             self._done = {}
             this_run.end(outer)
 
-    def _if_all_finite(self, feeds: Sequence[Any], options: messages.DebugOptions, plan_key: tuple[Any, ...]) -> list[object] | None:
+    def _if_all_finite(self, feeds: Sequence[object], options: messages.DebugOptions, plan_key: tuple[object, ...]) -> list[object] | None:
         """The fetched values where a dump is wanted only if a tensor is not finite, and all are; else nothing has run but what `_done` has."""
         if not all(url in IF_NOT_FINITE for watch in options.debug_tensor_watch_opts for url in watch.debug_urls):
             return None
@@ -236,7 +236,7 @@ class DebuggedRun:
         values, self._done = flagged.run(feeds)
         return None if values is None else [fetched_value(t, values, self._session) for t in self._fetched]
 
-    def _flagged_run(self, key: tuple[Any, ...], feeds: Sequence[Any], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
+    def _flagged_run(self, key: tuple[object, ...], feeds: Sequence[object], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
         """The run that asks whether tensors are finite, kept under a key; `is_watched` gives a function that says which."""
         flagged = self._flagged.get(key)
         if flagged is None or flagged.is_stale:
@@ -271,8 +271,8 @@ class DebuggedRun:
         if is_constant(op):
             values[op.outputs[0]] = self._constants[op.outputs[0]]
             return
-        if op.outputs and op.outputs[0] in self._done:
-            values.update((t, self._done[t]) for t in op.outputs if t in self._done)
+        if op in self._done:
+            values.update(self._done[op])
             return
         is_gradient = op.type in GRADIENTS
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []

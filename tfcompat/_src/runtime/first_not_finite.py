@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 
-Values = dict[Tensor, Any]
+Values = dict[Tensor, object]
 
 
 class FirstNotFinite:

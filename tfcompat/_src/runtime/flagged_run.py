@@ -7,7 +7,7 @@ variables, and what runs on the host is single operations. What these gave is ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from tfcompat._src.runtime.towers import TowersItem
 if TYPE_CHECKING:
     from tfcompat._src.runtime.session import BaseSession
 
-Values = dict[Tensor, Any]
+Values = dict[Tensor, object]
+Done = dict[Operation, Values]
+"""What operations on the host have given that have run."""
 
 
 class FlaggedRun:
@@ -58,7 +60,7 @@ class FlaggedRun:
     def is_stale(self) -> bool:
         return self.plan.is_stale
 
-    def run(self, feeds: Sequence[Any]) -> tuple[Values | None, Values]:
+    def run(self, feeds: Sequence[object]) -> tuple[Values | None, Done]:
         """Runs all; the values there are then, or None where a tensor is not finite or the run fails: all is then as before, but for operations
         on the host that have run. What those gave comes second.
 
@@ -68,7 +70,7 @@ class FlaggedRun:
         plan, session = self.plan, self._session
         values: Values = {**plan.known, **dict(zip(self._fed, feeds))}
         values.update({plan.feeds[i]: np.array(feeds[i]) for i in plan.kept})
-        before, done = session.random_state.positions(), dict[Tensor, Any]()
+        before, done = session.random_state.positions(), Done()
         outer = this_run.begin()
         try:
             may_begin = all(key in session.variable_state.values for key, _ in plan.required_keys)
@@ -83,7 +85,7 @@ class FlaggedRun:
         session.random_state.rewind([op for cluster in plan.clusters for op in cluster.randoms], before)
         return None, done
 
-    def _step(self, step: Cluster | HostStep, values: Values, done: Values) -> bool:
+    def _step(self, step: Cluster | HostStep, values: Values, done: Done) -> bool:
         """Runs a step; whether what it gives is finite, as far as its own call has not looked."""
         recorder = trace.current()
         run = run_step if recorder is None else recorder.timed(run_step)
@@ -96,7 +98,7 @@ class FlaggedRun:
         if isinstance(step, Cluster):
             return True
         found = {t: values[t] for item in step.items for t in item.outputs if t in values}
-        done.update(found)
+        done.update((op, found) for item in step.items for op in item.operations)
         return all(t not in self._watched or _is_finite(value) for t, value in found.items())
 
 

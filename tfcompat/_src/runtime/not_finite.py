@@ -1,7 +1,7 @@
 """Which tensors of a compiled cluster have to be looked at to know whether one of many has an infinity or a NaN, and the checks that look.
 
-Not all have to: what is computed of finite tensors alone may always be finite (TAME), and what is not finite may always make the result so
-(SPREADS). What is left is looked at in the trace: a check of the cluster, so that a call in which it fails changes nothing.
+Not all have to: what is computed of finite tensors alone may always be finite, and what is not finite may always make the result so
+(`ops/control/finiteness.py`). What is left is looked at in the trace: a check of the cluster, so that a call in which it fails changes nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,9 @@ from tfcompat._src.base import checks, errors
 from tfcompat._src.base.node_like import NodeLike
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.control.finiteness import is_tame, spreading
 from tfcompat._src.ops.control.guards import MERGE, SWITCH
-from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
+from tfcompat._src.ops.control.loop_ops import ENTER, EXIT, NEXT_ITERATION
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import Item, OpItem
@@ -30,24 +31,8 @@ from tfcompat._src.runtime.variable_state import required_variable_op, variable_
 if TYPE_CHECKING:
     from tfcompat._src.runtime.plan import Cluster
 
-_HANDS_ON = frozenset((*SWITCH, *MERGE, *ENTER, *EXIT, "NextIteration", "RefNextIteration", "Identity", "RefIdentity"))
+_HANDS_ON = frozenset((*SWITCH, *MERGE, *ENTER, *EXIT, *NEXT_ITERATION, "Identity", "RefIdentity"))
 """Ops of which an output is an input: in branches and loops no kernel runs for them."""
-TAME = frozenset((
-    "Abs", "BroadcastTo", "Ceil", "ConcatV2", "ExpandDims", "Fill", "Floor", "GatherV2", "Identity", "MaxPool", "Maximum", "Minimum", "Neg",
-    "OnesLike", "Pack", "Pad", "RandomStandardNormal", "RandomUniform", "Relu", "Relu6", "ReluGrad", "Reshape", "Select", "Sigmoid", "Sign",
-    "Slice", "Snapshot", "Softmax", "Split", "SplitV", "Squeeze", "StopGradient", "StridedSlice", "Tanh", "Tile", "Transpose",
-    "TruncatedNormal", "Unpack", "ZerosLike",
-))  # fmt: skip
-"""Op types whose results are finite where all inputs are."""
-_ALL = tuple(range(64))
-SPREADS: Mapping[str, tuple[int, ...]] = {
-    "Abs": (0,), "Add": (0, 1), "AddN": _ALL, "AddV2": (0, 1), "ApplyAdam": (0, 1, 9), "ApplyGradientDescent": (0, 1, 2),
-    "ApplyMomentum": (0, 1, 2, 3, 4), "BatchMatMul": (0, 1), "BatchMatMulV2": (0, 1), "BiasAdd": (0, 1), "BiasAddGrad": (0,),
-    "ConcatV2": _ALL, "Conv2DBackpropFilter": (2,), "ExpandDims": (0,), "Identity": (0,), "MatMul": (0, 1), "MaxPoolGrad": (2,), "Mean": (0,),
-    "Mul": (0, 1), "Neg": (0,), "Pack": _ALL, "Pad": (0,), "Reshape": (0,), "Split": (1,), "SplitV": (0,), "Sqrt": (0,), "Square": (0,),
-    "Squeeze": (0,), "Sub": (0, 1), "Sum": (0,), "Transpose": (0,), "Unpack": (0,),
-}  # fmt: skip
-"""The positions of inputs that make a result infinite or NaN wherever they are, unless the result has no elements."""
 
 
 class NotFinite(errors.OpError):
@@ -111,22 +96,14 @@ def _looked_at(region: Sequence[Item], given: Sequence[Tensor], watched: Collect
     tame: set[Tensor] = set()
     spread: set[Tensor] = set()
     for item in region:
-        if isinstance(item, OpItem) and item.type in TAME:
+        if isinstance(item, OpItem) and is_tame(item.op):
             if all(t in watched and t not in infinite for t in item.takes if is_number(t)):
                 tame.update(item.outputs)
     for item in reversed(region):
         if isinstance(item, OpItem) and any(t in watched and (t not in tame or t in spread) for t in item.outputs):
-            spread.update(t for i, t in enumerate(item.takes) if i in _spreading(item.op))
+            spread.update(t for i, t in enumerate(item.takes) if i in spreading(item.op))
     made = [t for item in region for t in item.outputs]
     return {t for t in (*given, *made) if t in watched and t not in tame and t not in spread}
-
-
-def _spreading(op: Operation) -> tuple[int, ...]:
-    if op.type == "Conv2D" and {*op.attrs["strides"], *op.attrs["dilations"]} == {1}:
-        return (0,)
-    if op.type == "Conv2DBackpropFilter" and "EXPLICIT" in str(op.attrs["padding"]):
-        return ()
-    return SPREADS.get(op.type, ())
 
 
 class _Watching(threading.local):
@@ -148,7 +125,7 @@ def watching(tensors: Collection[Tensor]) -> Iterator[None]:
         _WATCHING.tensors = outer
 
 
-def look_at(tensors: Iterable[Tensor], values: Mapping[Tensor, Any], state: Mapping[str, Any]) -> None:
+def look_at(tensors: Iterable[Tensor], values: Mapping[Tensor, object], state: Mapping[str, object]) -> None:
     """Adds checks of those of some tensors that are looked at in this trace; of a ref, what its variable is now."""
     watching = _WATCHING.tensors
     if not watching:
@@ -158,18 +135,18 @@ def look_at(tensors: Iterable[Tensor], values: Mapping[Tensor, Any], state: Mapp
             _look_at(tensor, values, state)
 
 
-def look_behind(op: Operation, values: Mapping[Tensor, Any], state: Mapping[str, Any]) -> None:
+def look_behind(op: Operation, values: Mapping[Tensor, object], state: Mapping[str, object]) -> None:
     """`look_at` for the outputs of an operation; what it spreads is looked at itself where an output has no elements to spread it to."""
     if not _WATCHING.tensors:
         return
     look_at(op.outputs, values, state)
-    if any(np.size(values.get(t, 0)) == 0 for t in op.outputs):
-        for i in _spreading(op):
+    if any(getattr(values.get(t), "size", 1) == 0 for t in op.outputs):
+        for i in spreading(op):
             if i < len(op.takes) and is_number(op.takes[i]):
                 _look_at(op.takes[i], values, state)
 
 
-def _look_at(tensor: Tensor, values: Mapping[Tensor, Any], state: Mapping[str, Any]) -> None:
+def _look_at(tensor: Tensor, values: Mapping[Tensor, object], state: Mapping[str, object]) -> None:
     value = values.get(tensor)
     if value is None and tensor.dtype._is_ref_dtype and variable_op(tensor) is not None:
         value = state.get(variable_key(required_variable_op(tensor)))

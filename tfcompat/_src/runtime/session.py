@@ -181,7 +181,7 @@ class BaseSession(SessionInterface):
                 trace.fill(run_metadata, recorder, plan.constants(), self.placer.device_of, self.devices[0].name)
         return prepared.fetches.rebuild(values)
 
-    def _computed(self, prepared: PreparedRun, feeds: list[Any]) -> tuple[Plan, list[Any]]:
+    def _computed(self, prepared: PreparedRun, feeds: list[object]) -> tuple[Plan, list[object]]:
         """`compute`; under `tfcompat run --debug-nans` with an error where a tensor is infinite or NaN."""
         if nan_search.Switch.is_on:
             return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.variable_state.values))
