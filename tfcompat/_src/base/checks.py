@@ -80,10 +80,11 @@ def require(ok: Truth, text: str | Callable[..., str], *values: object, error: e
     Raises:
       error: at once where nothing is being traced; otherwise by Session.run after the call, which then changes no variable.
     """
+    is_known = isinstance(ok, (bool, np.bool_, np.ndarray))
+    if is_known and ok:
+        return
     check = Check(ok, text, values, COLLECTOR.op, error)
-    if isinstance(ok, (bool, np.bool_, np.ndarray)):
-        if ok:
-            return
+    if is_known:
         if COLLECTOR.checks is None:
             raise check.failure(values)
         check.ok = jnp.asarray(False)

@@ -124,15 +124,26 @@ def call_numpy_kernel(op: Operation, values: list[Any]) -> tuple[Any, ...]:
 
 def kernel_arguments(op: Operation, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
-    signature = op.spec.signature
-    if not any(a.is_list for a in signature.inputs):
-        return values, _kernel_attrs(op)
-    arguments, start = [], 0
-    for arg in signature.inputs:
+    return grouped(values, argument_groups(op)), _kernel_attrs(op)
+
+
+def argument_groups(op: Operation) -> list[int | slice] | None:
+    """The place of each kernel argument among the flat input values of an op, a slice for a list; None where no argument is a list."""
+    inputs = op.spec.signature.inputs
+    if not any(a.is_list for a in inputs):
+        return None
+    groups: list[int | slice] = []
+    start = 0
+    for arg in inputs:
         count = op.arg_length(arg)
-        arguments.append(tuple(values[start : start + count]) if arg.is_list else values[start])
+        groups.append(slice(start, start + count) if arg.is_list else start)
         start += count
-    return arguments, _kernel_attrs(op)
+    return groups
+
+
+def grouped(values: list[object], groups: list[int | slice] | None) -> list[object]:
+    """Flat input values as kernel arguments: lists become tuples."""
+    return values if groups is None else [tuple(values[at]) if isinstance(at, slice) else values[at] for at in groups]
 
 
 class _kernel_attrs(dict[Any, Any]):

@@ -309,18 +309,23 @@ def _is_stateless(op: Operation) -> bool:
 def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     inputs, outputs = list(op.takes), list(op.outputs)
     kernel, names, needs_context = *_numpy_kernel(op), op.spec.context
-    has_lists = any(a.is_list for a in op.spec.signature.inputs)
+    groups = constant_value.argument_groups(op)
     attrs = constant_value.kernel_arguments(op, inputs)[1]
     keywords = {k: attrs[k] for k in names}
     kinds = [np.dtype(t.dtype.as_numpy_dtype) if t.dtype.is_numpy_compatible else None for t in outputs]
+    is_one = len(outputs) == 1
 
     def run(values: dict[Tensor, Any], session: RunContext) -> None:
-        arguments = [_on_host(values.get(t)) for t in inputs]
-        if has_lists:
-            arguments = constant_value.kernel_arguments(op, arguments)[0]
+        arguments = [v if type(v := values.get(t)) is np.ndarray else _on_host(v) for t in inputs]
+        if groups is not None:
+            arguments = constant_value.grouped(arguments, groups)
         if needs_context:
             arguments = [HostContext(session, op), *arguments]
-        results = flatten_results(_call(op, kernel, arguments, keywords))
+        found = _call(op, kernel, arguments, keywords)
+        if is_one and type(found) is np.ndarray and found.dtype == kinds[0]:
+            values[outputs[0]] = found
+            return
+        results = flatten_results(found)
         if len(results) == len(outputs) and all(type(r) is np.ndarray and r.dtype == k for r, k in zip(results, kinds)):
             values.update(zip(outputs, results))
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ _SPECIAL = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 def _quoted(value: str | bytes) -> str:
     text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-    return json.dumps(text, ensure_ascii=False)
+    return encode_basestring(text)
 
 
 def _object_of_bytes(value: str | bytes) -> str:

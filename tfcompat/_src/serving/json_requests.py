@@ -306,7 +306,11 @@ def _example(value: Any) -> Any:
     example = messages.Example()
     for name, content in value.items():
         feature = example.features.feature[name]
-        for element in content if isinstance(content, list) else [content]:
+        elements = content if isinstance(content, list) else [content]
+        if elements and {float}.issuperset(map(type, elements)):
+            feature.float_list.value.extend(elements)  # as the loop does, for long lists of numbers
+            continue
+        for element in elements:
             _add_to_feature(element, name, feature)
     return example
 

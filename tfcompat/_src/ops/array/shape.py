@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
@@ -179,17 +180,16 @@ def reshaped_sizes(x: Any, wanted: np.ndarray) -> tuple[int, ...]:
     """The shape that Reshape gives `x`, with its -1 worked out."""
     if wanted.ndim != 1:
         raise invalid(f"sizes input must be 1-D, not {shape_text(wanted.shape)}")
-    sizes = [int(s) for s in wanted]
+    sizes = wanted.tolist()
     if sizes.count(-1) > 1:
         first = sizes.index(-1)
         raise invalid(f"Only one input size may be -1, not both {first} and {sizes.index(-1, first + 1)}")
     for i, s in enumerate(sizes):
         if s < -1:
             raise invalid(f"Size {i} must be non-negative, not {s}")
-    total = int(np.prod(x.shape, dtype=np.int64))
-    known = int(np.prod([s for s in sizes if s >= 0], dtype=np.int64))
+    total, known = math.prod(x.shape), math.prod(s for s in sizes if s >= 0)
     if -1 in sizes and not known and not total:
-        have, want = (int(np.prod([s for s in found if s > 0], dtype=np.int64)) for found in (x.shape, sizes))
+        have, want = (math.prod(s for s in found if s > 0) for found in (x.shape, sizes))
         sizes[sizes.index(-1)] = have // want
     elif -1 in sizes and known:
         if total % known:

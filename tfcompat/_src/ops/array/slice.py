@@ -224,10 +224,15 @@ def resolve(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> t
     return taken, tuple(1 if r == _NEW else taken[r].count for r in result)
 
 
-def _resolve_at_run(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
-    if begin is not None and (begin.ndim != 1 or not begin.shape == end.shape == strides.shape):
+def _require_equal_vectors(begin: Any, end: Any, strides: Any) -> None:
+    if begin.ndim != 1 or not begin.shape == end.shape == strides.shape:
         shapes = ", ".join(shape_text(v.shape) for v in (begin, end, strides))
         raise invalid(f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead.")
+
+
+def _resolve_at_run(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
+    if begin is not None:
+        _require_equal_vectors(begin, end, strides)
     try:
         return resolve(sizes, begin, end, strides, masks)
     except ValueError as e:
@@ -281,9 +286,20 @@ def _strided_slice_gradient(op, grad):
     return [raw.StridedSliceGrad(sizes, begin, end, strides, grad, **_mask_attrs(op)), None, None, None]
 
 
+@functools.lru_cache(1024)
+def _slices(sizes: tuple, begin: tuple, end: tuple, strides: tuple, masks: Masks) -> tuple[tuple, tuple]:
+    """Python's slices for an array of these sizes, and the sizes of the result."""
+    taken, result = resolve(sizes, begin, end, strides, masks)
+    return tuple(map(_python_slice, taken)), result
+
+
 def _numpy_strided_slice(x, begin, end, strides, masks):
-    taken, sizes = _resolve_at_run(x.shape, begin, end, strides, masks)
-    return np.reshape(x[tuple(map(_python_slice, taken))], sizes)
+    _require_equal_vectors(begin, end, strides)
+    try:
+        taken, sizes = _slices(x.shape, *(tuple(v.tolist()) for v in (begin, end, strides)), masks)
+    except ValueError as e:
+        raise invalid(str(e)) from None
+    return x[taken].reshape(sizes)
 
 
 def _index_is_free(op: Any) -> tuple[str, ...]:

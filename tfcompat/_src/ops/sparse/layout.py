@@ -68,15 +68,16 @@ def _reshape_shape(c):
 def _new_sizes(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """`new` with its -1 replaced; InvalidArgumentError where it has not as many elements as `old`."""
     total = math.prod(old.tolist())
-    unknown = np.flatnonzero(new == -1)
+    listed = new.tolist()
+    unknown = [i for i, n in enumerate(listed) if n == -1]
     if len(unknown) > 1:
         raise invalid(f"only one output dimension may be -1, not both {unknown[0]} and {unknown[1]}")
-    for i, n in enumerate(new):
+    for i, n in enumerate(listed):
         if n < -1:
             raise invalid(f"size {i} must be non-negative, not {n}")
     found = new.copy()
     if len(unknown):
-        rest = math.prod(new[new != -1].tolist())
+        rest = math.prod(n for n in listed if n != -1)
         if rest <= 0:
             raise invalid("reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero")
         if total % rest:
@@ -102,7 +103,7 @@ def _sparse_reshape(indices, old, new):
     check_sizes(old)
     sizes = _new_sizes(old, new)
     check_sizes(sizes)
-    if np.array_equal(old, sizes):
+    if old.tolist() == sizes.tolist():
         return indices, sizes
     if len(indices) and 0 in sizes:
         raise invalid(f"A tensor of shape {_text(old)} has no elements, but {len(indices)} positions are given")
@@ -222,11 +223,13 @@ def _fill_empty_rows(indices, values, sizes, default):
     count, rows = int(sizes[0]), indices[:, 0]
     if not count and len(rows):
         raise invalid(f"Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {len(rows)}")
-    outside = np.flatnonzero((rows < 0) | (rows >= count))
-    if outside.size:
+    if rows.min(initial=0) < 0 or rows.max(initial=-1) >= count:
+        outside = np.flatnonzero((rows < 0) | (rows >= count))
         raise invalid(f"indices({outside[0]}, 0) is invalid: {rows[outside[0]]} >= {count}")
     checks.require_room((count,), np.dtype(np.int64))
     is_empty = np.bincount(rows, minlength=count)[:count] == 0
+    if not is_empty.any() and (rows[1:] >= rows[:-1]).all():
+        return indices, values, is_empty, np.arange(len(rows))
     added = np.zeros((int(is_empty.sum()), indices.shape[1]), np.int64)
     added[:, 0] = np.flatnonzero(is_empty)
     all_rows = np.concatenate((indices, added))

@@ -32,8 +32,9 @@ def check_parts(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray, labe
 
 def check_sizes(sizes: np.ndarray) -> None:
     """InvalidArgumentError where sizes are no shape: one is negative, or they make more elements than can be counted."""
-    if np.any(sizes < 0) or math.prod(sizes.tolist()) > _MOST_ELEMENTS:
-        raise invalid(f"Shape {sizes.tolist()} must be non-negative, and have fewer than 2**63 elements")
+    listed = sizes.tolist()
+    if min(listed, default=0) < 0 or math.prod(listed) > _MOST_ELEMENTS:
+        raise invalid(f"Shape {listed} must be non-negative, and have fewer than 2**63 elements")
 
 
 def check_tensor(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray) -> None:
