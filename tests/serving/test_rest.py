@@ -103,6 +103,8 @@ def test_an_output_without_rows_is_refused_in_row_form(api):
         json_replies.rows({"y": np.zeros(2), "z": np.zeros(3)})
     with pytest.raises(Exception, match="Failed to write JSON value for tensor type: complex64"):
         json_replies.columns({"y": np.zeros(2, np.complex64)})
+    with pytest.raises(Exception, match="Failed to write JSON value for tensor type: half"):
+        json_replies.columns({"y": np.zeros(2, np.float16)})
 
 
 PROCESS = "Failed to process element: %s of 'instances' list. Error: INVALID_ARGUMENT: %s"

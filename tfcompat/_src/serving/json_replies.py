@@ -15,6 +15,7 @@ import numpy as np
 
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.serving.inference import invalid
+from tfcompat._src.serving.servable import dtype_of, type_name
 
 _BYTES_SUFFIX = "_bytes"
 _LONGEST_SHOWN = 256
@@ -118,7 +119,7 @@ def _values(key: str, value: NDArray) -> Any:
     elif value.dtype.kind in "iu":
         texts = list(map(str, value.ravel().tolist()))
     else:
-        raise invalid(f"Failed to write JSON value for tensor type: {value.dtype.name}")
+        raise invalid(f"Failed to write JSON value for tensor type: {type_name(dtype_of(value))}")
     written = np.empty(len(texts), object)
     written[:] = texts
     return written.reshape(value.shape).tolist() if value.ndim else texts[0]
