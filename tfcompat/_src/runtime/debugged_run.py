@@ -6,6 +6,7 @@ iterations run here, one after another.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -154,7 +155,6 @@ class DebuggedRun:
         self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
         self._flagged: Recent[tuple[object, ...], FlaggedRun] = Recent()
-        self._done: Done = {}
 
     def run(
         self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None, plan_key: tuple[object, ...]
@@ -173,7 +173,7 @@ class DebuggedRun:
         """
         if metadata is not None:
             metadata.Clear()
-        found = self._if_all_finite(feeds, options, plan_key)
+        found, done = self._if_all_finite(feeds, options, plan_key)
         if found is not None:
             return found
         watches = Watches(options)
@@ -185,7 +185,7 @@ class DebuggedRun:
         values: Values = dict(zip(self._fed, feeds))
         try:
             self._announce(graph, watches, options)
-            self._execute(_Observer(graph, self._session), values)
+            self._execute(_Observer(graph, self._session), values, done)
         finally:
             debug_urls.close(watches.urls)
         return [fetched_value(t, values, self._session) for t in self._fetched]
@@ -197,34 +197,35 @@ class DebuggedRun:
           errors.OpError: as a run without the debugger; InvalidArgumentError where a tensor is not finite, which names the first.
         """
         flagged = self._flagged_run(plan_key, feeds, lambda: lambda t: not is_constant(t.op))
-        values, self._done = (None, {}) if flagged.obstacle else flagged.run(feeds)
-        if values is None:
+        found, done = (None, Done()) if flagged.obstacle else flagged.run(feeds)
+        values = dict(zip(self._fed, feeds)) if found is None else found
+        if found is None:
             observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session))
             try:
-                values = dict(zip(self._fed, feeds))
-                self._execute(observer, values)
+                self._execute(observer, values, done)
             finally:
                 if observer.error is not None:
                     raise observer.error
         return flagged.plan, [fetched_value(t, values, self._session) for t in self._fetched]
 
-    def _execute(self, observer: _Sees, values: Values) -> None:
-        """Runs all; `values` has those of the feeds, and takes the others."""
+    def _execute(self, observer: _Sees, values: Values, done: Done) -> None:
+        """Runs all but what is `done`; `values` has those of the feeds, and takes the others."""
         for t, name in argument_names(self._fed).items():
             observer.see(t, values, f"{name}:0")
-        run = _Execution(self._run_one, observer, frozenset(self._fed))
+        run = _Execution(functools.partial(self._run_one, done), observer, frozenset(self._fed))
         outer = this_run.begin()
         try:
             with np.errstate(all="ignore"):  # TensorFlow warns of no NaN either, and the user is about to look for it
                 run.region(self._order, values, set())
         finally:
-            self._done = {}
             this_run.end(outer)
 
-    def _if_all_finite(self, feeds: Sequence[object], options: messages.DebugOptions, plan_key: tuple[object, ...]) -> list[object] | None:
-        """The fetched values where a dump is wanted only if a tensor is not finite, and all are; else nothing has run but what `_done` has."""
+    def _if_all_finite(
+        self, feeds: Sequence[object], options: messages.DebugOptions, plan_key: tuple[object, ...]
+    ) -> tuple[list[object] | None, Done]:  # fmt: skip
+        """The fetched values where a dump is wanted only if a tensor is not finite, and all are; else None, and what has run so far."""
         if not all(url in IF_NOT_FINITE for watch in options.debug_tensor_watch_opts for url in watch.debug_urls):
-            return None
+            return None, {}
 
         def is_watched() -> Callable[[Tensor], bool]:
             watches, names = Watches(options), {t: f"{name}:0" for t, name in argument_names(self._fed).items()}
@@ -232,9 +233,9 @@ class DebuggedRun:
 
         flagged = self._flagged_run((options.SerializeToString(), tuple(IF_NOT_FINITE.items()), *plan_key), feeds, is_watched)
         if flagged.obstacle:
-            return None
-        values, self._done = flagged.run(feeds)
-        return None if values is None else [fetched_value(t, values, self._session) for t in self._fetched]
+            return None, {}
+        values, done = flagged.run(feeds)
+        return None if values is None else [fetched_value(t, values, self._session) for t in self._fetched], done
 
     def _flagged_run(self, key: tuple[object, ...], feeds: Sequence[object], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
         """The run that asks whether tensors are finite, kept under a key; `is_watched` gives a function that says which."""
@@ -266,13 +267,13 @@ class DebuggedRun:
                 writer.write_graph(url, device, graph_def)
             writer.write_core_metadata(url, metadata)
 
-    def _run_one(self, op: Operation, values: Values) -> None:
-        """Runs one operation; its outputs go to `values`."""
+    def _run_one(self, done: Done, op: Operation, values: Values) -> None:
+        """Runs one operation, unless it is done; its outputs go to `values`."""
         if is_constant(op):
             values[op.outputs[0]] = self._constants[op.outputs[0]]
             return
-        if op in self._done:
-            values.update(self._done[op])
+        if op in done:
+            values.update(done[op])
             return
         is_gradient = op.type in GRADIENTS
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []
