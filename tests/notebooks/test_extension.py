@@ -92,6 +92,7 @@ def test_show_graph_of_old_notebooks_is_drawn(shell):
 
 
 def test_exceptions_show_the_cell_and_not_tfcompat(shell, capsys):
+    tf.reset_default_graph()
     shell.run_cell("import tensorflow as tf\nx = tf.placeholder(tf.float32, [3])\ntf.Session().run(x, {x: [1, 2]})")
     text = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
     assert re.match(r"tfcompat: \d frames of tfcompat and JAX folded; TFCOMPAT_TRACEBACK=full shows all\n", text)
