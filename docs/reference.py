@@ -74,13 +74,19 @@ def sections(docstring: str) -> str:
     return "\n".join(lines)
 
 
+def documentation(cls: type, name: str) -> str:
+    """The docstring of a method or property, which one without has from the class above: Python's own, before 3.13, finds none for properties."""
+    docs = (vars(base)[name].__doc__ for base in cls.__mro__ if name in vars(base))
+    return inspect.cleandoc(next(filter(None, docs), ""))
+
+
 def methods(cls: type) -> str:
     """The public methods that a class, or a class below it in the same module, defines: names and first sentences."""
     found = {}
     for base in cls.__mro__:
         for name, member in vars(base).items() if base.__module__ == cls.__module__ else ():
             if not name.startswith("_") and (callable(member) or isinstance(member, (property, classmethod, staticmethod))):
-                found.setdefault(name, inspect.getdoc(getattr(cls, name)) or "")
+                found.setdefault(name, documentation(cls, name))
     items = [f"- `{name}`: {' '.join(doc.partition(chr(10) * 2)[0].split())}\n" for name, doc in sorted(found.items()) if doc]
     return "Methods and properties:\n\n" + "".join(items) + "\n" if items else ""
 
