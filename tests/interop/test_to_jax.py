@@ -159,6 +159,7 @@ LENGTHS = np.array([2, 5, 3])
 @pytest.mark.parametrize("make", list(SHAPES), ids=lambda make: make.__name__)
 def test_gradients_and_vmap(make):
     """Against Session.run, TensorFlow's own gradient, central differences, and a loop of calls."""
+    tf.set_random_seed(1)  # with some weights a difference goes across a maximum of the pooling
     x, lengths, total = make()
     of_graph = tf.gradients(total, [*tf.trainable_variables(), x])
     batch = np.random.RandomState(1).randn(3, *SHAPES[make])
