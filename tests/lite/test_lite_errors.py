@@ -146,3 +146,16 @@ def test_representative_datasets_must_fit():
     made.representative_dataset = lambda: iter([[np.zeros([1, 4], np.float32)] * 2])
     with pytest.raises(ValueError, match="2 arrays, and the model has 1 inputs"):
         made.convert()
+
+
+@pytest.mark.parametrize("name", ["reorder_across_fake_quant", "change_concat_input_ranges"])
+def test_ranges_do_not_change(name):
+    """1.15 would write another model; a graph without ranges is the same with and without."""
+    x = tf.placeholder(tf.float32, [1, 4], name="x")
+    plain = converter([x], [tf.nn.relu(x)])
+    setattr(plain, name, True)
+    assert plain.convert()
+    ranged = converter([x], [tf.fake_quant_with_min_max_args(x, -1.0, 1.0)])
+    setattr(ranged, name, True)
+    with pytest.raises(NotImplementedError, match=name):
+        ranged.convert()

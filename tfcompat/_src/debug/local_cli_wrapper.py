@@ -305,16 +305,7 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
         values = {common.get_graph_element_name(key): value for key, value in self._feed_dict.items()}
         if name not in values:
             return cli_shared.error("The feed_dict of the current run does not contain the key %s" % name)
-        return cli_shared.format_tensor(
-            values[name],
-            name + " (feed)",
-            cli_shared.numpy_printoptions_from_screen_info(screen_info),
-            print_all=parsed.print_all,
-            tensor_slicing=slicing,
-            highlight_options=cli_shared.parse_ranges_highlight(parsed.ranges),
-            include_numeric_summary=parsed.numeric_summary,
-            write_path=parsed.write_path,
-        )
+        return cli_shared.format_as_asked(values[name], name + " (feed)", screen_info, parsed, slicing)
 
     def _get_run_debug_urls(self) -> list[str]:
         """Where a run is dumped to."""

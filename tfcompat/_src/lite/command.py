@@ -25,7 +25,7 @@ _TEXTS = {
 }  # fmt: skip
 _SWITCHES = {
     "post_training_quantize": "store weights as int8", "quantize_to_float16": "store weights as float16, with --post_training_quantize",
-    "drop_control_dependency": "pass over control inputs (default)", "reorder_across_fake_quant": "accepted",
+    "drop_control_dependency": "pass over control inputs (default)", "reorder_across_fake_quant": "refused for graphs with FakeQuant nodes",
     "allow_custom_ops": "make custom operators of unknown ops", "dump_graphviz_video": "with --dump_graphviz_dir, also in steps",
 }  # fmt: skip
 _RENAMED = {
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         parser.add_argument(f"--{name}", help=text)
     for name in ("default_ranges_min", "default_ranges_max"):
         parser.add_argument(f"--{name}", type=float, help="range of tensors that have none")
-    parser.add_argument("--change_concat_input_ranges", type=str.upper, choices=["TRUE", "FALSE"], help="accepted")
+    parser.add_argument("--change_concat_input_ranges", type=str.upper, choices=["TRUE", "FALSE"], help="TRUE is refused for graphs with FakeQuant nodes")
     parser.add_argument("--quantize_weights", dest="post_training_quantize", action="store_true", help=argparse.SUPPRESS)
     for name, text in _SWITCHES.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)

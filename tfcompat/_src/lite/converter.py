@@ -89,7 +89,8 @@ class TFLiteConverter:
       inference_input_type, inference_output_type: types of real inputs and outputs; None for inference_type.
       output_format: constants.TFLITE or GRAPHVIZ_DOT.
       quantized_input_stats: {input: (mean, standard deviation)} for uint8 inputs. default_ranges_stats: (min, max) where a tensor has none.
-      drop_control_dependency: pass over control inputs. reorder_across_fake_quant, change_concat_input_ranges: accepted.
+      drop_control_dependency: pass over control inputs. reorder_across_fake_quant, change_concat_input_ranges: change no range;
+        NotImplementedError for graphs with FakeQuant nodes.
       allow_custom_ops: make custom operators of ops that TensorFlow Lite does not have.
       dump_graphviz_dir, dump_graphviz_video: where to write the graph as .dot, and whether also in steps.
       target_spec: a TargetSpec. optimizations: a list of Optimize members. representative_dataset: a RepresentativeDataset, or its function.

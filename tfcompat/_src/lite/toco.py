@@ -45,7 +45,7 @@ class Flags:
       inference_type: float32, or uint8 for a quantized model. inference_input_type: type of float inputs, None for inference_type.
       output_format: TFLITE or GRAPHVIZ_DOT. quantized_input_stats: (mean, std) of each input, for uint8 ones.
       default_ranges_stats: (min, max) of tensors without a range. drop_control_dependency: pass over control inputs.
-      reorder_across_fake_quant, change_concat_input_ranges: accepted; ranges are those of the graph.
+      reorder_across_fake_quant, change_concat_input_ranges: refused for graphs with FakeQuant nodes, which keep their ranges.
       allow_custom_ops: custom operators for ops that there are none for. post_training_quantize: weights as int8.
       quantize_to_float16: weights as float16. dump_graphviz_dir: a folder for the graph as .dot before and after its passes.
       dump_graphviz_video: also after each pass. target_ops: the OpsSet members that are allowed.
@@ -70,6 +70,12 @@ class Flags:
     debug_info: Any = None
     input_shapes: Any = None
 
+    def check_ranges(self, graph_def: Any) -> None:
+        """Raises NotImplementedError where the ranges of a graph are to change."""
+        for name in ("reorder_across_fake_quant", "change_concat_input_ranges"):
+            if getattr(self, name) and any(node.op.startswith("FakeQuant") for node in graph_def.node):
+                raise NotImplementedError(f"tfcompat's converter has no {name}: leave it False. The ranges of FakeQuant nodes stay as they are.")
+
     def input_type(self) -> dtypes.DType:
         """The type of float inputs in the model."""
         return dtypes.as_dtype(self.inference_input_type or self.inference_type)
@@ -83,6 +89,7 @@ class Flags:
 def _run(graph_def: Any, inputs: list[Input], outputs: list[str], flags: Flags) -> bytes:
     """The file, or the .dot text, of a GraphDef."""
     flags.check(flags.inference_type)
+    flags.check_ranges(graph_def)
     if flags.input_type() == constants.QUANTIZED_UINT8 and not flags.quantized_input_stats:
         raise ValueError("std_dev and mean must be defined when inference_input_type is QUANTIZED_UINT8.")
     if flags.target_ops is not None and set(flags.target_ops) == {OpsSet.SELECT_TF_OPS}:

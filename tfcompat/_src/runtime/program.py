@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import Any
 
 from tfcompat._src.base import jax_compat
@@ -27,56 +26,43 @@ class Program:
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY) -> None:
-        self._cluster = weakref.ref(cluster)  # which keeps this program
         self.known = {**known, **dict(zip(cluster.statics, statics))}
         self.capacity = capacity
         self.executables: Recent[Shapes, Executable] = Recent()
         self.traces = 0
         self._begun: dict[Shapes, Work] = {}
 
-    @property
-    def cluster(self) -> Cluster:
-        """What is computed. Whoever calls holds it."""
-        cluster = self._cluster()
-        if cluster is None:
-            raise ReferenceError("the plan of this program is gone")
-        return cluster
-
-    def takes_kept(self, executable: Executable | None) -> bool:
-        """Whether a call may be given variables as they are kept, in NumPy or on any device: this executable, or the first for some shapes."""
-        return executable.takes_kept if executable is not None else choice.can_interpret(self.cluster.place)
-
-    def executable_for(self, shapes: Shapes, arguments: Arguments) -> Executable:
-        """What computes the cluster for arguments whose inputs have these shapes; it is prepared where there is none, or none that is left.
+    def executable_for(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> Executable:
+        """What computes the cluster, which keeps this program, for arguments whose inputs have these shapes; prepared where none is left.
 
         Raises:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
         found = self.executables.get(shapes)
         while found is None or found.is_used_up:
-            self._prepare(shapes, arguments)
+            self._prepare(cluster, shapes, arguments)
             found = self.executables.get(shapes)
         return found
 
-    def _prepare(self, shapes: Shapes, arguments: Arguments) -> None:
+    def _prepare(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> None:
         """Prepares an executable, or waits where a run that a signal's handler has ended began with that."""
         if not is_interruptible():
-            self._prepare_here(shapes, arguments)
+            self._prepare_here(cluster, shapes, arguments)
             return
         work = self._begun.get(shapes)
         if work is None:
-            work = self._begun[shapes] = jax_compat.work_apart(functools.partial(self._prepare_here, shapes, arguments))
+            work = self._begun[shapes] = jax_compat.work_apart(functools.partial(self._prepare_here, cluster, shapes, arguments))
         try:
             work.wait()
         finally:
             if work.is_over:
                 self._begun.pop(shapes, None)
 
-    def _prepare_here(self, shapes: Shapes, arguments: Arguments) -> None:
+    def _prepare_here(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> None:
         before = self.executables.get(shapes)
         if before is None:
             self.traces += 1
-        tracing = before.tracing if before is not None else Tracing(self.cluster, self.known, self.capacity)
-        with compile_notice.timed(self.cluster):
+        tracing = before.tracing if before is not None else Tracing(cluster, self.known, self.capacity)
+        with compile_notice.timed(cluster):
             engine = choice.engine_for(tracing, arguments, was_used_up=before is not None)
             self.executables[shapes] = engine.prepare(tracing, arguments)

@@ -14,6 +14,7 @@ from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.cluster_trace import Arguments, Arrays, Shapes
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.runtime.engines.interpreter import is_spoiled
 from tfcompat._src.runtime.not_finite import NotFinite
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
@@ -54,7 +55,8 @@ class ProgramCall:
         self._random_state = randoms = session.random_state
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
         self.arguments: Arguments = (inputs, large, (), (), rng)
-        self._take_variables(is_placed=not program.takes_kept(self._executable))
+        takes_kept = choice.can_interpret(cluster.place) if self._executable is None else self._executable.takes_kept
+        self._take_variables(is_placed=not takes_kept)
         self._shapes = shapes
         self._results: list[tuple[Any, ...]] = []
         self._prepared: list[tuple[Any, ...]] = []
@@ -75,7 +77,7 @@ class ProgramCall:
         """Makes the call; false where it was not made: a signal's handler has changed variables meanwhile, or the engine has given up."""
         executable = self._executable
         if executable is None or executable.is_used_up:
-            executable = self._program.executable_for(self._shapes, self.arguments)
+            executable = self._program.executable_for(self._cluster, self._shapes, self.arguments)
         self._maker = executable
         try:
             executable.make(self)

@@ -248,16 +248,8 @@ class DebugAnalyzer:
         if len(data) > 1 and number < 0:
             return self._list_of_dumps(data, name)
         datum = data[max(number, 0)]
-        return cli_shared.format_tensor(
-            datum.get_tensor(),
-            datum.watch_key + (" (dump #%d)" % number if len(data) > 1 else ""),
-            cli_shared.numpy_printoptions_from_screen_info(screen_info),
-            print_all=parsed.print_all,
-            tensor_slicing=slicing,
-            highlight_options=cli_shared.parse_ranges_highlight(parsed.ranges),
-            include_numeric_summary=parsed.numeric_summary,
-            write_path=parsed.write_path,
-        )
+        title = datum.watch_key + (" (dump #%d)" % number if len(data) > 1 else "")
+        return cli_shared.format_as_asked(datum.get_tensor(), title, screen_info, parsed, slicing)
 
     def _list_of_dumps(self, data: list[DebugTensorDatum], name: str) -> RichTextLines:
         lines: list[RL | str] = ['Tensor "%s" generated %d dumps:' % (name, len(data))]

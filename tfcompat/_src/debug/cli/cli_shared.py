@@ -169,6 +169,14 @@ def format_tensor(
     )
 
 
+def format_as_asked(value: Any, title: str, screen_info: dict[str, Any] | None, parsed: Any, slicing: str | None) -> RichTextLines:
+    """The screen of a value as the arguments of print_tensor and print_feed, `parsed`, ask for it."""
+    return format_tensor(
+        value, title, numpy_printoptions_from_screen_info(screen_info), print_all=parsed.print_all, tensor_slicing=slicing,
+        highlight_options=parse_ranges_highlight(parsed.ranges), include_numeric_summary=parsed.numeric_summary, write_path=parsed.write_path,
+    )  # fmt: skip
+
+
 # ---- introductions ----
 
 
