@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from tfcompat._src.base.export import export
@@ -35,8 +35,11 @@ class OpError(Exception):
     """An error of one node's run.
 
     Attributes: `message` (str), `error_code` (int, of tf.errors), `op` (the Operation, or None where the node is not
-    one of the graph), `node_def` (the NodeDef, or None).
+    one of the graph), `node_def` (the NodeDef, or None). `drew_from`: where the random numbers of the compiled call that
+    failed began, by names of operations; None where another kind of step failed, or one without random numbers.
     """
+
+    drew_from: Mapping[str, int] | None = None
 
     def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str, error_code: int | None) -> None:
         super().__init__()

@@ -111,7 +111,7 @@ class Facts:
       compares: of a comparison of two numbers, whether the first is to be less (1) or greater (-1), and whether it may be equal (1, 0).
       conjoins: it is true where both inputs are. counts: it adds its inputs (1), or takes the second from the first (-1).
       adds_all: it adds up a list. reduces: "sum" or "mean" of elements. joins: a list along a "new" dimension, or along an "old" one.
-      reads_files: it reads a checkpoint.
+      reads_files: it reads a checkpoint. checks_numbers: it fails where its input has an infinity or a NaN.
       costly: most of the time of a program goes to ops like this.
     """
 
@@ -136,6 +136,7 @@ class Facts:
     reduces: str = ""
     joins: str = ""
     reads_files: bool = False
+    checks_numbers: bool = False
     costly: bool = False
 
 

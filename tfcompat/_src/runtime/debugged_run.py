@@ -6,9 +6,10 @@ iterations run here, one after another.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -207,6 +208,20 @@ class DebuggedRun:
                 if observer.error is not None:
                     raise observer.error
         return flagged.plan, [fetched_value(t, values, self._session) for t in self._fetched]
+
+    def first_not_finite(self, feeds: Sequence[object], drew_from: Mapping[str, int]) -> errors.OpError | None:
+        """Runs up to a check that fails: the error that names the first tensor that is not finite, or None.
+
+        `drew_from` says where random numbers begin; afterwards they go on where they were.
+        """
+        observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session))
+        random, drawing = self._session.random_state, [op for op in self._ops if op.spec.effects.random]
+        before = random.positions()
+        random.rewind(drawing, {op: drew_from.get(op.name, 0) for op in drawing})
+        with contextlib.suppress(errors.InvalidArgumentError):  # the check fails again
+            self._execute(observer, dict(zip(self._fed, feeds)), Done())
+        random.rewind(drawing, before)
+        return observer.error
 
     def _execute(self, observer: _Sees, values: Values, done: Done) -> None:
         """Runs all but what is `done`; `values` has those of the feeds, and takes the others."""

@@ -164,6 +164,8 @@ class ProgramCall:
         if kept:
             entries = self._state.entries(cluster.written_keys, kept)
         if cluster.randoms and not isinstance(error, _UNDONE):
+            if isinstance(error, errors.OpError):
+                error.drew_from = {op.name: moved for op, moved in self._random_state.positions().items()}
             steps = (*notes.reserves.items(), *zip(notes.moving, moved))
             entries.append(self._random_state.advanced(steps))
         self._prepared.append((iter(entries), notes.outputs(outputs), error))

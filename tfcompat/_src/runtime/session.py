@@ -22,7 +22,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import devices, local_servers, planner, trace
+from tfcompat._src.runtime import devices, failed_check, local_servers, planner, trace
 from tfcompat._src.runtime.cluster_trace import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.debug_watches import is_watching
@@ -182,10 +182,16 @@ class BaseSession(SessionInterface):
         return prepared.fetches.rebuild(values)
 
     def _computed(self, prepared: PreparedRun, feeds: list[object]) -> tuple[Plan, list[object]]:
-        """`compute`; under `tfcompat run --debug-nans` with an error where a tensor is infinite or NaN."""
+        """`compute`, where a failed check of numbers is explained; under `tfcompat run --debug-nans` no tensor may be infinite or NaN."""
         if nan_search.Switch.is_on:
             return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.variable_state.values))
-        return self.compute(prepared, feeds)
+        try:
+            return self.compute(prepared, feeds)
+        except errors.InvalidArgumentError as e:
+            explained = failed_check.explained(e, self, self._plan_for(prepared, feeds), feeds)
+            if explained is None:
+                raise
+            raise explained from None
 
     def _debugged(self, prepared: PreparedRun) -> DebuggedRun:
         """What a prepared run does where its options ask for the debugger."""

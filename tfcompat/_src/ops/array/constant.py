@@ -199,7 +199,7 @@ def _check_numerics_gradient(op, grad):
 
 @op(
     "CheckNumerics", "(tensor: T, *, T: {bfloat16, float16, float32, float64}, message: string) -> (output: T)", shape=si.unchanged,
-    gradient=_check_numerics_gradient,
+    gradient=_check_numerics_gradient, facts=Facts(checks_numbers=True),
 )  # fmt: skip
 def _check_numerics(x, *, message):
     text = message.replace("{", "{{").replace("}", "}}") + " : Tensor had "

@@ -1,0 +1,50 @@
+"""Explains a failed `tf.check_numerics`: which node made the NaN or the infinity, at which line, and from what inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tfcompat._src.base import errors
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.runtime.debugged_run import DebuggedRun
+from tfcompat._src.runtime.item import as_items
+from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.prune import prune
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.session import BaseSession
+
+
+def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Sequence[object]) -> errors.OpError | None:
+    """The error of a run with the origin of the value that a check of numbers refused; None where it is not to be found out.
+
+    What the check depends on runs again, one operation at a time. That is done only where it gives the same values and acts on nothing: the run
+    has changed no variable, and no Python function, queue or file takes part. Random numbers are drawn as the failed run drew them.
+
+    Args:
+      error: what the run has raised. session: the session. plan: the plan that has failed. feeds: the values of its fed tensors.
+    """
+    check = error.op
+    if not isinstance(check, Operation) or not check.spec.facts.checks_numbers or session.shares_state:
+        return None  # a session of a cluster's task gives its client TensorFlow's message
+    if check.graph is not session.graph or check._get_control_flow_context() is not None:
+        return None
+    has_changed = any(_writes(step) and check not in _operations(step) for step in plan.steps)
+    needed = as_items(prune((), [check], plan.feeds), plan.feeds)
+    acts = any(i.writes or i.effects.external or i.effects.calls or i.effects.waits for i in needed)
+    draws = any(i.effects.random for i in needed)
+    if has_changed or acts or (draws and error.drew_from is None):
+        return None
+    origin = DebuggedRun(session, (), [check], plan.feeds).first_not_finite(feeds, error.drew_from or {})
+    if origin is None:
+        return None
+    return errors.InvalidArgumentError(error.node_def, check, f"{error.message}\n{origin.message}")
+
+
+def _writes(step: Cluster | HostStep) -> bool:
+    return bool(step.updates or step.overwrites) if isinstance(step, Cluster) else any(item.writes for item in step.items)
+
+
+def _operations(step: Cluster | HostStep) -> set[Operation]:
+    return {op for item in step.items for op in item.operations}
