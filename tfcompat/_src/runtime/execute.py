@@ -296,42 +296,67 @@ def _runner(item: Item) -> Callable[[dict[Tensor, Any], RunContext], None]:
         return lambda values, session: None
     if op.type in ROUTES:
         return lambda values, session: ROUTES[op.type](op, Frame(values, {}))
-    return _stateless_runner(op) if _is_stateless(op) else _stateful_runner(op)
+    if op.type == "Identity" and _is_stateless(op):
+        return _handing_on(*op.takes, *op.outputs)
+    return _stateful_runner(op) if _changes_state(op) else _value_runner(op)
 
 
 def _is_stateless(op: Operation) -> bool:
     """Whether an operation has to do neither with variables nor with a random state."""
+    return not (_changes_state(op) or op.spec.effects.reads)
+
+
+def _changes_state(op: Operation) -> bool:
+    """Whether an operation writes variables, takes refs of them, or draws random numbers."""
     effects = op.spec.effects
-    has_refs = any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
-    return not (has_refs or effects.random or effects.reads or effects.writes)
+    return bool(effects.random or effects.writes) or any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
 
 
-def _stateless_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
+def _handing_on(source: Tensor, target: Tensor) -> Callable[[dict[Tensor, Any], Any], None]:
+    def run(values: dict[Tensor, Any], session: RunContext) -> None:
+        values[target] = _on_host(values.get(source))
+
+    return run
+
+
+def _value_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
+    """Runs an operation that computes values of values, and of variables that it reads by their handles."""
     inputs, outputs = list(op.takes), list(op.outputs)
     kernel, names, needs_context = *_numpy_kernel(op), op.spec.context
     groups = constant_value.argument_groups(op)
     attrs = constant_value.kernel_arguments(op, inputs)[1]
     keywords = {k: attrs[k] for k in names}
     kinds = [np.dtype(t.dtype.as_numpy_dtype) if t.dtype.is_numpy_compatible else None for t in outputs]
-    is_one = len(outputs) == 1
+    is_one, call = len(outputs) == 1, _caller(op)
+    variables = _read_variables(op)
 
     def run(values: dict[Tensor, Any], session: RunContext) -> None:
         arguments = [v if type(v := values.get(t)) is np.ndarray else _on_host(v) for t in inputs]
+        for position, variable, key in variables:
+            if arguments[position] is None:
+                arguments[position] = session.variable_state.view(variable, key)
         if groups is not None:
             arguments = constant_value.grouped(arguments, groups)
         if needs_context:
             arguments = [HostContext(session, op), *arguments]
-        found = _call(op, kernel, arguments, keywords)
+        found = call(op, kernel, arguments, keywords)
         if is_one and type(found) is np.ndarray and found.dtype == kinds[0]:
             values[outputs[0]] = found
             return
         results = flatten_results(found)
-        if len(results) == len(outputs) and all(type(r) is np.ndarray and r.dtype == k for r, k in zip(results, kinds)):
+        if len(results) == len(outputs) and all([type(r) is np.ndarray and r.dtype == k for r, k in zip(results, kinds)]):
             values.update(zip(outputs, results))
         else:
             store_results(op, _as_arrays(op, results), Frame(values, {}))
 
     return run
+
+
+def _read_variables(op: Operation) -> list[tuple[int, Operation, str]]:
+    """The inputs by which an operation reads variables: position, handle operation and key of each."""
+    read = accesses(op)[0]
+    handles = [(i, variable_op(t)) for i, t in enumerate(op.takes) if t.dtype.name == "resource"] if read else []
+    return [(i, v, variable_key(v)) for i, v in handles if v in read]
 
 
 def _numpy_kernel(op: Operation) -> tuple[Callable[..., Any], tuple[str, ...]]:
@@ -372,7 +397,7 @@ def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation]
         keywords["rng"] = (row[:2], row[2:])
     if spec.context:
         arguments = [HostContext(session, op), *arguments]
-    results = flatten_results(_call(op, kernel, arguments, keywords))
+    results = flatten_results(_caller(op)(op, kernel, arguments, keywords))
     frame.values = {}
     store_results(op, _as_arrays(op, results), frame)
     values.update(frame.values)
@@ -395,13 +420,15 @@ def _current(session: RunContext, variable: Operation, must_exist: bool) -> NDAr
     return None
 
 
+def _caller(op: Operation) -> Callable[..., Any]:
+    """What calls the kernel of an operation: one that may wait or run Python code of the program counts as outside of JAX."""
+    return _call_outside if op.spec.context or op.spec.effects.external else _call
+
+
 def _call(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywords: dict[Any, Any]) -> Any:
     checks.COLLECTOR.op = op
     try:
-        if not (op.spec.context or op.spec.effects.external):
-            return kernel(*arguments, **keywords)
-        with jax_threads.Waiting():
-            return kernel(*arguments, **keywords)
+        return kernel(*arguments, **keywords)
     except errors.OpError as e:
         if e.op is not None:
             raise
@@ -410,6 +437,11 @@ def _call(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywo
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
+
+
+def _call_outside(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywords: dict[Any, Any]) -> Any:
+    with jax_threads.Waiting():
+        return _call(op, kernel, arguments, keywords)
 
 
 def _on_host(value: object) -> Any:
