@@ -139,7 +139,7 @@ def same_shapes_of_node(*arrays: Any) -> None:
 
 def scalar(name: str, array: np.typing.ArrayLike, rule: str = "must be a scalar, got shape {}") -> None:
     """Demands that an input has rank 0; `rule` says so of a shape."""
-    if np.ndim(array):
+    if array.ndim if isinstance(array, np.ndarray) else np.ndim(array):
         shape = f"[{','.join(map(str, np.shape(array)))}]"
         raise errors.InvalidArgumentError(None, None, f"{name} {rule.format(shape)}")
 
@@ -163,6 +163,18 @@ def require_room(sizes: Iterable[int], dtype: np.dtype[Any]) -> None:
 @functools.cache
 def _machine_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+_FEW = 64
+"""Numbers that Python compares in less time than NumPy takes to begin."""
+
+
+def all_inside(numbers: NDArray, limit: int) -> bool:
+    """Whether all integers of an array stand in [0, limit)."""
+    if numbers.size > _FEW:
+        return bool(numbers.min() >= 0 and numbers.max() < limit)
+    listed = numbers.reshape(-1).tolist()
+    return not listed or (min(listed) >= 0 and max(listed) < limit)
 
 
 def first(flags: NDArray | jax.Array) -> np.intp | jax.Array:

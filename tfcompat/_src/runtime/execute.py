@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
@@ -49,6 +49,12 @@ from tfcompat._src.runtime.variable_state import (
     variable_key,
     variable_op,
 )
+
+Values: TypeAlias = dict[Tensor, Any]
+Runner: TypeAlias = Callable[[Values, RunContext], None]
+"""Runs an item of a host step, given the values so far and the session."""
+Kernel: TypeAlias = Callable[..., object]
+KernelCall: TypeAlias = Callable[[Operation, Kernel, list[object], dict[str, object]], object]
 
 
 def execute(
@@ -276,14 +282,14 @@ def _filled_up(entries: Array) -> NDArray:
     return found
 
 
-def run_host_step(step: HostStep, values: dict[Tensor, Any], session: RunContext) -> None:
+def run_host_step(step: HostStep, values: Values, session: RunContext) -> None:
     if step.runners is None:
         step.runners = [_runner(item) for item in step.items]
     for run in step.runners:
         run(values, session)
 
 
-def _runner(item: Item) -> Callable[[dict[Tensor, Any], RunContext], None]:
+def _runner(item: Item) -> Runner:
     """What runs an item of a host step, given the values so far and the session."""
     if isinstance(item, CondItem):
         return HostCond(item, run_steps, fetched_value)
@@ -312,14 +318,14 @@ def _changes_state(op: Operation) -> bool:
     return bool(effects.random or effects.writes) or any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
 
 
-def _handing_on(source: Tensor, target: Tensor) -> Callable[[dict[Tensor, Any], Any], None]:
-    def run(values: dict[Tensor, Any], session: RunContext) -> None:
+def _handing_on(source: Tensor, target: Tensor) -> Runner:
+    def run(values: Values, session: RunContext) -> None:
         values[target] = _on_host(values.get(source))
 
     return run
 
 
-def _value_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
+def _value_runner(op: Operation) -> Runner:
     """Runs an operation that computes values of values, and of variables that it reads by their handles."""
     inputs, outputs = list(op.takes), list(op.outputs)
     kernel, names, needs_context = *_numpy_kernel(op), op.spec.context
@@ -327,10 +333,10 @@ def _value_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     attrs = constant_value.kernel_arguments(op, inputs)[1]
     keywords = {k: attrs[k] for k in names}
     kinds = [np.dtype(t.dtype.as_numpy_dtype) if t.dtype.is_numpy_compatible else None for t in outputs]
-    is_one, call = len(outputs) == 1, _caller(op)
+    is_one, is_opaque, call = len(outputs) == 1, kinds == [None], _caller(op)
     variables = _read_variables(op)
 
-    def run(values: dict[Tensor, Any], session: RunContext) -> None:
+    def run(values: Values, session: RunContext) -> None:
         arguments = [v if type(v := values.get(t)) is np.ndarray else _on_host(v) for t in inputs]
         for position, variable, key in variables:
             if arguments[position] is None:
@@ -340,7 +346,7 @@ def _value_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
         if needs_context:
             arguments = [HostContext(session, op), *arguments]
         found = call(op, kernel, arguments, keywords)
-        if is_one and type(found) is np.ndarray and found.dtype == kinds[0]:
+        if is_one and (type(found) is np.ndarray and found.dtype == kinds[0] or is_opaque and type(found) not in (tuple, list)):
             values[outputs[0]] = found
             return
         results = flatten_results(found)
@@ -359,7 +365,7 @@ def _read_variables(op: Operation) -> list[tuple[int, Operation, str]]:
     return [(i, v, variable_key(v)) for i, v in handles if v in read]
 
 
-def _numpy_kernel(op: Operation) -> tuple[Callable[..., Any], tuple[str, ...]]:
+def _numpy_kernel(op: Operation) -> tuple[Kernel, tuple[str, ...]]:
     """The kernel for NumPy values, and the attributes that it takes."""
     spec = op.spec
     if spec.numpy_kernel is None and (found := near_kernel(op)) is not None:
@@ -369,12 +375,12 @@ def _numpy_kernel(op: Operation) -> tuple[Callable[..., Any], tuple[str, ...]]:
     return spec.numpy_kernel, spec.fold_attrs
 
 
-def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
+def _stateful_runner(op: Operation) -> Runner:
     """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
     reads, writes = accesses(op)
     refs = [t for t in op.takes if t.dtype._is_ref_dtype]
 
-    def run(values: dict[Tensor, Any], session: RunContext) -> None:
+    def run(values: Values, session: RunContext) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
         if op.spec.effects.random:
             session.random_state.await_turn([op])
@@ -384,7 +390,7 @@ def _stateful_runner(op: Operation) -> Callable[[dict[Tensor, Any], Any], None]:
     return run
 
 
-def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: dict[Tensor, Any], session: RunContext) -> None:
+def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: Values, session: RunContext) -> None:
     spec = op.spec
     state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
     host_values = {t: _on_host(values[t]) for t in op.takes if t in values}
@@ -420,12 +426,12 @@ def _current(session: RunContext, variable: Operation, must_exist: bool) -> NDAr
     return None
 
 
-def _caller(op: Operation) -> Callable[..., Any]:
+def _caller(op: Operation) -> KernelCall:
     """What calls the kernel of an operation: one that may wait or run Python code of the program counts as outside of JAX."""
     return _call_outside if op.spec.context or op.spec.effects.external else _call
 
 
-def _call(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywords: dict[Any, Any]) -> Any:
+def _call(op: Operation, kernel: Kernel, arguments: list[object], keywords: dict[str, object]) -> object:
     checks.COLLECTOR.op = op
     try:
         return kernel(*arguments, **keywords)
@@ -439,7 +445,7 @@ def _call(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywo
         raise checks.unfit(op, e) from e
 
 
-def _call_outside(op: Operation, kernel: Callable[..., Any], arguments: list[Any], keywords: dict[Any, Any]) -> Any:
+def _call_outside(op: Operation, kernel: Kernel, arguments: list[object], keywords: dict[str, object]) -> object:
     with jax_threads.Waiting():
         return _call(op, kernel, arguments, keywords)
 

@@ -64,15 +64,16 @@ def _take(params: Any, indices: Any, axis: int) -> Any:
 def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tuple[int, int]:
     """The non-negative axis and number of batch dimensions, checked against the shapes and indices."""
     checks.scalar("axis", axis, "must be scalar")
-    if not -params.ndim <= int(axis) < params.ndim:
-        raise invalid(f"Expected axis in the range [{-params.ndim}, {params.ndim}), but got {int(axis)}")
+    given, rank = int(axis), params.ndim
+    if not -rank <= given < rank:
+        raise invalid(f"Expected axis in the range [{-rank}, {rank}), but got {given}")
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
-    at = int(axis) % params.ndim
+    at = given % rank
     if not 0 <= batch <= min(indices.ndim, at):
         raise invalid(
             f"batch_dims ({batch_dims}) must be less than or equal to axis ({at}) and rank(indices) ({indices.ndim})"
         )
-    if params.shape[:batch] != indices.shape[:batch]:
+    if batch and params.shape[:batch] != indices.shape[:batch]:
         raise invalid(
             f"params.shape[:{batch}] {shape_text(tuple(params.shape))} should be equal to indices.shape[:{batch}] "
             f"{shape_text(tuple(indices.shape))}"
@@ -86,7 +87,7 @@ def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tupl
 def _numpy_gather_v2(params, indices, axis, *, batch_dims):
     at, batch = _checked_axes(params, indices, axis, batch_dims)
     if not batch:
-        return np.reshape(np.take(params, np.reshape(indices, -1), at), params.shape[:at] + indices.shape + params.shape[at + 1 :])
+        return params.take(indices.reshape(-1), at).reshape(params.shape[:at] + indices.shape + params.shape[at + 1 :])
     rows = [np.take(p, i, at - batch) for p, i in zip(_flat_batch(params, batch), _flat_batch(indices, batch))]
     return np.reshape(np.stack(rows), params.shape[:at] + indices.shape[batch:] + params.shape[at + 1 :])
 

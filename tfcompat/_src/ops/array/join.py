@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -58,16 +60,14 @@ def _merged_pack(shapes: list) -> Any:
     return merged
 
 
-def _stacked(xp: Any, values: tuple, *, axis: int) -> Any:
-    first = tuple(values[0].shape)
+def _stacked(stack: Callable[..., Any], values: tuple, *, axis: int) -> Any:
+    first = values[0].shape
     for i, v in enumerate(values):
-        if tuple(v.shape) != first:
-            raise invalid(
-                f"Shapes of all inputs must match: values[0].shape = {shape_text(first)} != values[{i}].shape = "
-                f"{shape_text(tuple(v.shape))}"
-            )
+        if v.shape != first:
+            texts = shape_text(tuple(first)), shape_text(tuple(v.shape))
+            raise invalid(f"Shapes of all inputs must match: values[0].shape = {texts[0]} != values[{i}].shape = {texts[1]}")
     _check_axis(axis, len(first) + 1)
-    return xp.stack(values, axis)
+    return stack(values, axis)
 
 
 def _check_axis(axis: int, rank: int) -> None:
@@ -75,17 +75,17 @@ def _check_axis(axis: int, rank: int) -> None:
         raise invalid(f"axis = {axis} not in [{-rank}, {rank})")
 
 
-def _numpy_stack(values, *, axis):
-    return _stacked(np, values, axis=axis)
+def _numpy_stack(values: tuple, axis: int) -> np.ndarray:
+    return np.stack(values, axis) if axis else np.concatenate([v.reshape(1, *v.shape) for v in values])
 
 
 @op(
     "Pack", "(values: N*T, *, N: int >= 1, T: type, axis: int = 0) -> (output: T)", shape=_pack_shape,
-    gradient=lambda op, grad: unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=_numpy_stack,
+    gradient=lambda op, grad: unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=functools.partial(_stacked, _numpy_stack),
     facts=Facts(joins="new"),
 )  # fmt: skip
 def _pack(values, *, axis):
-    return _stacked(jnp, values, axis=axis)
+    return _stacked(jnp.stack, values, axis=axis)
 
 
 def _unpack_shape(c):
@@ -107,9 +107,7 @@ def _numpy_unpack(value, *, num, axis):
 def _check_unpack(value: Any, num: int, axis: int) -> None:
     _check_axis(axis, value.ndim)
     if value.shape[axis] != num:
-        raise invalid(
-            f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(tuple(value.shape))}"
-        )
+        raise invalid(f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(tuple(value.shape))}")
 
 
 @op(
@@ -190,8 +188,7 @@ def _parallel_shape(c):
 
 
 @op(
-    "ParallelConcat", "(values: N*T, *, N: int >= 1, T: type, shape: shape) -> (output: "
-    "T)", shape=_parallel_shape,
+    "ParallelConcat", "(values: N*T, *, N: int >= 1, T: type, shape: shape) -> (output: T)", shape=_parallel_shape,
     gradient=NotDifferentiable("ParallelConcat has none", raises=True), fold=lambda values: np.concatenate(values),
 )  # fmt: skip
 def _parallel_concat(values):
@@ -254,9 +251,7 @@ def concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
         if v.ndim != rank or v.shape[:at] + v.shape[at + 1 :] != rest:
             first, other = shape_text(tuple(values[0].shape)), shape_text(tuple(v.shape))
             if v.ndim != rank:
-                raise invalid(
-                    f"ConcatOp : Ranks of all input tensors should match: shape[0] = {first} vs. shape[{i}] = {other}"
-                )
+                raise invalid(f"ConcatOp : Ranks of all input tensors should match: shape[0] = {first} vs. shape[{i}] = {other}")
             raise invalid(f"ConcatOp : Dimensions of inputs should match: shape[0] = {first} vs. shape[{i}] = {other}")
     return xp.concatenate(values, at)
 
@@ -564,23 +559,28 @@ def _tile_gradient(op, grad):
     return [raw.Sum(raw.Reshape(grad, interleaved), axes), None]
 
 
-def _tiled(xp: Any, x: Any, multiples: np.ndarray) -> Any:
-    counts = tuple(int(m) for m in multiples)
+def _numpy_tile(x: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
+    """`np.tile` for one count for each dimension: what is behind the start of a dimension is repeated as a whole."""
+    sizes = list(x.shape)
+    for axis, count in enumerate(counts):
+        if count != 1:
+            x = x.reshape(math.prod(sizes[:axis]), 1, math.prod(sizes[axis:])).repeat(count, 1)
+            sizes[axis] *= count
+    return x.reshape(sizes)
+
+
+def _tiled(tile: Callable[..., Any], x: Any, multiples: np.ndarray) -> Any:
+    counts = tuple(multiples.tolist())
     if len(counts) != x.ndim:
         raise invalid(f"Expected multiples argument to be a vector of length {x.ndim} but got length {len(counts)}")
     if any(m < 0 for m in counts):
-        raise invalid(
-            f"Expected multiples[{next(i for i, m in enumerate(counts) if m < 0)}] >= 0, but got {min(counts)}"
-        )
-    return xp.tile(x, counts)
+        raise invalid(f"Expected multiples[{next(i for i, m in enumerate(counts) if m < 0)}] >= 0, but got {min(counts)}")
+    return tile(x, counts)
 
 
-op(
-    "Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = int32) -> (output: "
-    "T)", shape=_tile_shape,
-    gradient=_tile_gradient, constants=("multiples",), kernel=functools.partial(_tiled, jnp),
-    fold=functools.partial(_tiled, np),
-)  # fmt: skip
+op("Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = int32) -> (output: T)", shape=_tile_shape,
+   gradient=_tile_gradient, constants=("multiples",), kernel=functools.partial(_tiled, jnp.tile),
+   fold=functools.partial(_tiled, _numpy_tile))  # fmt: skip
 
 
 @export("tile", "manip.tile")

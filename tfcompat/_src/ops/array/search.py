@@ -36,7 +36,7 @@ def _where_shape(c):
 def _where(x):
     if not x.ndim:
         raise invalid("WhereOp : Unhandled input dimensions: 0")
-    return np.argwhere(x).astype(np.int64)
+    return np.concatenate([place.reshape(-1, 1) for place in x.nonzero()], 1, dtype=np.int64)
 
 
 def _where_or_select(condition: Any, x: Any, y: Any, name: str | None, select: Any) -> Tensor:

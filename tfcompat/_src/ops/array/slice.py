@@ -89,8 +89,9 @@ def _slice_sizes(x: Any, begin: Any, size: np.ndarray) -> tuple[int, ...]:
         )
     if not isinstance(begin, np.ndarray):
         return tuple(int(s) for s in size)
-    found = tuple(int(d - b if s == -1 else s) for d, b, s in zip(x.shape, begin, size))
-    for i, (d, b, s) in enumerate(zip(x.shape, begin, found)):
+    starts = begin.tolist()
+    found = tuple([d - b if s == -1 else s for d, b, s in zip(x.shape, starts, size.tolist())])
+    for i, (d, b, s) in enumerate(zip(x.shape, starts, found)):
         if not 0 <= b <= d:
             raise invalid(f"Expected begin[{i}] in [0, {d}], but got {b}")
         if not 0 <= s <= d - b:
@@ -99,7 +100,8 @@ def _slice_sizes(x: Any, begin: Any, size: np.ndarray) -> tuple[int, ...]:
 
 
 def _numpy_slice(x, begin, size):
-    return x[tuple(slice(int(b), int(b) + s) for b, s in zip(begin, _slice_sizes(x, begin, size)))]
+    sizes = _slice_sizes(x, begin, size)
+    return x[tuple([slice(b, b + s) for b, s in zip(begin.tolist(), sizes)])]
 
 
 @op(

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base import checks, dtypes, errors
+from tfcompat._src.base.arrays import as_array
 from tfcompat._src.graph.constant_value import constant_value, known_value
 from tfcompat._src.graph.op_spec import BY_RULE, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly, get_default_graph
@@ -58,7 +59,7 @@ def _reduced_shape(c: Any) -> list:
 def reduction_axes(axes: np.ndarray, rank: int) -> tuple[int, ...]:
     """The dimensions that `axes` name, in order, each once; InvalidArgumentError where one is outside."""
     found = set()
-    for axis in np.ravel(axes).tolist():
+    for axis in as_array(axes).reshape(-1).tolist():
         if not -rank <= axis < rank:
             raise errors.InvalidArgumentError(
                 None, None, f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)"
@@ -93,8 +94,8 @@ def _reducing_numpy(function: Callable) -> Callable:
     def kernel(x, axes, *, keep_dims):
         axes = reduction_axes(axes, x.ndim)
         if _one_each(x.shape, axes):
-            return np.reshape(x, _reduced(x.shape, axes, keep_dims))
-        return function(x, axis=axes, keepdims=keep_dims)
+            return x.reshape(_reduced(x.shape, axes, keep_dims))
+        return as_array(function(x, axis=axes, keepdims=keep_dims))
 
     return kernel
 
@@ -265,7 +266,7 @@ def _near_mean(x: Any, axes: Any, *, keep_dims: bool) -> Any:
 
 _reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0), facts=Facts(reduces="sum"))
 _reduction("Mean", "NUMBER", _mean, _mean_grad, near=_near_mean, facts=Facts(reduces="mean"))
-_reduction("Prod", "NUMBER", lax.reduce_prod, _prod_grad, _integer_numpy(np.prod, 1))
+_reduction("Prod", "NUMBER", lax.reduce_prod, _prod_grad, _integer_numpy(np.multiply.reduce, 1))
 _reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True), slope=BY_RULE)
 _reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False), slope=BY_RULE)
 _reduction("All", "bool", lax.reduce_and, _UNDEFINED, _integer_numpy(np.all))

@@ -63,10 +63,23 @@ def count_segments(ids: np.ndarray, rows: int, length: int | None) -> int:
     return length
 
 
+_FEW = 64
+"""Ids that Python looks through in less time than NumPy takes to begin."""
+
+
+def _starts_of_few(ids: list[int], length: int) -> np.ndarray | None:
+    """Where each run of equal ids begins; None where one is outside, or above the next."""
+    if ids[0] < 0 or ids[-1] >= length or ids != sorted(ids):
+        return None
+    return np.array([i for i, each in enumerate(ids) if not i or each != ids[i - 1]], np.int64)
+
+
 def segment_starts(ids: np.ndarray, length: int) -> np.ndarray:
     """Where each run of equal ids begins; InvalidArgumentError at the first one that is outside or above the next."""
     if not len(ids):
         return np.zeros(0, np.int64)
+    if len(ids) <= _FEW and (found := _starts_of_few(ids.tolist(), length)) is not None:
+        return found
     is_start = np.empty(len(ids), bool)
     is_start[0] = True
     np.not_equal(ids[1:], ids[:-1], out=is_start[1:])
@@ -89,7 +102,11 @@ def reduce_sorted(
 ) -> np.ndarray:
     """Reduces runs of equal `ids` to `length` rows, by default the last id + 1; rows without an id hold `gap`."""
     length = count_segments(ids, len(data), length)
-    starts = segment_starts(ids, length)
+    return reduce_runs(function, data, ids, segment_starts(ids, length), gap, length)
+
+
+def reduce_runs(function: np.ufunc, data: np.ndarray, ids: np.ndarray, starts: np.ndarray, gap: Any, length: int) -> np.ndarray:
+    """`reduce_sorted` where it is known where each run of equal ids begins."""
     checks.require_room((length, *data.shape[1:]), data.dtype)
     if len(starts) == length > 0:
         return _reduce_runs(function, data, starts)

@@ -19,7 +19,7 @@ from tfcompat._src.ops.math.segment import (
     count_segments,
     gather_rows,
     invalid,
-    reduce_sorted,
+    reduce_runs,
     require_inside,
     row_counts,
     rows_added_in_numpy,
@@ -33,9 +33,8 @@ _FLOAT = "{float32, float64}"
 
 def _rows(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """The gathered rows; InvalidArgumentError where an index is outside."""
-    bad = np.flatnonzero((indices < 0) | (indices >= len(data)))
-    if len(bad):
-        at = int(bad[0])
+    if not checks.all_inside(indices, len(data)):
+        at = int(np.flatnonzero((indices < 0) | (indices >= len(data)))[0])
         raise invalid(f"Bad: indices[{at}] == {indices[at]} out of range [0, {len(data)})")
     return data[indices]
 
@@ -48,8 +47,9 @@ def _divisor(kind: str, ids: np.ndarray, length: int, dtype: np.dtype, rank: int
 def _reduced(kind: str, data: Any, indices: Any, segment_ids: Any, length: int | None) -> np.ndarray:
     if indices.shape != segment_ids.shape:
         raise invalid("segment_ids and indices should have same size.")
-    segment_starts(segment_ids, count_segments(segment_ids, len(indices), length))
-    total = reduce_sorted(np.add, _rows(data, indices), segment_ids, 0, length)
+    length = count_segments(segment_ids, len(indices), length)
+    starts = segment_starts(segment_ids, length)
+    total = reduce_runs(np.add, _rows(data, indices), segment_ids, starts, 0, length)
     if kind == "Sum":
         return total
     return total / _divisor(kind, segment_ids, len(total), data.dtype, data.ndim)

@@ -99,17 +99,23 @@ def hashed_cross(
     count: int, columns: list[list], hash_key: int, num_buckets: int, combine: Callable = combined_fingerprint
 ) -> tuple:
     """The three parts of the result, with one chained fingerprint for each combination."""
-    indices, found, widest = [], [np.zeros(0, np.uint64)], 0
-    key = np.array([hash_key & (2**64 - 1)], np.uint64)
-    for row in range(count):
-        chained = key
-        for column in columns:
-            chained = combine(chained[:, None], column[row][None, :]).reshape(-1)
-        indices.extend((row, i) for i in range(len(chained)))
-        found.append(chained)
-        widest = max(widest, len(chained))
-    values = np.concatenate(found) % (np.uint64(num_buckets) if num_buckets else _LARGEST)
-    return np.array(indices, np.int64).reshape(-1, 2), values.astype(np.int64), np.array([count, widest], np.int64)
+    chained = np.full(count, hash_key & (2**64 - 1), np.uint64)
+    rows, sizes = np.arange(count), np.ones(count, np.int64)
+    for column in columns if count else ():
+        # each combination so far is repeated for each feature of its row in the next column
+        lengths = np.array(list(map(len, column)), np.int64)
+        firsts, repeats = lengths.cumsum() - lengths, lengths[rows]
+        chosen = _places(repeats) + firsts[rows].repeat(repeats)
+        chained = combine(chained.repeat(repeats), np.concatenate(column)[chosen])
+        rows, sizes = rows.repeat(repeats), sizes * lengths
+    values = chained % (np.uint64(num_buckets) if num_buckets else _LARGEST)
+    indices = np.stack([rows, _places(sizes)], 1)
+    return indices, values.astype(np.int64), np.array([count, sizes.max(initial=0)], np.int64)
+
+
+def _places(counts: np.ndarray) -> np.ndarray:
+    """0, 1, ... up to each count, one after another."""
+    return np.arange(counts.sum()) - (counts.cumsum() - counts).repeat(counts)
 
 
 @op(

@@ -223,7 +223,7 @@ def _fill_empty_rows(indices, values, sizes, default):
     count, rows = int(sizes[0]), indices[:, 0]
     if not count and len(rows):
         raise invalid(f"Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {len(rows)}")
-    if rows.min(initial=0) < 0 or rows.max(initial=-1) >= count:
+    if not checks.all_inside(rows, count):
         outside = np.flatnonzero((rows < 0) | (rows >= count))
         raise invalid(f"indices({outside[0]}, 0) is invalid: {rows[outside[0]]} >= {count}")
     checks.require_room((count,), np.dtype(np.int64))

@@ -18,7 +18,7 @@ def require_rows(indices: Any, limit: int, updating: bool = False) -> Any:
     """
     if not indices.size:
         return indices
-    if isinstance(indices, np.ndarray) and indices.min() >= 0 and indices.max() < limit:
+    if isinstance(indices, np.ndarray) and checks.all_inside(indices, limit):
         return indices
     lib = np if isinstance(indices, np.ndarray) else jnp
     bad = lib.logical_or(indices < 0, indices >= limit)

@@ -1,7 +1,7 @@
 """Hash functions of byte strings, 64 bits wide, over many strings at once: FarmHash64, MurmurHash64A, SipHash-2-4.
 
 FarmHash is Google's (farmhash.h, Fingerprint64), MurmurHash64A Austin Appleby's, SipHash that of Aumasson and Bernstein
-(2012). Strings of one length are hashed together, as the rows of a matrix of bytes.
+(2012). FarmHash takes strings of one range of lengths together, the others strings of one length, as the rows of a matrix of bytes.
 """
 
 from __future__ import annotations
@@ -46,99 +46,128 @@ def _mix(x: np.ndarray) -> np.ndarray:
 # ---- FarmHash64 ----
 
 
+class _Texts:
+    """Byte strings side by side, to be read at offsets of their own; `length` is int64[n]."""
+
+    def __init__(self, texts: list[bytes], length: np.ndarray) -> None:
+        self.length = length
+        self._starts = np.cumsum(length) - length
+        memory = b"".join(texts) + bytes(8)
+        self._words = np.ndarray(len(memory) - 7, "<u8", memory, strides=(1,))
+
+    def word(self, offset: int | np.ndarray, size: int = 8) -> np.ndarray:
+        """uint64[n]: the little-endian integer in `size` bytes of each string from an offset on."""
+        found = self._words[self._starts + offset]
+        return found if size == 8 else found & _U64(256**size - 1)
+
+
 def _pair(u: np.ndarray, v: np.ndarray, mul: np.ndarray) -> np.ndarray:
     a = _mix((u ^ v) * mul)
     return _mix((v ^ a) * mul) * mul
 
 
-def _multiplier(length: int) -> np.ndarray:
-    return np.full(1, _K2) + _U64(2 * length)
+def _multiplier(texts: _Texts) -> np.ndarray:
+    return _K2 + (texts.length << 1).view(_U64)
 
 
-def _farm_to_16(data: np.ndarray) -> np.ndarray:
-    length = data.shape[1]
-    mul = _multiplier(length)
-    if length >= 8:
-        a, b = _word(data, 0) + _K2, _word(data, length - 8)
-        return _pair(_rotate_right(b, 37) * mul + a, (_rotate_right(a, 25) + b) * mul, mul)
-    if length >= 4:
-        return _pair((_word(data, 0, 4) << _U64(3)) + _U64(length), _word(data, length - 4, 4), mul)
-    if length:
-        first, middle, last = (data[:, i].astype(_U64) for i in (0, length >> 1, length - 1))
-        y, z = first + (middle << _U64(8)), (last << _U64(2)) + _U64(length)
-        return _mix(y * _K2 ^ z * _K0) * _K2
-    return np.full(len(data), _K2)
+def _farm_empty(texts: _Texts) -> np.ndarray:
+    return np.full(len(texts.length), _K2)
 
 
-def _farm_to_32(data: np.ndarray) -> np.ndarray:
-    length = data.shape[1]
-    mul = _multiplier(length)
-    a, b = _word(data, 0) * _K1, _word(data, 8)
-    c, d = _word(data, length - 8) * mul, _word(data, length - 16) * _K2
+def _farm_to_3(texts: _Texts) -> np.ndarray:
+    length = texts.length
+    first, middle, last = (texts.word(i, 1) for i in (0, length >> 1, length - 1))
+    y, z = first + (middle << _U64(8)), (last << _U64(2)) + length.view(_U64)
+    return _mix(y * _K2 ^ z * _K0) * _K2
+
+
+def _farm_to_7(texts: _Texts) -> np.ndarray:
+    length = texts.length
+    return _pair((texts.word(0, 4) << _U64(3)) + length.view(_U64), texts.word(length - 4, 4), _multiplier(texts))
+
+
+def _farm_to_16(texts: _Texts) -> np.ndarray:
+    mul = _multiplier(texts)
+    a, b = texts.word(0) + _K2, texts.word(texts.length - 8)
+    return _pair(_rotate_right(b, 37) * mul + a, (_rotate_right(a, 25) + b) * mul, mul)
+
+
+def _farm_to_32(texts: _Texts) -> np.ndarray:
+    length, mul = texts.length, _multiplier(texts)
+    a, b = texts.word(0) * _K1, texts.word(8)
+    c, d = texts.word(length - 8) * mul, texts.word(length - 16) * _K2
     return _pair(_rotate_right(a + b, 43) + _rotate_right(c, 30) + d, a + _rotate_right(b + _K2, 18) + c, mul)
 
 
-def _farm_to_64(data: np.ndarray) -> np.ndarray:
-    length = data.shape[1]
-    mul = _multiplier(length)
-    a, b = _word(data, 0) * _K2, _word(data, 8)
-    c, d = _word(data, length - 8) * mul, _word(data, length - 16) * _K2
+def _farm_to_64(texts: _Texts) -> np.ndarray:
+    length, mul = texts.length, _multiplier(texts)
+    a, b = texts.word(0) * _K2, texts.word(8)
+    c, d = texts.word(length - 8) * mul, texts.word(length - 16) * _K2
     y = _rotate_right(a + b, 43) + _rotate_right(c, 30) + d
     z = _pair(y, a + _rotate_right(b + _K2, 18) + c, mul)
-    e, f = _word(data, 16) * mul, _word(data, 24)
-    g, h = (y + _word(data, length - 32)) * mul, (z + _word(data, length - 24)) * mul
+    e, f = texts.word(16) * mul, texts.word(24)
+    g, h = (y + texts.word(length - 32)) * mul, (z + texts.word(length - 24)) * mul
     return _pair(_rotate_right(e + f, 43) + _rotate_right(g, 30) + h, e + _rotate_right(f + a, 18) + g, mul)
 
 
-def _weak_pair(data: np.ndarray, start: int, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    w, x, y, z = (_word(data, start + 8 * i) for i in range(4))
+def _weak_pair(texts: _Texts, start: int | np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    w, x, y, z = (texts.word(start + 8 * i) for i in range(4))
     a = a + w
     b = _rotate_right(b + a + z, 21)
     total = a + x + y
     return total + z, b + _rotate_right(total, 44) + a
 
 
-def _farm_block(data: np.ndarray, start: int, state: tuple, mul: np.ndarray, factor: int) -> tuple:
+def _farm_block(texts: _Texts, start: int | np.ndarray, state: tuple, mul: np.ndarray, factor: int) -> tuple:
     """One step over 64 bytes; the last one has its own multiplier and factor."""
     x, y, z, v, w = state
     factor = _U64(factor)
-    x = _rotate_right(x + y + v[0] + _word(data, start + 8), 37) * mul
-    y = _rotate_right(y + v[1] + _word(data, start + 48), 42) * mul
+    x = _rotate_right(x + y + v[0] + texts.word(start + 8), 37) * mul
+    y = _rotate_right(y + v[1] + texts.word(start + 48), 42) * mul
     x = x ^ w[1] * factor
-    y = y + v[0] * factor + _word(data, start + 40)
+    y = y + v[0] * factor + texts.word(start + 40)
     z = _rotate_right(z + w[0], 33) * mul
-    v = _weak_pair(data, start, v[1] * mul, x + w[0])
-    w = _weak_pair(data, start + 32, z + w[1], y + _word(data, start + 16))
+    v = _weak_pair(texts, start, v[1] * mul, x + w[0])
+    w = _weak_pair(texts, start + 32, z + w[1], y + texts.word(start + 16))
     return z, y, x, v, w
 
 
-def _farm_long(data: np.ndarray) -> np.ndarray:
-    length = data.shape[1]
-    zero = np.zeros(len(data), _U64)
+def _farm_long(texts: _Texts) -> np.ndarray:
+    """Of strings that have as many whole blocks of 64 bytes before their last one."""
+    length = texts.length
+    zero = np.zeros(len(length), _U64)
     y = zero + _U64(81) * np.full(1, _K1) + _U64(113)
     z = _mix(y * _K2 + _U64(113)) * _K2
-    x = (zero + _U64(81)) * _K2 + _word(data, 0)
+    x = (zero + _U64(81)) * _K2 + texts.word(0)
     state = (x, y, z, (zero, zero), (zero, zero))
-    whole = (length - 1) // 64 * 64
+    whole = int(length[0] - 1) // 64 * 64
     for start in range(0, whole, 64):
-        state = _farm_block(data, start, state, _K1, 1)
+        state = _farm_block(texts, start, state, _K1, 1)
     x, y, z, v, w = state
     mul = _K1 + ((z & _U64(0xFF)) << _U64(1))
-    first = w[0] + _U64((length - 1) & 63)
+    first = w[0] + ((length - 1) & 63).view(_U64)
     v = (v[0] + first, v[1])
     w = (first + v[0], w[1])
-    x, y, z, v, w = _farm_block(data, length - 64, (x, y, z, v, w), mul, 9)
+    x, y, z, v, w = _farm_block(texts, length - 64, (x, y, z, v, w), mul, 9)
     return _pair(_pair(v[0], w[0], mul) + _mix(y) * _K0 + z, _pair(v[1], w[1], mul) + x, mul)
 
 
-def _farm(data: np.ndarray) -> np.ndarray:
-    length = data.shape[1]
-    return (_farm_to_16 if length <= 16 else _farm_to_32 if length <= 32 else _farm_to_64 if length <= 64 else _farm_long)(data)
+_FARM = [(0, _farm_empty), (3, _farm_to_3), (7, _farm_to_7), (16, _farm_to_16), (32, _farm_to_32), (64, _farm_to_64)]
+"""The function of strings up to each length, which are hashed together; longer ones with those of as many blocks of 64 bytes."""
+_LIMITS = np.array([limit for limit, _ in _FARM])
 
 
 def fingerprint64(texts: Iterable[bytes]) -> np.ndarray:
     """uint64[n]: FarmHash64 of each string."""
-    return _by_length(texts, _farm)
+    texts = list(texts)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    group = np.where(lengths <= _LIMITS[-1], _LIMITS.searchsorted(lengths), len(_FARM) + (lengths - 1) // 64)
+    found = np.empty(len(texts), _U64)
+    for each in set(group.tolist()):
+        function = _FARM[each][1] if each < len(_FARM) else _farm_long
+        places = (group == each).nonzero()[0]
+        found[places] = function(_Texts([texts[i] for i in places.tolist()], lengths[places]))
+    return found
 
 
 # ---- MurmurHash64A ----
