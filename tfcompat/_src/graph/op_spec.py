@@ -110,8 +110,9 @@ class Facts:
       scales_rows: it does the same to every number of the rows that it gets.
       compares: of a comparison of two numbers, whether the first is to be less (1) or greater (-1), and whether it may be equal (1, 0).
       conjoins: it is true where both inputs are. counts: it adds its inputs (1), or takes the second from the first (-1).
-      adds_all: it adds up a list. reduces: "sum" or "mean" of elements. joins: a list along a "new" dimension, or along an "old" one.
+      adds_all: it adds up a list. reduces: "sum", "mean" or "product" of elements. joins: a list along a "new" dimension, or along an "old" one.
       reads_files: it reads a checkpoint. checks_numbers: it fails where its input has an infinity or a NaN.
+      tells_sizes: it gives the shape of its input. converts: it gives its input in another dtype.
       costly: most of the time of a program goes to ops like this.
     """
 
@@ -137,6 +138,8 @@ class Facts:
     joins: str = ""
     reads_files: bool = False
     checks_numbers: bool = False
+    tells_sizes: bool = False
+    converts: bool = False
     costly: bool = False
 
 

@@ -39,6 +39,7 @@ from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.program import Program
 from tfcompat._src.runtime.program_call import ProgramCall
 from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.shape_arithmetic import ShapeArithmetic
 from tfcompat._src.runtime.variable_state import (
     Array,
     Place,
@@ -149,7 +150,7 @@ def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunCont
     if isinstance(step, Cluster):
         run_cluster(step, plan.known, values, session)
     else:
-        run_host_step(step, values, session)
+        run_host_step(step, plan.known, values, session)
 
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
@@ -282,11 +283,22 @@ def _filled_up(entries: Array) -> NDArray:
     return found
 
 
-def run_host_step(step: HostStep, values: Values, session: RunContext) -> None:
+def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, session: RunContext) -> None:
     if step.runners is None:
-        step.runners = [_runner(item) for item in step.items]
+        step.runners = _runners(step, known)
     for run in step.runners:
         run(values, session)
+
+
+def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
+    """What runs the items of a host step, in order."""
+    if step.kept is None:
+        return [_runner(item) for item in step.items]
+    shapes = ShapeArithmetic(step.items, step.kept, known)
+    found: list[Runner] = []
+    for item in step.items:
+        found += shapes.makers(item.outputs) if shapes.understands(item) else [_runner(item)]
+    return found
 
 
 def _runner(item: Item) -> Runner:

@@ -156,10 +156,15 @@ class Partitioner:
             for t in (t for item in items for t in item.takes):
                 uses.setdefault(t, set()).add(step)
         steps = [
-            self._cluster(items, step, uses) if step[0] % 2 else HostStep(self._files_first(items))
+            self._cluster(items, step, uses) if step[0] % 2 else HostStep(self._files_first(items), self._kept(items, step, uses))
             for step, items in sorted(by_step.items(), key=lambda entry: (entry[0][0], getattr(entry[0][1], "id", 0)))
         ]
         return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
+
+    def _kept(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> set[Tensor]:
+        """The outputs of items that are fetched, or taken by other steps."""
+        fetched = self.placement.fetched
+        return {t for i in items for t in i.outputs if t in fetched or any(u != step for u in uses.get(t, ()))}
 
     def _files_first(self, items: list[Item]) -> list[Item]:
         """Host operations with those first that read checkpoints: all are found whole before a variable changes."""

@@ -40,9 +40,13 @@ class WrongGuess(errors.OpError):
 
 @dataclass(eq=False)
 class HostStep:
-    """Operations that run on the host, one after another; `runners` are what the first run finds to run each of them."""
+    """Operations that run on the host, one after another.
+
+    `kept` are those of their outputs that are taken outside of the step: None for all. `runners` are what the first run finds to run them.
+    """
 
     items: list[Item]
+    kept: Collection[Tensor] | None = None
     runners: list[Callable[..., Any]] | None = None
 
     @functools.cached_property

@@ -140,7 +140,7 @@ def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, I
         used_as_part = uses.get(op.outputs[0], 0) == 1 and reader is not None and reader.facts.counts > 0
         leaves, inner = _terms(op, uses)
         return [] if used_as_part else [Meeting(tuple(leaves), op.outputs[0], inner, mean=False, squeezed=False)]
-    if not facts.reduces or op.attrs["keep_dims"] or uses.get(op.takes[0]) != 1:
+    if facts.reduces not in ("sum", "mean") or op.attrs["keep_dims"] or uses.get(op.takes[0]) != 1:
         return []
     joined, axes = op.takes[0].op, known.get(op.takes[1])
     if axes is None or list(np.ravel(axes)) != [0]:

@@ -36,7 +36,7 @@ def _rank_vectors(c):
 
 @op(
     "Shape", "(input: T, *, T: type, out_type: INDEX = int32) -> (output: out_type)", shape=_rank_vectors,
-    gradient=_NO_GRADIENT, shape_only=("input",),
+    gradient=_NO_GRADIENT, shape_only=("input",), facts=Facts(tells_sizes=True),
 )  # fmt: skip
 def _shape(x, *, out_type):
     return np.array(x.shape, out_type)

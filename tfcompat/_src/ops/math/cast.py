@@ -47,7 +47,7 @@ def _cast_numpy(x, *, DstT):
 
 
 @op("Cast", "(x: SrcT, *, SrcT: type, DstT: type, Truncate: bool = False) -> (y: DstT)",
-    shape=unchanged, gradient=_cast_grad, fold=_cast_numpy, facts=Facts(scales_rows=True))  # fmt: skip
+    shape=unchanged, gradient=_cast_grad, fold=_cast_numpy, facts=Facts(scales_rows=True, converts=True))  # fmt: skip
 def _cast(x, *, DstT):
     _require_numeric(x.dtype, DstT)
     if x.dtype == DstT:

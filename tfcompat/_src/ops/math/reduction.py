@@ -266,7 +266,7 @@ def _near_mean(x: Any, axes: Any, *, keep_dims: bool) -> Any:
 
 _reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0), facts=Facts(reduces="sum"))
 _reduction("Mean", "NUMBER", _mean, _mean_grad, near=_near_mean, facts=Facts(reduces="mean"))
-_reduction("Prod", "NUMBER", lax.reduce_prod, _prod_grad, _integer_numpy(np.multiply.reduce, 1))
+_reduction("Prod", "NUMBER", lax.reduce_prod, _prod_grad, _integer_numpy(np.multiply.reduce, 1), facts=Facts(reduces="product"))
 _reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True), slope=BY_RULE)
 _reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False), slope=BY_RULE)
 _reduction("All", "bool", lax.reduce_and, _UNDEFINED, _integer_numpy(np.all))

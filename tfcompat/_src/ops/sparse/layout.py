@@ -101,6 +101,8 @@ def _sparse_reshape(indices, old, new):
     if indices.shape[1] != len(old):
         raise invalid(f"Input tensor rank must match input shape length, but got {indices.shape[1]} and {len(old)}")
     check_sizes(old)
+    if old.tolist() == new.tolist():
+        return indices, new
     sizes = _new_sizes(old, new)
     check_sizes(sizes)
     if old.tolist() == sizes.tolist():
@@ -227,17 +229,19 @@ def _fill_empty_rows(indices, values, sizes, default):
         outside = np.flatnonzero((rows < 0) | (rows >= count))
         raise invalid(f"indices({outside[0]}, 0) is invalid: {rows[outside[0]]} >= {count}")
     checks.require_room((count,), np.dtype(np.int64))
-    is_empty = np.bincount(rows, minlength=count)[:count] == 0
-    if not is_empty.any() and (rows[1:] >= rows[:-1]).all():
+    is_empty = np.ones(count, bool)
+    is_empty[rows] = False
+    (missing,) = is_empty.nonzero()
+    if not len(missing) and (rows[1:] >= rows[:-1]).all():
         return indices, values, is_empty, np.arange(len(rows))
-    added = np.zeros((int(is_empty.sum()), indices.shape[1]), np.int64)
-    added[:, 0] = np.flatnonzero(is_empty)
+    added = np.zeros((len(missing), indices.shape[1]), np.int64)
+    added[:, 0] = missing
     all_rows = np.concatenate((indices, added))
-    order = np.argsort(all_rows[:, 0], kind="stable")
+    order = all_rows[:, 0].argsort(kind="stable")
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    filled = np.concatenate((values, np.full(len(added), default, values.dtype)))
-    return all_rows[order], filled[order], is_empty, place[: len(rows)]
+    filled = np.concatenate((values, default.reshape(1).repeat(len(missing))))
+    return all_rows.take(order, 0), filled.take(order), is_empty, place[: len(rows)]
 
 
 def _fill_empty_rows_grad_shape(c):
