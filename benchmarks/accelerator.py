@@ -5,6 +5,7 @@ An accelerator's memory often belongs to one process at a time, so a subject's p
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -22,7 +23,11 @@ SECONDS = 2.0
 """What the steps of a round may take."""
 ENOUGH = {"step": 0.95, "first step": 0.8, "peak memory": 0.9}
 """JAX's figure over tfcompat's: a lower one has fallen short."""
-SETTINGS = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TFCOMPAT_CACHE_DIR": ""}
+SETTINGS = {
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TFCOMPAT_CACHE_DIR": "",
+    "JAX_DEFAULT_MATMUL_PRECISION": os.environ.get("JAX_DEFAULT_MATMUL_PRECISION", "highest"),
+}  # fmt: skip
+"""Both subjects compute products of float32 from all bits, as TensorFlow 1.15 did, unless the environment says otherwise."""
 
 Log = Callable[[str], None]
 

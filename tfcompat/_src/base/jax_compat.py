@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import itertools
 import logging
@@ -29,7 +30,7 @@ try:
     from jax._src import compilation_cache, xla_bridge
     from jax._src.array import ArrayImpl
     from jax._src.compilation_cache import get_file_cache
-    from jax._src.config import enable_x64, no_tracing
+    from jax._src.config import default_matmul_precision, enable_x64, no_tracing
     from jax._src.core import trace_ctx
     from jax._src.interpreters.partial_eval import dce_jaxpr
     from jax._src.lax.special import igamma_grad_a_impl as igamma_grad_a_impl
@@ -43,6 +44,7 @@ try:
 
     _no_tracing = no_tracing.swap_local
     _swap_x64, _set_x64 = enable_x64.swap_local, enable_x64.set_local
+    _swap_precision, _set_precision = default_matmul_precision.swap_local, default_matmul_precision.set_local
     backends_are_up = xla_bridge.backends_are_initialized
     xla_bridge._backends  # noqa: B018
 except (ImportError, AttributeError) as missing:
@@ -103,22 +105,41 @@ def keep_programs(folder: str, store: Any, least_seconds: float) -> None:
         _config.update("jax_persistent_cache_min_compile_time_secs", least_seconds)
 
 
+@functools.cache
+def _computes_on_gpu() -> bool:
+    return jax.default_backend() == "gpu"
+
+
+def rounds_products() -> bool:
+    """Whether JAX would round the factors of float32 products and convolutions to 10 bits (TF32), as TensorFlow 1.15 never does.
+
+    That is so on GPUs, unless the user has chosen a precision: `JAX_DEFAULT_MATMUL_PRECISION=tensorfloat32` in the environment.
+    """
+    return _computes_on_gpu() and _config.jax_default_matmul_precision is None
+
+
 class x64(jax_threads.Using):  # noqa: N801
     """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
-    NumPy promotes as today, and an exit of the interpreter knows that the thread is there. After an exception no trace goes on in the
-    main thread: JAX does not end one where a signal's handler raises in what would end it.
+    products of float32 are products of float32 (see `rounds_products`), NumPy promotes as today, and an exit of the interpreter knows that
+    the thread is there. After an exception no trace goes on in the main thread: JAX does not end one where a signal's handler raises in what
+    would end it.
     """
 
-    __slots__ = ("_outer", "_rule")
+    __slots__ = ("_is_exact", "_outer", "_precision", "_rule")
 
     def __enter__(self) -> None:
         super().__enter__()
         self._outer = _swap_x64(True)
+        self._is_exact = rounds_products()
+        if self._is_exact:
+            self._precision = _swap_precision("highest")
         self._rule = promotion.begin_of_today() if promotion.Program.has_old_rule else ""
 
     def __exit__(self, *raised: object) -> None:
         if self._rule:
             promotion.swap(self._rule)
+        if self._is_exact:
+            _set_precision(self._precision)
         _set_x64(self._outer)
         if raised[0] is not None and is_interruptible():
             trace_ctx.reset()
