@@ -1,5 +1,6 @@
 """Requests and replies in TFRecord files, as the LoggingConfig of a model says."""
 
+import errno
 import json
 import shutil
 
@@ -125,3 +126,36 @@ def test_a_full_disk_fails_no_request(tmp_path):
 def test_configurations_that_are_refused(prefix, rate, kind, text):
     with pytest.raises(tf.errors.OpError, match=text):
         Kit(prefix, rate, kind)
+
+
+def test_a_log_that_was_moved_away_is_followed_by_another(tmp_path):
+    kit = Kit(tmp_path / "log")
+    kit.predict()
+    (log,) = tmp_path.glob("log-*")
+    log.rename(tmp_path / "log-0")
+    kit.predict()
+    kit.predict()
+    kit.manager.stop()
+    assert log.exists()
+    assert len(logs_in(tmp_path)) == 3
+
+
+def test_a_record_that_is_not_written_whole_is_taken_back(tmp_path, monkeypatch):
+    kit = Kit(tmp_path / "log")
+    kit.predict()
+    flush = tf.python_io.TFRecordWriter.flush
+
+    def full(writer):
+        flush(writer)
+        log = max(tmp_path.glob("log-*"))
+        with log.open("r+b") as file:
+            file.truncate(log.stat().st_size - 5)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.python_io.TFRecordWriter, "flush", full)
+        for _ in range(3):
+            kit.predict()
+    kit.predict()
+    kit.manager.stop()
+    assert [len(list(tf.python_io.tf_record_iterator(str(log)))) for log in sorted(tmp_path.glob("log-*"))] == [1, 1]

@@ -6,6 +6,7 @@ warm-up file of a version.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import threading
@@ -27,26 +28,52 @@ _FIELDS = {"Predict": "predict_log", "Classify": "classify_log", "Regress": "reg
 
 
 class _Log:
-    """The file of one LoggingConfig, which is made at its first record."""
+    """The file of one LoggingConfig, which is made at its first record.
+
+    Where the file was moved or deleted, as programs do that rotate logs, the next record begins one of the same name. What was
+    written of a record that has no room on the disk is taken back: behind a broken record nothing could be read.
+    """
 
     def __init__(self, config: Any) -> None:
-        self.sampling = config.sampling_config
-        self.path = f"{config.log_collector_config.filename_prefix}-{time.time_ns()}-{os.getpid()}.tfrecord"
+        self.sampling, self._prefix = config.sampling_config, config.log_collector_config.filename_prefix
+        self.path = self._new_path()
         self._lock = threading.Lock()
         self._writer: tfrecord.TFRecordWriter | None = None
 
+    def _new_path(self) -> str:
+        return f"{self._prefix}-{time.time_ns()}-{os.getpid()}.tfrecord"
+
     def write(self, record: bytes) -> None:
         with self._lock:
+            if self._writer is not None and not os.path.exists(self.path):
+                self._close()
             if self._writer is None:
                 self._writer = tfrecord.TFRecordWriter(self.path)
-            self._writer.write(record)
-            self._writer.flush()
+            size = os.path.getsize(self.path)
+            try:
+                self._writer.write(record)
+                self._writer.flush()
+            except wire.FAILURES:
+                self._take_back(size)
+                raise
+
+    def _take_back(self, size: int) -> None:
+        """Leaves the file with its first `size` bytes, which are whole records; the next record begins another where there are any."""
+        with contextlib.suppress(*wire.FAILURES):
+            self._close()
+        with contextlib.suppress(OSError):
+            os.truncate(self.path, size)
+        if size:
+            self.path = self._new_path()
 
     def close(self) -> None:
         with self._lock:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+            self._close()
+
+    def _close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
 
 class RequestLogs:
@@ -92,12 +119,13 @@ class RequestLogs:
         kind.request.CopyFrom(request)
         kind.response.CopyFrom(reply)
         status = "OK"
+        path = log.path
         try:
             log.write(record.SerializeToString())
         except wire.FAILURES as e:
             code, text = wire.status_of(e)
             status = messages.error.Code.Name(code)
-            logging.error("A request of model %s could not be logged in %s: %s", servable.name, log.path, text)
+            logging.error("A request of model %s could not be logged in %s: %s", servable.name, path, text)
         REQUEST_LOG_COUNT.add(servable.name, status)
 
     def close(self) -> None:
