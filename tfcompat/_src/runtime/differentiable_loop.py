@@ -44,7 +44,7 @@ def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], car
     leaves, structure = jax.tree.flatten(carry)
     flat_body = jax.make_jaxpr(lambda flat: jax.tree.leaves(body(jax.tree.unflatten(structure, flat))))(leaves)
     flat_test = jax.make_jaxpr(lambda flat: True if test is None else test(jax.tree.unflatten(structure, flat)))(leaves)
-    loop = _Loop(flat_body.jaxpr, flat_test.jaxpr, limit)
+    loop = _Loop(flat_body.jaxpr, None if test is None else flat_test.jaxpr, limit)
     return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
 
 
@@ -58,9 +58,12 @@ def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carr
 
 
 class _Loop:
-    """The body and the condition as functions of the carry and of what they take from outside."""
+    """The body and the condition as functions of the carry and of what they take from outside.
 
-    def __init__(self, body: Jaxpr, test: Jaxpr, limit: int) -> None:
+    Where there is no condition, both loops run from 0 to a constant: XLA knows how often, and a GPU need not ask the host before each iteration.
+    """
+
+    def __init__(self, body: Jaxpr, test: Jaxpr | None, limit: int) -> None:
         self._body, self._test, self.limit = body, test, limit
         self._keeps_all = has_complex_values(body)
 
@@ -69,7 +72,12 @@ class _Loop:
         return [jnp.asarray(v, array_type(var).dtype) for v, var in zip(found, self._body.outvars)]
 
     def goes_on(self, outer: Arrays, count: jax.Array | np.int32, carry: Arrays) -> jax.Array:
-        return jnp.logical_and(count < self.limit, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
+        is_within: jax.Array = count < self.limit
+        return is_within if self._test is None else jnp.logical_and(is_within, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
+
+    def iterations(self, count: jax.Array) -> jax.Array | np.int32:
+        """How many there were, of which the forward loop has counted `count`."""
+        return np.int32(self.limit) if self._test is None else count
 
     def derivative(self, outer: Arrays, carry: Arrays) -> tuple[Arrays, Any]:
         """One iteration: the carry after it, and the function from gradients of that to those of the real inputs."""
@@ -149,12 +157,15 @@ def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradi
 
     one_back = BackwardStep(pull, kept.stacked, [jax.typeof(v) for v in varying], loop.limit)
 
-    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        index, varying, sums, factors = state
-        row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in rows]
-        return index - np.int32(1), *one_back(index, row, varying, sums, factors)
+    iterations = loop.iterations(count)
 
-    _, varying, sums, factors = jax.lax.while_loop(lambda s: s[0] >= 0, step, (count - np.int32(1), varying, *one_back.start()))
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        done, varying, sums, factors = state
+        index = iterations - np.int32(1) - done
+        row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in rows]
+        return done + np.int32(1), *one_back(index, row, varying, sums, factors)
+
+    _, varying, sums, factors = jax.lax.while_loop(lambda s: s[0] < iterations, step, (np.int32(0), varying, *one_back.start()))
     sums = one_back.total(sums, factors, rows)
     return _all_grads(varying, carry), _all_grads(sums, outer), _all_grads([jnp.zeros_like(t) for t in _real(test_outer)], test_outer)
 
