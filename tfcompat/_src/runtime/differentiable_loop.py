@@ -72,7 +72,7 @@ class _Loop:
         return [jnp.asarray(v, array_type(var).dtype) for v, var in zip(found, self._body.outvars)]
 
     def goes_on(self, outer: Arrays, count: jax.Array | np.int32, carry: Arrays) -> jax.Array:
-        is_within: jax.Array = count < self.limit
+        is_within = jnp.less(count, self.limit)
         return is_within if self._test is None else jnp.logical_and(is_within, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
 
     def iterations(self, count: jax.Array) -> jax.Array | np.int32:

@@ -58,7 +58,7 @@ class ShapeArithmetic:
         if item.facts.tells_sizes:
             parts = _dimensions(item.takes[0])
         elif item.facts.converts:
-            parts = self._cast(*item.takes, *item.outputs)
+            parts = self._cast(item.takes[0], item.outputs[0])
         else:
             parts = self._moved(item)
         if parts is None:
