@@ -132,6 +132,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=2, help="clients at the same time (2)")
     parser.add_argument("--seconds", type=float, default=4, help="of each measurement (4)")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each server, in turn (3)")
+    parser.add_argument("--processes", type=int, default=1, help="processes of `tfcompat serve` (1); TensorFlow's one uses all cores")
     options = parser.parse_args()
     other = [options.tf1_python] if options.tf1_python else [*OURS, "run"]
     with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +145,7 @@ def main() -> None:
 def compare(model: str, folder: str, other: list[str], options: argparse.Namespace) -> None:
     """Prints the row of one model; both servers run all the time, and are asked in turn."""
     bodies = requests(model, options.rows)
-    ours = [*OURS, "serve", f"--model_name={model}", f"--model_base_path={folder}", f"--rest_api_port={free_port()}"]
+    ours = [*OURS, "serve", f"--model_name={model}", f"--model_base_path={folder}", "--port=0", f"--rest_api_port={free_port()}", f"--processes={options.processes}"]
     theirs = [*other, str(HERE / "shell.py"), f"{folder}/1", MODELS[model]]
     with server(ours) as a, server(theirs) as b:
         for port in (a, b):
