@@ -48,3 +48,37 @@ def test_functions_with_their_own_gradient_hand_it_on():
         variable = tf.get_variable("v", [20], use_resource=True)
         tf.gradients(raw.ResourceGather(same(variable.handle), [1, 2], dtype=tf.float32), variable.handle)
     assert [list(shape) for shape in shapes] == [[20]]
+
+
+W = "Resource localhost/w/N10tensorflow3VarE does not exist."
+"""What 1.15.5 says where some other variable has a value."""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda w: w.assign_add([1.0, 2.0, 3.0]),
+        lambda w: tf.gather(w, [0]),
+        lambda w: w.scatter_add(tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))),
+        lambda w: tf.scatter_update(w, [0], [1.0]),
+        lambda w: w[0:1].assign([1.0]),
+        lambda w: w.scatter_nd_add([[0]], [1.0]),
+    ],
+)
+def test_what_changes_or_picks_finds_no_resource(use):
+    with tf.Graph().as_default(), tf.Session() as session:
+        w = tf.get_variable("w", [3], use_resource=True)
+        with pytest.raises(tf.errors.NotFoundError) as e:
+            session.run(use(w))
+        assert e.value.message == W
+        with pytest.raises(tf.errors.FailedPreconditionError, match="This could mean that the variable was uninitialized. Not found: " + W):
+            session.run(w + 1.0)
+
+
+def test_in_a_dataset_too():
+    with tf.Graph().as_default(), tf.Session() as session:
+        counter = tf.get_variable("w", [], tf.int32, use_resource=True)
+        iterator = tf.data.Dataset.range(3).map(lambda _: counter.assign_add(1)).make_initializable_iterator()
+        session.run(iterator.initializer)
+        with pytest.raises(tf.errors.NotFoundError, match=W):
+            session.run(iterator.get_next())

@@ -73,7 +73,7 @@ def execute(
     there = state.values
     for key, op in plan.required_keys:
         if key not in there:
-            raise uninitialized(op)
+            raise uninitialized(op, plan.first_reader(op))
     try:
         values = _run_single(plan, feeds, session, lent)
         if values is None:

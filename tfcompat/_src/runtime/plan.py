@@ -20,7 +20,7 @@ from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem
-from tfcompat._src.runtime.variable_state import Place, variable_key
+from tfcompat._src.runtime.variable_state import Place, accesses, variable_key
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.cluster_trace import Shapes
@@ -206,6 +206,10 @@ class Plan:
     def operations(self) -> list[Operation]:
         """The operations that a run executes, in order."""
         return [op for step in self.steps for item in step.items for op in item.operations]
+
+    def first_reader(self, variable: Operation) -> Operation | None:
+        """The first operation of a run that reads a variable, outside of loops and branches."""
+        return next((op for op in self.operations() if variable in accesses(op)[0]), None)
 
     def constants(self) -> list[Operation]:
         """The Const nodes that the run takes values of."""

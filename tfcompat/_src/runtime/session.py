@@ -215,7 +215,7 @@ class BaseSession(SessionInterface):
                 guessed_for = prepared.plans.get(prepared.plan_key(feeds, self.variable_state.values))
                 if guessed_for is not None:
                     guessed_for.seen.pop(input_shapes(feeds), None)
-            except errors.FailedPreconditionError as e:
+            except (errors.FailedPreconditionError, errors.NotFoundError) as e:
                 if self._closed:  # by another thread, which has taken the variables away
                     raise errors.CancelledError(None, None, "Session has been closed.") from e
                 raise

@@ -190,18 +190,22 @@ def put_all(entries: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
     any(itertools.starmap(dict.update, entries))
 
 
-def uninitialized(op: Operation) -> errors.FailedPreconditionError:
-    """What reading a variable without a value raises."""
-    if op.outputs[0].dtype.name == "resource":
-        name = (op.attrs.get("shared_name") or b"").decode() or op.name
-        container = (op.attrs.get("container") or b"localhost").decode()
-        text = (
-            f"Error while reading resource variable {name} from Container: {container}. This could mean that the variable was "
-            f"uninitialized. Not found: Resource {container}/{name}/N10tensorflow3VarE does not exist."
-        )
-    else:
-        text = f"Attempting to use uninitialized value {op.name}"
-    return errors.FailedPreconditionError(op.node_def, op, text)
+def uninitialized(op: Operation, user: Operation | None = None) -> errors.OpError:
+    """What using a variable without a value raises.
+
+    Args:
+      op: makes the variable or its handle. user: the operation that would read it, where it is known. As in TensorFlow, one that reads a resource
+        variable only to change it, or to pick from it, finds no resource; one that hands its value on says that it may be uninitialized.
+    """
+    if op.outputs[0].dtype.name != "resource":
+        return errors.FailedPreconditionError(op.node_def, op, f"Attempting to use uninitialized value {op.name}")
+    name = (op.attrs.get("shared_name") or b"").decode() or op.name
+    container = (op.attrs.get("container") or b"localhost").decode()
+    missing = f"Resource {container}/{name}/N10tensorflow3VarE does not exist."
+    if user is not None and not user.spec.facts.reads_through:
+        return errors.NotFoundError(user.node_def, user, missing)
+    text = f"Error while reading resource variable {name} from Container: {container}. This could mean that the variable was uninitialized."
+    return errors.FailedPreconditionError(op.node_def, op, f"{text} Not found: {missing}")
 
 
 def accesses(item: Operation, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
