@@ -10,11 +10,11 @@ _SHARED_AT_FIRST = ("_devices", "_colocations", "_control_dependencies_stack")
 
 
 class _Scopes(threading.local):
-    """The scopes of one thread: at first those that all threads had, and no name scope."""
+    """The scopes of one thread: at first those that all threads had, and no name scope but in the thread that was in one."""
 
-    def __init__(self, start: dict[str, list[Any]]) -> None:
+    def __init__(self, start: dict[str, list[Any]], maker: int, names: str) -> None:
         self.values: dict[str, Any] = {name: copy.copy(stack) for name, stack in start.items()}
-        self.values["_name_stack"] = ""
+        self.values["_name_stack"] = names if threading.get_ident() == maker else ""
 
 
 def _of_thread(name: str) -> property:
@@ -38,8 +38,6 @@ def separate(graph: Any) -> None:
     """Makes the scopes of a graph scopes of each thread."""
     if isinstance(graph, _HasThreadScopes):
         return
-    names = graph._name_stack
-    graph._thread_scopes = _Scopes({name: getattr(graph, name) for name in _SHARED_AT_FIRST})
+    graph._thread_scopes = _Scopes({name: getattr(graph, name) for name in _SHARED_AT_FIRST}, graph._maker, graph._name_stack)
     kind = type(graph)
     graph.__class__ = type(kind.__name__, (_HasThreadScopes, kind), {})
-    graph._name_stack = names

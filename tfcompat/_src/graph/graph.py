@@ -60,6 +60,7 @@ class Graph(Collections):
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.RLock()
+        self._maker = threading.get_ident()
         self._nodes: list[Operation] = []
         self._nodes_by_name: dict[str, Operation] = {}
         self._next_id = 0
@@ -155,7 +156,9 @@ class Graph(Collections):
         return graph
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
-        """Makes this graph the default one inside the block."""
+        """Makes this graph the default one inside the block. In another thread than the one that made it, its scopes are those of each thread."""
+        if threading.get_ident() != self._maker:
+            thread_scopes.separate(self)
         return GRAPHS.entered(self)
 
     # ---- making nodes ----

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
@@ -12,7 +13,14 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 
-_global_default: list[Graph] = []
+
+class _GlobalDefault(threading.local):
+    """The graph of a thread outside of `as_default()` blocks. Each thread has its own: a graph of another is entered with `as_default()`."""
+
+    graph: Graph | None = None
+
+
+_global_default = _GlobalDefault()
 _instead_of_global: list[Graph] = []
 
 
@@ -27,19 +35,19 @@ def get_default_graph() -> Graph:
 
 
 def global_graph() -> Graph:
-    """The graph that nodes go to outside of `as_default()` blocks in graph mode."""
-    if not _global_default:
-        _global_default.append(Graph())
-    return _global_default[0]
+    """The graph that nodes go to in this thread outside of `as_default()` blocks in graph mode."""
+    if _global_default.graph is None:
+        _global_default.graph = Graph()
+    return _global_default.graph
 
 
 @export("reset_default_graph")
 def reset_default_graph() -> None:
-    """Starts a new global default graph; AssertionError inside a `with graph.as_default()` block."""
+    """Starts a new global default graph of this thread; AssertionError inside a `with graph.as_default()` block."""
     if any(not graph.executes for graph in GRAPHS.stack):
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. "
                              "If you need a cleared graph, exit the nesting and create a new graph.")  # fmt: skip
-    _global_default.clear()
+    _global_default.graph = None
 
 
 def graph_element_of(value: object) -> Tensor | Operation | None:
@@ -237,4 +245,4 @@ def set_global_default(graph: Graph | None) -> None:
 
 
 def has_default_graph() -> bool:
-    return bool(GRAPHS.stack or _global_default)
+    return bool(GRAPHS.stack) or _global_default.graph is not None

@@ -170,8 +170,8 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
 
 
 def is_watching(options: messages.RunOptions) -> bool:
-    """Whether the options of a run ask for the debugger."""
-    return len(options.debug_options.debug_tensor_watch_opts) > 0
+    """Whether the options of a run ask for the debugger: a watch without a URL is for nobody."""
+    return any(watch.debug_urls for watch in options.debug_options.debug_tensor_watch_opts)
 
 
 def gated(ops: Iterable[str]) -> list[tuple[str, bool]]:

@@ -39,7 +39,7 @@ class Program:
           errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
         """
         found = self.executables.get(shapes)
-        while found is None or found.is_used_up:
+        while found is None or found.is_used_up or not found.fits(arguments):
             self._prepare(cluster, shapes, arguments)
             found = self.executables.get(shapes)
         return found
@@ -60,6 +60,8 @@ class Program:
 
     def _prepare_here(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> None:
         before = self.executables.get(shapes)
+        if before is not None and not before.fits(arguments):
+            before = None
         if before is None:
             self.traces += 1
         tracing = before.tracing if before is not None else Tracing(cluster, self.known, self.capacity)

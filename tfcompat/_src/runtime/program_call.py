@@ -76,7 +76,7 @@ class ProgramCall:
     def make(self) -> bool:
         """Makes the call; false where it was not made: a signal's handler has changed variables meanwhile, or the engine has given up."""
         executable = self._executable
-        if executable is None or executable.is_used_up:
+        if executable is None or executable.is_used_up or not executable.fits(self.arguments):
             executable = self._program.executable_for(self._cluster, self._shapes, self.arguments)
         self._maker = executable
         try:

@@ -13,7 +13,15 @@ from tfcompat._src.base.tensor_shape import as_shape
 from tfcompat._src.base.trackable import OBJECT_GRAPH_PROTO_KEY, Trackable
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.function.def_function import Function
-from tfcompat._src.graph.scopes import colocate_with, control_dependencies, device, executing_eagerly, init_scope
+from tfcompat._src.graph.scopes import (
+    colocate_with,
+    control_dependencies,
+    device,
+    executing_eagerly,
+    get_default_graph,
+    init_scope,
+)
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.platform import compat, file_io
@@ -52,11 +60,11 @@ class TrackableSaver:
         self._restore_op_cache: dict[str, Any] = {}
 
     def save(self, file_prefix: str, checkpoint_number: int | None = None, session: SessionLike | None = None) -> Any:
-        """Saves; the prefix of the checkpoint, as bytes."""
+        """Saves; the prefix of the checkpoint, as bytes. In a function, a string tensor of it, behind the saving."""
         if checkpoint_number:
             file_prefix = f"{file_prefix}-{checkpoint_number}"
-        if executing_eagerly():
-            return self._save_now(file_prefix)
+        if executing_eagerly() or get_default_graph().building_function:
+            return self._save_here(file_prefix)
         session = default_session(session)
         if self._object_graph_feed_tensor is None:
             with device("/cpu:0"):
@@ -76,15 +84,19 @@ class TrackableSaver:
         }  # fmt: skip
         return session.run(self._cached_save_operation, feed_dict=feeds)
 
-    def _save_now(self, file_prefix: str) -> Any:
-        """As `save`, where operations run when they are called."""
+    def _save_here(self, file_prefix: str) -> Any:
+        """As `save`, where nothing is fed: operations run when they are called, or are those of a function."""
         file_io.makedirs(os.path.dirname(file_prefix))
-        serialized = self._graph_view.serialize_object_graph()
+        view = self._graph_view
+        serialized = view.serialize_object_graph() if executing_eagerly() else view.serialize_object_graph(frozen=True)
         with device("/cpu:0"):
             object_graph = constant(serialized.proto.SerializeToString(), dtype=dtypes.string)
             prefix = constant(file_prefix, dtype=dtypes.string)
-        MultiDeviceSaver([*serialized.saveables, object_graph_saveable(object_graph)]).save(prefix)
-        return file_prefix
+        saved = MultiDeviceSaver([*serialized.saveables, object_graph_saveable(object_graph)]).save(prefix)
+        if executing_eagerly():
+            return file_prefix
+        with device("/cpu:0"), control_dependencies([saved]):
+            return raw.Identity(prefix)
 
     def restore(self, save_path: str | None) -> Any:
         """Finds what of a checkpoint belongs to the objects; a status that restores them in a session."""
@@ -149,16 +161,17 @@ class CheckpointV1(AutoTrackable):
         self._maybe_create_save_counter()
         return self._save_counter
 
-    def write(self, file_prefix: Any, session: SessionLike | None = None) -> str:
+    def write(self, file_prefix: Any, session: SessionLike | None = None) -> Any:
         """Saves without a number, a state file or the deletion of old ones.
 
         Args:
           file_prefix: what the names of the files begin with. session: by default the default one.
 
         Returns:
-          the prefix.
+          the prefix: str; in a tf.function a string tensor, behind the saving.
         """
-        return compat.as_text(self._saver.save(compat.as_text(compat.path_to_str(file_prefix)), session=session))
+        found = self._saver.save(compat.as_text(compat.path_to_str(file_prefix)), session=session)
+        return found if isinstance(found, Tensor) else compat.as_text(found)
 
     def save(self, file_prefix: Any, session: SessionLike | None = None) -> str:
         """Saves as `file_prefix-NUMBER`, and makes it the latest checkpoint of its folder.

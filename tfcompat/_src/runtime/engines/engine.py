@@ -50,6 +50,9 @@ class Executable(Protocol):
     def is_used_up(self) -> bool:
         """Whether another is to be prepared in its place before the next call."""
 
+    def fits(self, arguments: Arguments) -> bool:
+        """Whether it computes for variables of these shapes, which an assignment without `validate_shape` changes; else another is prepared."""
+
     def make(self, call: Call) -> None:
         """Makes a call in one of the three ways."""
 

@@ -47,8 +47,9 @@ class Interpreted:
 
     takes_kept = True
 
-    def __init__(self, tracing: Tracing, trace: jax.stages.Traced, price: float) -> None:
+    def __init__(self, tracing: Tracing, trace: jax.stages.Traced, arguments: Arguments, price: float) -> None:
         self.tracing = tracing
+        self._shapes = _variable_shapes(arguments)
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
         self._structure = jax.tree.structure(trace.out_info)
         self._each = max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
@@ -59,6 +60,10 @@ class Interpreted:
     def is_used_up(self) -> bool:
         """See `Executable`."""
         return self._left <= 0
+
+    def fits(self, arguments: Arguments) -> bool:
+        """See `Executable`."""
+        return _variable_shapes(arguments) == self._shapes
 
     def make(self, call: Call) -> None:
         """See `Executable`. The interpreter gives up before anything was changed."""
@@ -103,6 +108,10 @@ class Interpreted:
         return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
 
 
+def _variable_shapes(arguments: Arguments) -> list[tuple[int, ...]]:
+    return [value.shape for value in (*arguments[2], *arguments[3])]
+
+
 class Interpreter:
     """See `Engine`. `price` gives, for a trace, the work in nanoseconds after which its cluster is compiled."""
 
@@ -112,7 +121,7 @@ class Interpreter:
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Interpreted:
         """Finds a function for each equation. Raises NotImplementedError where there is none."""
         trace = tracing.trace(arguments)
-        return Interpreted(tracing, trace, self._price(trace))
+        return Interpreted(tracing, trace, arguments, self._price(trace))
 
 
 ALWAYS = Interpreter(lambda trace: math.inf)

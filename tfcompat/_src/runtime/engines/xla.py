@@ -32,6 +32,10 @@ class Compiled:
         self.tracing, self._function, self._is_long = tracing, function, is_long
         self._was_called = False  # from then on JAX needs no Python code to call it
 
+    def fits(self, arguments: Arguments) -> bool:
+        """See `Executable`: JAX looks at the shapes of all arguments, and compiles again."""
+        return True
+
     def make(self, call: Call) -> None:
         """See `Executable`."""
         call.place_variables()

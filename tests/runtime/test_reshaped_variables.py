@@ -1,0 +1,53 @@
+"""Variables whose shape an assignment without `validate_shape` changes between two runs of one fetch."""
+
+import numpy as np
+import pytest
+
+import tfcompat as tf
+from tfcompat._src.runtime.engines import choice
+
+
+@pytest.fixture(params=choice.ENGINES, autouse=True)
+def engine(request, monkeypatch):
+    monkeypatch.setattr(choice, "ENGINE", request.param)
+
+
+def test_a_store_grows():
+    """Values are appended to a variable that gets room for them when they no longer fit; what was there stays."""
+    batch = tf.placeholder(tf.float32, [4])
+    store = tf.Variable(np.zeros([6], np.float32), validate_shape=False)
+    length = tf.Variable(0)
+    new_length = length + 4
+
+    def grown():
+        old = store.value()
+        with tf.control_dependencies([old]):
+            moved = tf.assign(store, tf.zeros([new_length * 2]), validate_shape=False)
+        with tf.control_dependencies([moved]):
+            copied = store[:length].assign(old[:length])
+        with tf.control_dependencies([copied]):
+            return tf.no_op()
+
+    with tf.control_dependencies([tf.cond(new_length > tf.size(store), grown, tf.no_op)]):
+        appended = store[length:new_length].assign(batch)
+    with tf.control_dependencies([appended]):
+        append = length.assign(new_length)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for i in range(6):
+            session.run(append, {batch: np.arange(4.0) + 4 * i})
+            found = session.run(store)
+            assert len(found) == (6, 16, 16, 16, 40, 40)[i]
+            np.testing.assert_array_equal(found[: 4 * (i + 1)], np.arange(4.0 * (i + 1)))
+
+
+def test_one_run_between_two_shapes():
+    value = tf.placeholder(tf.float32, [None])
+    variable = tf.Variable(np.zeros([2], np.float32), validate_shape=False)
+    change = tf.assign(variable, value, validate_shape=False)
+    fetches = [tf.size(variable), tf.reduce_mean(variable), tf.shape(tf.concat([variable, [0.0]], 0))[0] * 2]
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        for size in (2, 5, 3, 5, 2):
+            session.run(change, {value: np.full([size], 7.0)})
+            assert session.run(fetches) == [size, 7.0, 2 * size + 2]
