@@ -51,3 +51,18 @@ def test_one_run_between_two_shapes():
         for size in (2, 5, 3, 5, 2):
             session.run(change, {value: np.full([size], 7.0)})
             assert session.run(fetches) == [size, 7.0, 2 * size + 2]
+
+
+def test_random_numbers_go_on_as_far_as_each_run_drew():
+    """For several shapes in turn; the first number of each run, as 1.15.5 gives it."""
+    value = tf.placeholder(tf.float32, [None])
+    variable = tf.Variable(np.zeros([2], np.float32), validate_shape=False)
+    change = tf.assign(variable, value, validate_shape=False)
+    drawn = tf.random_uniform(tf.shape(variable), seed=3) + 0.0 * tf.reduce_sum(variable)
+    first = []
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        for size in (300, 5, 300, 5, 300, 2):
+            session.run(change, {value: np.ones([size])})
+            first.append(session.run(drawn)[0])
+    np.testing.assert_array_equal(np.float32(first), np.float32([0.386929393, 0.474233747, 0.653193831, 0.622392893, 0.166102409, 0.950419188]))

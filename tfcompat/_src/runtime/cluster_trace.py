@@ -151,18 +151,24 @@ def _flat_outputs(cluster: Cluster, frame: Frame) -> tuple[Arrays, jax.tree_util
     return tuple(leaves), None if is_flat else structure
 
 
+def variable_shapes(arguments: Arguments) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the variables among the arguments of a call."""
+    return tuple([value.shape for value in (*arguments[2], *arguments[3])])
+
+
 class Tracing:
     """A cluster as a function that JAX traces where an engine asks for it.
 
     Attributes:
       cluster: whoever calls holds it. known: tensors with a value before the run. capacity: the room of growing TensorArrays.
-      function: what JAX traces. call: the same jitted, which donates the updated variables. notes: what the trace has found.
+      function: what JAX traces. call: the same jitted, which donates the updated variables. notes: what the last trace has found.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, NDArray], capacity: int = FIRST_CAPACITY) -> None:
         self._cluster = weakref.ref(cluster)  # which keeps this
         self.known, self.capacity = known, capacity
         self.notes = _NOTHING
+        self._notes_by_shapes: dict[tuple[tuple[int, ...], ...], Notes] = {}
         self.function = self._detached(Tracing._trace)  # JAX traces once for all that is made of one object
         self.call = jax_compat.jit(self.function, donate=(3,))
         self._shown: dict[int, Callable[..., Any]] = {}
@@ -178,13 +184,17 @@ class Tracing:
         """The trace for arguments of these shapes, which JAX makes once."""
         return jax_compat.traced(self.call, arguments)
 
+    def notes_of(self, arguments: Arguments) -> Notes:
+        """What the trace for variables of these shapes has found: JAX traces again where an assignment has changed a shape."""
+        return self.notes if len(self._notes_by_shapes) == 1 else self._notes_by_shapes[variable_shapes(arguments)]
+
     def failure(self, holds: NDArray, arguments: Arguments) -> Exception:
         """The error of the first check that does not hold.
 
         Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.
         """
         first = int(np.argmin(holds))
-        check = self.notes.checks[first]
+        check = self.notes_of(arguments).checks[first]
         if all(v is not None for v in check.values):
             return check.failure(check.values)
         call = self._shown.get(first)
@@ -204,7 +214,7 @@ class Tracing:
 
     def _trace(self, *arguments: Any) -> tuple[Any, ...]:
         result = self._result(arguments)
-        self.notes = result.notes
+        self.notes = self._notes_by_shapes[variable_shapes(arguments)] = result.notes
         return result.arrays
 
     def _result(self, arguments: Arguments) -> TraceResult:

@@ -147,7 +147,7 @@ class ProgramCall:
     def prepare(self) -> tuple[Sequence[Any], Exception | None]:
         """Makes ready what `leave` files, once: what the call gives, and the error of its first check that does not hold."""
         cluster, tracing = self._cluster, self._maker.tracing
-        notes = tracing.notes
+        notes = tracing.notes_of(self.arguments)
         inputs, large, read, updated, rng = self.arguments
         outputs, new_state, holds, moved = self._results[0]
         error, kept, entries = None, new_state, []

@@ -18,7 +18,7 @@ from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
-from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
+from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
 from tfcompat._src.runtime.variable_state import Array
 
@@ -49,7 +49,7 @@ class Interpreted:
 
     def __init__(self, tracing: Tracing, trace: jax.stages.Traced, arguments: Arguments, price: float) -> None:
         self.tracing = tracing
-        self._shapes = _variable_shapes(arguments)
+        self._shapes = variable_shapes(arguments)
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
         self._structure = jax.tree.structure(trace.out_info)
         self._each = max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
@@ -63,7 +63,7 @@ class Interpreted:
 
     def fits(self, arguments: Arguments) -> bool:
         """See `Executable`."""
-        return _variable_shapes(arguments) == self._shapes
+        return variable_shapes(arguments) == self._shapes
 
     def make(self, call: Call) -> None:
         """See `Executable`. The interpreter gives up before anything was changed."""
@@ -106,10 +106,6 @@ class Interpreted:
             return "interpreted: but for its loops, a call takes no longer than one of what is compiled would"
         runs = max(0, math.ceil(self._left / self._each))
         return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
-
-
-def _variable_shapes(arguments: Arguments) -> list[tuple[int, ...]]:
-    return [value.shape for value in (*arguments[2], *arguments[3])]
 
 
 class Interpreter:
