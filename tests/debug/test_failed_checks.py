@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime import debugged_run
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,14 @@ class Unsafe:
 def test_nothing_acts_twice(build):
     x = tf.placeholder(tf.float32, [], name="x")
     assert raised(tf.check_numerics(tf.sqrt(build(x)), "plain"), {x: 1.0}) == "plain : Tensor had NaN values"
+
+
+def test_an_error_of_the_search_does_not_hide_that_of_the_run(monkeypatch):
+    def no_memory(*arguments):
+        raise tf.errors.ResourceExhaustedError(None, None, "no memory")
+
+    monkeypatch.setattr(debugged_run.DebuggedRun, "_execute", no_memory)
+    assert raised(tf.check_numerics(tf.log(-tf.random_uniform([2])), "first")) == "first : Tensor had NaN values"
 
 
 def test_in_a_branch():

@@ -218,9 +218,11 @@ class DebuggedRun:
         random, drawing = self._session.random_state, [op for op in self._ops if op.spec.effects.random]
         before = random.positions()
         random.rewind(drawing, {op: drew_from.get(op.name, 0) for op in drawing})
-        with contextlib.suppress(errors.InvalidArgumentError):  # the check fails again
-            self._execute(observer, dict(zip(self._fed, feeds)), Done())
-        random.rewind(drawing, before)
+        try:
+            with contextlib.suppress(errors.OpError):  # the check fails again; whoever asks raises its first error, whatever else goes wrong here
+                self._execute(observer, dict(zip(self._fed, feeds)), Done())
+        finally:
+            random.rewind(drawing, before)
         return observer.error
 
     def _execute(self, observer: _Sees, values: Values, done: Done) -> None:
