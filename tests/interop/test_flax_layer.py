@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import tfcompat as tf
@@ -131,6 +132,40 @@ def test_a_graph_as_a_flax_module():
         train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y))
         with pytest.raises(NotImplementedError, match="changes hidden/bias, hidden/kernel, out/bias, out/kernel: fetch the loss"):
             tf.interop.to_flax(train, [x], session)
+
+
+def test_a_graph_as_an_nnx_module_trains():
+    """Five steps of optax's SGD in nnx are those of the session, with dropout and moving averages of batch normalization."""
+    nnx = pytest.importorskip("flax.nnx")
+    tf.set_random_seed(4)
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    hidden = tf.layers.batch_normalization(tf.layers.dense(x, 3, name="hidden"), training=True, name="norm")
+    with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+        loss = tf.reduce_mean(tf.square(tf.layers.dense(tf.nn.dropout(hidden, rate=0.3), 1, name="out") - 1))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        module, variables = tf.interop.to_flax(loss, [x], session, api="nnx")
+        assert set(variables["params"]) == {v.op.name for v in tf.trainable_variables()}
+        assert set(module.state) == {"norm/moving_mean", "norm/moving_variance"}
+        optimizer = nnx.Optimizer(module, optax.sgd(0.1), wrt=nnx.Param)
+
+        @nnx.jit
+        def step(module, optimizer, batch):
+            value, slopes = nnx.value_and_grad(lambda m: m(batch))(module)
+            optimizer.update(module, slopes)
+            return value
+
+        for _ in range(5):
+            wanted, _ = session.run([loss, train], {x: X})
+            np.testing.assert_allclose(step(module, optimizer, X), wanted, rtol=1e-5)
+        for held, names in ((module.params, [v.op.name for v in tf.trainable_variables()]), (module.state, list(module.state))):
+            for name in names:
+                np.testing.assert_allclose(held[name].get_value(), session.run(f"{name}:0"), rtol=1e-4, atol=1e-6)
+        key = jax.random.key(3)
+        assert module(X, rng=key) == module(X, rng=key) != module(X)
+        with pytest.raises(ValueError, match="'haiku'"):
+            tf.interop.to_flax(loss, [x], session, api="haiku")
 
 
 def test_what_does_not_fit_is_said():

@@ -91,6 +91,30 @@ def test_a_scan_trains_as_a_loop_of_runs():
         assert last["other"]["global_step"] == session.run(tf.train.get_global_step()) == 4
 
 
+def test_each_device_of_a_shard_map_takes_its_part_of_the_batch():
+    """Losses of parts are those of the session's runs on the parts; the mean of their slopes is the slope of the whole batch."""
+    x, y = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.int64, [None])
+    loss = tf.losses.sparse_softmax_cross_entropy(y, tf.layers.dense(tf.layers.dense(x, 8, tf.nn.relu), 3))
+    slopes = tf.gradients(loss, tf.trainable_variables())
+    features, labels = np.tile(X, (2, 1))[:, ::-1].copy(), np.tile(Y, 2)
+    mesh = jax.sharding.Mesh(np.array(jax.devices("cpu")[:4]), ("batch",))
+    everywhere, divided = jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec("batch")
+    with started() as session:
+        fn, params = tf.to_jax(loss, [x, y], session)
+
+        def part(trainable, x, y):
+            value, slope = jax.value_and_grad(lambda t: fn({**params, "trainable": t}, x, y)[0])(trainable)
+            return value[None], jax.lax.pmean(slope, "batch")
+
+        run = jax.shard_map(part, mesh=mesh, in_specs=(everywhere, divided, divided), out_specs=(divided, everywhere), check_vma=False)
+        losses, slope = jax.jit(run)(params["trainable"], features, labels)
+        assert losses.sharding.spec == divided
+        wanted = [session.run(loss, {x: features[i : i + 3], y: labels[i : i + 3]}) for i in range(0, 12, 3)]
+        np.testing.assert_allclose(losses, wanted, rtol=1e-6)
+        for variable, expected in zip(tf.trainable_variables(), session.run(slopes, {x: features, y: labels})):
+            np.testing.assert_allclose(slope[variable.op.name], expected, rtol=1e-5, atol=1e-7)
+
+
 def test_inference_for_other_batches_with_a_fixed_branch():
     x, y, training, logits, loss, train = network()
     with started() as session:

@@ -40,27 +40,99 @@ def test_functions_from_files(tmp_path):
         tf.interop.to_jax_from(tmp_path / "nothing", "y:0", ["x:0"])
 
 
-@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_parameters_in_files(tmp_path, suffix):
-    if suffix == "safetensors":
-        pytest.importorskip("safetensors")
-    params = {"trainable": {"a/w": W}, "other": {"step": np.array(3, np.int64)}, "constants": {}, "random": {"r": np.arange(6, dtype=np.uint32)}}
-    path = tmp_path / f"params.{suffix}"
+FORMATS = {"params.npz": None, "params.safetensors": "safetensors", "params": "orbax.checkpoint"}
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_parameters_in_files(tmp_path, name):
+    if FORMATS[name]:
+        pytest.importorskip(FORMATS[name])
+    params = {"trainable": {"a/w": W, "a": W[0]}, "other": {"step": np.array(3, np.int64)}, "constants": {}, "random": {"r": np.arange(6, dtype=np.uint32)}}
+    path = tmp_path / name
     tf.interop.save_params(path, params)
-    found = tf.interop.load_params(path)
-    assert jax.tree.structure(found) == jax.tree.structure(params)
-    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b, strict=True), found, params)
+    for found in (tf.interop.load_params(path), tf.interop.load_params(path, like=params)):
+        assert jax.tree.structure(found) == jax.tree.structure(params)
+        jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b, strict=True), found, params)
+    with pytest.raises(ValueError, match="lacks the trainable parameter b"):
+        tf.interop.load_params(path, like={"trainable": {"b": W}})
+    with pytest.raises(ValueError, match=r"a has shape \(2,\), but \(2, 2\) is required"):
+        tf.interop.load_params(path, like={"trainable": {"a": W}})
+    with pytest.raises(ValueError, match="step is int64, but float32 is required"):
+        tf.interop.load_params(path, like={"other": {"step": np.float32(0)}})
+
+
+def test_a_checkpoint_goes_to_orbax_and_back(tmp_path):
+    """TensorFlow's checkpoint, a step in JAX, an Orbax checkpoint, TensorFlow's checkpoint again, which Saver restores."""
+    orbax = pytest.importorskip("orbax.checkpoint")
+    x = tf.placeholder(tf.float32, [None, 2])
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("layer/w", initializer=W)
+    loss = tf.reduce_sum(tf.matmul(x, w))
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(loss, global_step=step)
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(step.assign(2**40))
+        fn, start = tf.to_jax([loss, train], [x], session)
+        saver.save(session, str(tmp_path / "old.ckpt"))
+    params = tf.interop.load_params(tmp_path / "old.ckpt", like=start)
+    assert params["other"]["global_step"] == 2**40
+    with jax.enable_x64(True):
+        _, params = jax.jit(fn)(params, X)
+        tf.interop.save_params(tmp_path / "orbax", params)
+    with orbax.Checkpointer(orbax.PyTreeCheckpointHandler()) as checkpointer:
+        np.testing.assert_allclose(checkpointer.restore(tmp_path / "orbax")["trainable"]["layer/w"], W - 0.5 * X.sum(0)[:, None], rtol=1e-6)
+    tf.interop.save_params(tmp_path / "new.ckpt-1", tf.interop.load_params(tmp_path / "orbax"))
+    with tf.Session() as session:
+        saver.restore(session, str(tmp_path / "new.ckpt-1"))
+        assert session.run(step) == 2**40 + 1
+        np.testing.assert_allclose(session.run(w), W - 0.5 * X.sum(0)[:, None], rtol=1e-6)
+
+
+def test_a_checkpoint_has_the_dtypes_of_the_graph(tmp_path):
+    """Outside of 64-bit mode JAX makes a global step int32."""
+    start = {"trainable": {"w": W}, "other": {"step": np.array(3, np.int64)}, "random": {"r": np.arange(6, dtype=np.uint32)}}
+    tf.interop.save_params(tmp_path / "a.ckpt", jax.tree.map(jax.numpy.asarray, start), like=start)
+    reader = tf.train.load_checkpoint(str(tmp_path / "a.ckpt"))
+    assert reader.get_variable_to_dtype_map() == {"w": tf.float32, "step": tf.int64}
+    found = tf.interop.load_params(tmp_path / "a.ckpt", like=start)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b, strict=True), found, {**start, "constants": {}})
 
 
 def test_what_parameter_files_refuse(tmp_path):
-    with pytest.raises(ValueError, match=r"must end with .npz or .safetensors"):
+    with pytest.raises(ValueError, match=r"must end with .npz, .safetensors or .ckpt"):
         tf.interop.save_params(tmp_path / "params.bin", {})
     with pytest.raises(ValueError, match="trainable/w is bfloat16"):
         tf.interop.save_params(tmp_path / "params.npz", {"trainable": {"w": jax.numpy.zeros(2, jax.numpy.bfloat16)}})
+    with pytest.raises(ValueError, match=r"has constants \(table\)"):
+        tf.interop.save_params(tmp_path / "params.ckpt", {"constants": {"table": W}})
     assert not list(tmp_path.iterdir())
     np.savez(tmp_path / "other.npz", w=W)
     with pytest.raises(ValueError, match="'w' is in none of trainable"):
         tf.interop.load_params(tmp_path / "other.npz")
+    tf.interop.save_params(tmp_path / "model.ckpt", {"trainable": {"w": W}})
+    with pytest.raises(ValueError, match="does not say which variables are trainable"):
+        tf.interop.load_params(tmp_path / "model.ckpt")
+    for name in ("nothing.npz", "nothing.safetensors"):
+        with pytest.raises(FileNotFoundError):
+            tf.interop.load_params(tmp_path / name)
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.interop.load_params(tmp_path / "nothing.ckpt", like={})
+
+
+def test_what_orbax_refuses(tmp_path):
+    orbax = pytest.importorskip("orbax.checkpoint")
+    with pytest.raises(FileNotFoundError):
+        tf.interop.load_params(tmp_path / "nothing")
+    with pytest.raises(ValueError, match=r"trainable/w has shape \(0, 3\), and Orbax saves no empty arrays"):
+        tf.interop.save_params(tmp_path / "empty", {"trainable": {"w": np.zeros((0, 3))}})
+    assert not list(tmp_path.iterdir())
+    with orbax.Checkpointer(orbax.PyTreeCheckpointHandler()) as checkpointer:
+        checkpointer.save(tmp_path / "other", {"model": {"w": W}})
+    with pytest.raises(ValueError, match="must be a tree of trainable, other"):
+        tf.interop.load_params(tmp_path / "other")
+    with pytest.raises(FileExistsError, match="is a new folder"):
+        tf.interop.save_params(tmp_path / "other", {"trainable": {"w": W}})
 
 
 def decaying():

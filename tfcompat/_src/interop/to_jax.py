@@ -165,7 +165,7 @@ def to_jax(
 
     `fn(params, *feeds, rng=None)` gives `(fetched, new_params)`: the values of `fetches` in their structure (None for an operation), and
     `params` with what the run has left in variables and with random operations moved on. It changes no session. jax.jit, grad, vmap, scan
-    and shard_map take it; a training step (optimizer, moving averages, dropout) is converted as inference is.
+    and shard_map (with check_vma=False) take it; a training step (optimizer, moving averages, dropout) is converted as inference is.
 
     Args:
       fetches: as of Session.run. feeds: the tensors that are the function's arguments, in order; a SparseTensor takes a tuple of its parts.
