@@ -30,7 +30,7 @@ def started():
 
 def jitted(fn):
     """With the compile options of sessions."""
-    return jax_compat.jit(fn, donate=())
+    return jax.jit(fn, compiler_options=jax_compat.compiler_options())
 
 
 def same(one, other):
@@ -70,7 +70,7 @@ def test_training_steps_are_those_of_the_session():
         fn, params = tf.to_jax({"loss": loss, "train": train}, [x, y], session)
         assert set(params["trainable"]) == {v.op.name for v in tf.trainable_variables()}
         assert set(held(params)) == {v.op.name for v in tf.global_variables()}
-        step = jitted(fn)
+        step = jax.jit(fn, compiler_options=fn.compiler_options)
         for _ in range(5):
             wanted = session.run({"loss": loss, "train": train}, {x: X, y: Y})
             found, params = step(params, X, Y)

@@ -28,6 +28,7 @@ from programs import run_folder  # noqa: E402
 
 import tfcompat as tf  # noqa: E402
 from tfcompat._src.base import jax_compat  # noqa: E402
+from tfcompat._src.runtime.fetch import convert_feed, expand_feeds  # noqa: E402
 from tfcompat._src.runtime.session import BaseSession  # noqa: E402
 from tfcompat._src.runtime.variable_state import variable_key  # noqa: E402
 
@@ -61,9 +62,10 @@ class Survey:
             return self.run(session, fetches, feeds, *more)
         self.seen.add(key)
         try:
+            parts = dict(expand_feeds(session.graph, feeds))
             with jax.enable_x64(True):
-                fn, params = tf.to_jax(fetches, list(feeds), session, checks=True)
-                found, new, holds = jax_compat.jit(fn, donate=())(params, *feeds.values())
+                fn, params = tf.to_jax(fetches, list(parts), session, checks=True)
+                found, new, holds = jax_compat.jit(fn, donate=())(params, *(convert_feed(t, v) for t, v in parts.items()))
                 found, new = jax.tree.map(np.asarray, (found, new))
             outcome = (found, new, bool(holds))
         except Exception as error:  # noqa: BLE001  # whatever is raised is counted under its text
@@ -74,7 +76,8 @@ class Survey:
             if not isinstance(outcome, Exception) and outcome[2]:
                 self.note(DIFFERENT, f"no failed check where Session.run raises {type(error).__name__}")
             raise
-        self.note(*self.verdict(session, fn if not isinstance(outcome, Exception) else None, wanted, outcome))
+        kind, why = self.verdict(session, fn if not isinstance(outcome, Exception) else None, wanted, outcome)
+        self.note(kind, why and f"{why}: {named(fetches)}")
         return wanted
 
     def verdict(self, session, fn, wanted, outcome):
@@ -93,6 +96,11 @@ class Survey:
 
     def note(self, kind, why):
         self.found[self.label].append((kind, why))
+
+
+def named(fetches):
+    """The names of what is fetched."""
+    return ", ".join(str(getattr(leaf, "name", leaf)) for leaf in jax.tree.leaves(fetches))
 
 
 def difference(one, other):

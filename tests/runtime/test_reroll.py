@@ -169,3 +169,17 @@ def test_a_check_that_fails_in_a_repeat_changes_nothing():
             sess.run(train, {ids: data})
         for a, b in zip(before, sess.run(tf.trainable_variables())):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("rows", "inner", "loops"), [(40_000, 1, 0), (40_000, 2, 1), (100, 1, 1)])
+def test_what_xla_fuses_stays_apart(rows, inner, loops):
+    """Large arrays pass through memory once for all 40 iterations where XLA fuses these, as products over one element and sums."""
+
+    def shifted_sums(x, w):
+        total = jnp.zeros((rows, 4), x.dtype)
+        for t in range(40):
+            total = total + x[t : t + rows] @ lax.squeeze(w[t : t + 1], (0,))
+        return total
+
+    x, w = jax.ShapeDtypeStruct((rows + 40, inner), np.float32), jax.ShapeDtypeStruct((40, inner, 4), np.float32)
+    assert len(repeats.find(jax.make_jaxpr(shifted_sums)(x, w).jaxpr)) == loops

@@ -68,16 +68,16 @@ if _config.jax_hlo_source_file_canonicalization_regex is None:
 # By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
 # with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
 # Its sums run on all cores; its lax.reduce_max drops NaN or not by their number, so only what NaN cannot change uses that.
-_CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
+_CPU_OPTIONS: dict[str, str | int | bool] = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
 # For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element.
-_SMALL: dict[str, Any] = {"xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
+_SMALL: dict[str, str | int | bool] = {"xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
 # For programs of many equations on small arrays, whose repeats are loops: compiles in half the time, and runs as fast.
-_REPEATED: dict[str, Any] = {}
+_REPEATED: dict[str, str | int | bool] = {}
 if jax.__version_info__ < (0, 11):
     _SMALL["xla_cpu_use_fusion_emitters"] = _REPEATED["xla_cpu_use_fusion_emitters"] = False
 # For programs of many equations on small arrays, few of which repeat: the time that fusion takes grows with the square of their
 # length, and the code is no faster for it.
-_LONG = {"xla_disable_hlo_passes": "fusion"}
+_LONG: dict[str, str | int | bool] = {"xla_disable_hlo_passes": "fusion"}
 
 
 _ARRAY = {ArrayImpl}
@@ -181,10 +181,15 @@ def keeps_programs() -> bool:
 
 def jit(function: Callable[..., Any], donate: tuple[int, ...], small: bool = False, long: bool = False, repeated: bool = False) -> Any:
     """`jax.jit` with the settings that compiled clusters want; see `_SMALL`, `_LONG` and `_REPEATED`."""
-    options = None
-    if compiles_to_cpu():
-        options = {**_CPU_OPTIONS, **(_SMALL if small else {}), **(_LONG if long else {}), **(_REPEATED if repeated else {})}
+    options = compiler_options()
+    if options is not None:
+        options |= {**(_SMALL if small else {}), **(_LONG if long else {}), **(_REPEATED if repeated else {})}
     return jax.jit(function, donate_argnums=donate, compiler_options=options)
+
+
+def compiler_options() -> dict[str, str | int | bool] | None:
+    """What clusters are compiled with, as `compiler_options` of `jax.jit`; None for JAX's defaults."""
+    return dict(_CPU_OPTIONS) if compiles_to_cpu() else None
 
 
 def compiles_to_cpu() -> bool:

@@ -33,6 +33,7 @@ class JaxFunction:
 
     Attributes:
       feeds: the names of the fed tensors, one for each argument. tensors: the fed tensors, those of SparseTensors apart. variables: the names of the variables. updated: of those that it changes.
+      compiler_options: those that sessions compile with here, for jax.jit: the same bits, and on CPUs faster convolutions; None for JAX's own.
     """
 
     def __init__(self, run: PureRun, fetches: Fetches, feeds: Sequence[Any], params: Params, capacity: int, checks: bool) -> None:
@@ -44,7 +45,7 @@ class JaxFunction:
         self._obstacle = "it has gradients of loops" if run.has_loop_gradients else None
         self._traced = jax.jit(self._trace, inline=True)
         self.feeds, self.tensors = [getattr(feed, "name", str(feed)) for feed in feeds], run.feeds
-        self.variables = list(self._dtypes)
+        self.variables, self.compiler_options = list(self._dtypes), jax_compat.compiler_options()
         self.updated = {v.name for v in (*run.cluster.updates, *run.cluster.overwrites)}
 
     def __call__(self, params: Params, *feeds: Any, rng: Any = None) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ FEWEST = 4
 """How many iterations a repeat has."""
 VARYING = 2**16
 """The inputs of a program that differ from iteration to iteration may have as many elements in all; they are copied."""
+FUSED = 2**16
+"""Iterations without a product that compute arrays of as many elements stay apart: XLA fuses them into fewer passes over memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -94,6 +96,8 @@ def find(jaxpr: Jaxpr) -> list[Repeat]:
     sizes = np.cumsum([0, *map(_size, jaxpr.eqns)])
     found: list[Repeat] = []
     for stretch in sorted(_stretches(keys, sizes), key=lambda c: (-_saved(sizes, *c), c[1])):
+        if _is_fused(jaxpr.eqns[stretch[0] : stretch[0] + stretch[1]]):
+            continue
         whole = _repeat(jaxpr, made, *stretch)
         parts = [whole] if whole else [_repeat(jaxpr, made, *p) for p in _parts(jaxpr, made, sizes, *stretch)]
         found += [p for p in parts if p and not any(r.start < p.end and p.start < r.end for r in found)]
@@ -114,6 +118,20 @@ def _stretches(keys: NDArray, sizes: NDArray) -> Iterator[tuple[int, int, int]]:
 def _saved(sizes: NDArray, start: int, period: int, count: int) -> int:
     """How many equations a loop saves; 0 for too few iterations."""
     return int(sizes[start + period * count] - sizes[start + period]) if count >= FEWEST else 0
+
+
+def _is_fused(iteration: Sequence[JaxprEqn]) -> bool:
+    """Whether XLA fuses iterations that follow each other: all is elementwise or moves elements, and some array is large."""
+    large = any(math.prod(array_type(v).shape) >= FUSED for e in iteration for v in e.outvars)
+    return large and not any(_is_product(e) or any(True for _ in jaxprs_in_params(e.params)) for e in iteration)
+
+
+def _is_product(equation: JaxprEqn) -> bool:
+    """Whether an equation sums products: a product over one element is computed as an elementwise one."""
+    if equation.primitive.name != "dot_general":
+        return equation.primitive.name == "conv_general_dilated"
+    (contracted, _), _ = equation.params["dimension_numbers"]
+    return bool(math.prod(array_type(equation.invars[0]).shape[d] for d in contracted) > 1)
 
 
 def _size(equation: JaxprEqn) -> int:
