@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import dtypes
@@ -31,6 +32,8 @@ from tfcompat._src.variables.guard import guard_initial_value
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope
 
 _EAGER_NUMBERS = itertools.count()
+eager_creation_observers: list[Callable[[ResourceVariable], None]] = []
+"""Called with each variable that is made eagerly, once it has its initial value."""
 
 
 class BaseResourceVariable(Variable):
@@ -355,6 +358,8 @@ class ResourceVariable(BaseResourceVariable):
                     get_default_graph().add_to_collections(collections, self)
                 else:
                     self._make_value(scope, initial_value, dtype, shape)
+                    for observe in eager_creation_observers:
+                        observe(self)
                     if GraphKeys.GLOBAL_STEP in collections:
                         get_default_graph().add_to_collection(GraphKeys.GLOBAL_STEP, self)
 

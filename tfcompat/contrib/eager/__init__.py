@@ -7,6 +7,9 @@ from tfcompat._src.contrib.eager.iterator import Iterator as Iterator
 from tfcompat._src.contrib.eager.iterator import Saver as Saver
 from tfcompat._src.contrib.eager.iterator import get_optimizer_variables as get_optimizer_variables
 from tfcompat._src.contrib.eager.network import Network as Network
+from tfcompat._src.contrib.eager.network import Sequential as Sequential
+from tfcompat._src.contrib.eager.restoring import restore_variables_on_create as restore_variables_on_create
+from tfcompat._src.contrib.eager.template import make_template as make_template
 from tfcompat._src.eager.execution_callbacks import ExecutionCallback as ExecutionCallback
 from tfcompat._src.eager.execution_callbacks import add_execution_callback as add_execution_callback
 from tfcompat._src.eager.execution_callbacks import clear_execution_callbacks as clear_execution_callbacks

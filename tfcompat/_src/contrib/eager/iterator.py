@@ -30,9 +30,14 @@ class Saver:
 
     Args:
       var_list: list of variables, or dict of them by the names in the file.
+
+    Raises:
+      RuntimeError: operations do not run at once.
     """
 
     def __init__(self, var_list: Any) -> None:
+        if not executing_eagerly():
+            raise RuntimeError("tfe.Saver can only be used when eager execution is enabled. Use tf.train.Saver when building graphs.")
         variables = var_list if isinstance(var_list, dict) else nest.flatten(var_list)
         self._saver = _Saver(var_list=variables)
 
