@@ -30,14 +30,6 @@ def test_ops_without_an_operator_are_named_in_tocos_words():
         converter([x], [tf.linalg.inv(x + 1.0)]).convert()
 
 
-def test_ops_of_tensorflow_in_models_are_refused():
-    x = tf.placeholder(tf.float32, [2, 2])
-    made = converter([x], [x + 1.0])
-    made.target_spec.supported_ops = {tf.lite.OpsSet.SELECT_TF_OPS}
-    with pytest.raises(ConverterError, match="tfcompat writes no ops of TensorFlow into models"):
-        made.convert()
-
-
 def test_custom_operators_are_made_where_allowed_and_refused_when_run():
     x = tf.placeholder(tf.float32, [2, 2])
     made = converter([x], [tf.linalg.inv(x)])

@@ -17,9 +17,10 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
 from tfcompat._src.lite import passes, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
 from tfcompat._src.lite.control_flow import is_pivot, lower_items
+from tfcompat._src.lite.custom_options import is_flex
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.fold_constants import fold_constants
-from tfcompat._src.lite.lowering import Lowering, finish
+from tfcompat._src.lite.lowering import BUILTINS_ALONE, Allowed, Lowering, finish
 from tfcompat._src.lite.op_table import DROPPED
 from tfcompat._src.lite.shapes import array_sizes, refine
 from tfcompat._src.nodes import raw
@@ -59,13 +60,13 @@ class Imported:
     values: dict[Tensor, NDArray]
 
 
-def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], allow_custom_ops: bool = False,
+def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], allowed: Allowed = BUILTINS_ALONE,
                   drop_control_dependency: bool = True, fuse_activations: bool = True) -> lite.Model:  # fmt: skip
     """The model of a frozen GraphDef.
 
     Args:
       graph_def: a GraphDef message. inputs: where it is cut. outputs: names of tensors ("a" for "a:0").
-      allow_custom_ops: make custom operators of ops that TensorFlow Lite does not have.
+      allowed: which operators the model may have.
       drop_control_dependency: pass over control inputs, which a model does not have; else they are an error.
       fuse_activations: let operators apply the activation behind them.
 
@@ -73,7 +74,7 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
       ConverterError: the graph cannot be converted: an op without an operator, a variable, a missing input, a size that is not known.
     """
     imported = import_cut(graph_def, inputs, outputs, drop_control_dependency)
-    low = Lowering(imported.values, imported.names, allow_custom_ops)
+    low = Lowering(imported.values, imported.names, allowed)
     fed = [low.tensor(t) for t in imported.inputs]
     low.subgraphs.append(lite.Subgraph([], [], []))
     found = structure(imported.ops, imported.outputs, set(imported.inputs), {}, imported.values)
@@ -81,10 +82,14 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
     lower_items(low, found.items)
     low.subgraphs[0] = finish(low, fed, imported.outputs)
     model = lite.Model(low.subgraphs)
-    refuse_unsupported(model, low.unsupported, allow_custom_ops)
+    refuse_unsupported(model, low.unsupported, allowed)
     for subgraph in model.subgraphs:
         fold_constants(subgraph)
         passes.simplify(subgraph, fuse_activations)
+    for operator in model.operators():
+        if is_flex(operator.custom_code):
+            for tensor in operator.outputs:
+                tensor.shape = ()  # the delegate finds the sizes when the model runs
     return model
 
 
@@ -195,10 +200,17 @@ _UNSUPPORTED = (
     "you will need custom implementations: {custom}."
 )
 """TOCO's words (lite/toco/tflite/export.cc of 1.15)."""
+_UNRECOGNIZED = (
+    "Some of the operators in the model are not supported by the standard TensorFlow Lite runtime and are not recognized by "
+    "TensorFlow. If you have a custom implementation for them you can disable this error with --allow_custom_ops, or by setting "
+    "allow_custom_ops=True when calling tf.lite.TFLiteConverter(). Here is a list of builtin operators you are using: {builtins}. "
+    "Here is a list of operators for which you will need custom implementations: {custom}."
+)
+"""Its words where ops of TensorFlow are allowed."""
 
 
-def refuse_unsupported(model: lite.Model, unsupported: set[str], allow_custom_ops: bool) -> None:
+def refuse_unsupported(model: lite.Model, unsupported: set[str], allowed: Allowed) -> None:
     """Raises ConverterError, in TOCO's words, where custom operators are needed and not allowed."""
-    if unsupported and not allow_custom_ops:
+    if unsupported and not allowed.custom:
         builtins = sorted({o.builtin for o in model.operators()} - {"CUSTOM"})
-        raise ConverterError(_UNSUPPORTED.format(builtins=", ".join(builtins), custom=", ".join(sorted(unsupported))))
+        raise ConverterError((_UNRECOGNIZED if allowed.select else _UNSUPPORTED).format(builtins=", ".join(builtins), custom=", ".join(sorted(unsupported))))

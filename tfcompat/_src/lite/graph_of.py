@@ -10,12 +10,14 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.lite import kernels
+from tfcompat._src.lite import custom_options, kernels
 from tfcompat._src.lite import model as lite
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.while_loop import while_loop
+from tfcompat._src.proto import messages
 
 _INTEGERS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767), "INT32": (-(2**31), 2**31 - 1)}
 _MOVES = frozenset((
@@ -66,6 +68,8 @@ class GraphOf:
             return self._while(operator, values)
         if operator.builtin in kernels.STATEFUL:
             return kernels.STATEFUL[operator.builtin](values, operator, self.variables)
+        if custom_options.is_flex(operator.custom_code):
+            return _by_tensorflow(operator, values)
         if operator.builtin not in kernels.KERNELS:
             name = operator.custom_code or operator.builtin
             raise RuntimeError(f"Encountered unresolved custom op: {name}." if operator.custom_code else f"No kernel for the operator {name}.")
@@ -96,6 +100,17 @@ class GraphOf:
             values,
         )
         return list(found) if isinstance(found, (list, tuple)) else [found]
+
+
+def _by_tensorflow(operator: lite.Operator, values: list[Any]) -> list[Tensor]:
+    """The outputs of the node that a Flex operator has in its options."""
+    node = custom_options.read_node(operator.custom_options)
+    taken = [f"input_{i}" for i in range(len(values))]
+    node.input[:] = taken
+    node.device = ""
+    node.attr.pop("_class", None)  # what it was placed beside is not here
+    results = [f"{node.name}:{i}" for i in range(len(operator.outputs))]
+    return import_graph_def(messages.GraphDef(node=[node]), dict(zip(taken, values)), results, name="flex")
 
 
 def _dtype(tensor: lite.Tensor) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.lite import custom_options
 from tfcompat._src.lite import model as lite
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.op_table import DROPPED, FORWARDS, TABLE, VERSIONS, Row
@@ -30,19 +32,31 @@ def rule(*op_types: str) -> Callable[[Rule], Rule]:
     return register
 
 
+@dataclasses.dataclass(frozen=True)
+class Allowed:
+    """Which operators a model may have: TensorFlow Lite's own, ops of TensorFlow (for its Flex delegate), custom ones."""
+
+    builtins: bool = True
+    select: bool = False
+    custom: bool = False
+
+
+BUILTINS_ALONE = Allowed()
+
+
 class Lowering:
     """Makes one subgraph.
 
     Args:
       values: values of the tensors that are known before the model runs.
       names: names of tensors that are not to be named as their node is: those that are fed.
-      allow_custom: whether ops without an operator become custom ones.
+      allowed: which operators the model may have.
     """
 
-    def __init__(self, values: dict[Tensor, NDArray], names: dict[Tensor, str], allow_custom: bool = False) -> None:
+    def __init__(self, values: dict[Tensor, NDArray], names: dict[Tensor, str], allowed: Allowed = BUILTINS_ALONE) -> None:
         self.values = values
         self.names = names
-        self.allow_custom = allow_custom
+        self.allowed = allowed
         self.operators: list[lite.Operator] = []
         self.tensors: dict[Tensor, lite.Tensor] = {}
         self.unsupported: set[str] = set()
@@ -58,7 +72,7 @@ class Lowering:
 
     def inner(self, ops: Iterable[Operation]) -> Lowering:
         """A lowering of a branch or a loop's part, whose operations are `ops`."""
-        found = Lowering(dict(self.values), {}, self.allow_custom)
+        found = Lowering(dict(self.values), {}, self.allowed)
         found.parent, found.unsupported, found.subgraphs = self, self.unsupported, self.subgraphs
         found.inside = {t for op in ops for t in op.outputs}
         return found
@@ -91,6 +105,8 @@ class Lowering:
             if op.type in FORWARDS:
                 for source, target in zip(op.inputs, op.outputs):
                     self.forward(source, target)
+            elif not self.allowed.builtins:
+                self._custom(op)
             elif op.type in RULES:
                 RULES[op.type](self, op)
             elif op.type in TABLE:
@@ -109,9 +125,14 @@ class Lowering:
     def _custom(self, op: Operation) -> None:
         if op.type in ("Placeholder", "PlaceholderV2"):
             raise ConverterError(f"'{op.name}' is a placeholder that the outputs need and that is not among the inputs.")
-        self.unsupported.add(op.type)
-        operator = lite.Operator("CUSTOM", [self.tensor(t) for t in op.inputs], self.outputs(op), custom_code=op.type)
-        self.operators.append(operator)
+        code = op.type
+        if self.allowed.select and op.type in custom_options.FLEX_OPS:
+            code = custom_options.FLEX + op.type
+        else:
+            self.unsupported.add(op.type)
+        names = [self.names.get(t) or t._as_node_def_input() for t in op.inputs]
+        options = custom_options.of_node(op, names) if self.allowed.select else custom_options.of_attributes(op)
+        self.operators.append(lite.Operator("CUSTOM", [self.tensor(t) for t in op.inputs], self.outputs(op), {}, code, options))
 
     def tensor(self, tensor: Tensor) -> lite.Tensor:
         """The tensor of the model for a tensor of the graph; a constant where its value is known."""

@@ -12,8 +12,8 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import constants, graphviz, quantize, writer
 from tfcompat._src.lite.convert_graph import Input, convert_graph
-from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.freeze import get_tensor_name
+from tfcompat._src.lite.lowering import Allowed
 
 _TYPES = frozenset((
     dtypes.float32, dtypes.float16, dtypes.int32, dtypes.int64, dtypes.string, dtypes.uint8, dtypes.int8, dtypes.complex64, dtypes.bool,
@@ -80,6 +80,11 @@ class Flags:
         """The type of float inputs in the model."""
         return dtypes.as_dtype(self.inference_input_type or self.inference_type)
 
+    def allowed_operators(self) -> Allowed:
+        """Which operators the model may have."""
+        wanted = set(self.target_ops or ())
+        return Allowed(wanted != {OpsSet.SELECT_TF_OPS}, OpsSet.SELECT_TF_OPS in wanted, self.allow_custom_ops)
+
     def check(self, dtype: Any) -> None:
         """Raises ValueError for a dtype that TensorFlow Lite does not have."""
         if dtypes.as_dtype(dtype) not in _TYPES:
@@ -92,9 +97,7 @@ def _run(graph_def: Any, inputs: list[Input], outputs: list[str], flags: Flags) 
     flags.check_ranges(graph_def)
     if flags.input_type() == constants.QUANTIZED_UINT8 and not flags.quantized_input_stats:
         raise ValueError("std_dev and mean must be defined when inference_input_type is QUANTIZED_UINT8.")
-    if flags.target_ops is not None and set(flags.target_ops) == {OpsSet.SELECT_TF_OPS}:
-        raise ConverterError("tfcompat writes no ops of TensorFlow into models: target_spec.supported_ops needs TFLITE_BUILTINS.")
-    model = convert_graph(graph_def, inputs, outputs, flags.allow_custom_ops, flags.drop_control_dependency)
+    model = convert_graph(graph_def, inputs, outputs, flags.allowed_operators(), flags.drop_control_dependency)
     if flags.dump_graphviz_dir:
         graphviz.dump(model, flags.dump_graphviz_dir, flags.dump_graphviz_video)
     stats = dict(zip((i.name.removesuffix(":0") for i in inputs), flags.quantized_input_stats or ()))
