@@ -82,3 +82,15 @@ def test_restoring_refuses(checkpoint):
             pass
         with pytest.raises(RuntimeError, match="tfe.Saver can only be used when eager execution is enabled"):
             tfe.Saver([])
+
+
+def test_remote_eager_execution_needs_no_server():
+    assert tfe.enable_remote_eager_execution() is None
+    with pytest.raises(ValueError, match="execution_mode must be one of None, "):
+        tfe.enable_remote_eager_execution(execution_mode=7)
+    with pytest.raises(NotImplementedError, match="without server_def"):
+        tfe.enable_remote_eager_execution(server_def=tf.train.ServerDef())
+
+
+def test_load_variable_of_graph_actions(checkpoint):
+    assert tf.contrib.learn.graph_actions.load_variable(checkpoint, "w") == 4.0

@@ -39,7 +39,7 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return CheckpointReader(prefix)
 
 
-@export("train.load_variable", "contrib.framework.load_variable")
+@export("train.load_variable", "contrib.framework.load_variable", "contrib.learn.graph_actions.load_variable")
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     """The value of a variable in a checkpoint, an array; see `load_checkpoint`.
 

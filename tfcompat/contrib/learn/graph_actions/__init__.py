@@ -11,6 +11,7 @@ from tfcompat._src.contrib.learn.graph_actions import run_feeds as run_feeds
 from tfcompat._src.contrib.learn.graph_actions import run_feeds_iter as run_feeds_iter
 from tfcompat._src.contrib.learn.graph_actions import run_n as run_n
 from tfcompat._src.contrib.learn.graph_actions import train as train
+from tfcompat._src.train.checkpoint_utils import load_variable as load_variable
 
 _LAZY = {
 }
