@@ -44,6 +44,7 @@ def test_attributes_are_kept(name):
     build, recorded = ATTRIBUTES[name]
     found = custom_operator(convert(build, [4, 4]))
     assert flexbuffers.Loads(found.custom_options) == flexbuffers.Loads(bytes.fromhex(recorded))
+    assert found.outputs[0].shape == ()
 
 
 def test_no_options_without_attributes():

@@ -17,7 +17,6 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
 from tfcompat._src.lite import passes, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
 from tfcompat._src.lite.control_flow import is_pivot, lower_items
-from tfcompat._src.lite.custom_options import is_flex
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.fold_constants import fold_constants
 from tfcompat._src.lite.lowering import BUILTINS_ALONE, Allowed, Lowering, finish
@@ -87,9 +86,9 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
         fold_constants(subgraph)
         passes.simplify(subgraph, fuse_activations)
     for operator in model.operators():
-        if is_flex(operator.custom_code):
+        if operator.builtin == "CUSTOM":
             for tensor in operator.outputs:
-                tensor.shape = ()  # the delegate finds the sizes when the model runs
+                tensor.shape = ()  # the runtime finds the sizes when the model runs
     return model
 
 
