@@ -32,6 +32,25 @@ def test_a_loop_over_nothing(name, engine):
         assert session.run([*looped, chosen], {x: EMPTY}) == [0, 0.0, -1.0]
 
 
+FAILURES = {
+    "index": "slice index 0 of dimension 0 out of bounds", "first": "slice index 0 of dimension 0 out of bounds",
+    "gather": r"indices = 0 is not in \[0, 0\)", "slice": r"Expected begin\[0\] == 0 \(got 0\) and size\[0\] == 0 \(got 1\) when input.dim_size\(0\) == 0",
+    "reshape": "tensor with 0 values, but the requested shape has 3", "argmax": r"Reduction axis 0 is empty in shape \[0,3\]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_loop_whose_length_only_the_run_shows(name, engine):
+    """Texts of 1.15.5, of the first iteration that is run."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, n = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [])
+        looped = tf.while_loop(lambda i, total: i < n, lambda i, total: (i + 1, total + ROWS[name](x, i)), [0, 0.0])
+        assert list(session.run(looped, {x: EMPTY, n: 0})) == [0, 0.0]
+        if name in FAILURES:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=FAILURES[name]):
+                session.run(looped, {x: EMPTY, n: 1})
+
+
 def test_training_goes_on_after_an_empty_batch(engine):
     """Values of 1.15.5; the loop is empty at the second and the fourth step."""
     with tf.Graph().as_default(), tf.Session() as session:

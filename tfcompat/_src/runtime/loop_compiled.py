@@ -189,6 +189,11 @@ class LoopLowering:
         outer = dict(COUNTERS.spans)
         try:
             body, carry = self._traced_body(carry)
+        except (TypeError, ValueError, errors.OpError) as e:
+            if self.frame.differentiated:
+                raise
+            why = f"its body cannot be computed, which may not matter where it is not run: {e}"
+            raise Replan(Finding(Kind.CHANGES_SHAPE, self.program.condition), f"{self.program.name}: {why}") from e
         finally:
             COUNTERS.spans = outer
         self._finish(self._loop(body, carry))

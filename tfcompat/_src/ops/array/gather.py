@@ -50,8 +50,15 @@ def _gather_v2_shape(c):
     return [params[:at] + indices[batch:] + params[at + 1 :]]
 
 
+def _takes_of_nothing(params: Any, indices: Any, axis: int) -> bool:
+    """Whether any index is out of range: the run fails if it comes here, as in an iteration of a loop, and the result means nothing."""
+    return bool(params.shape[axis] == 0 and indices.size)
+
+
 def _take(params: Any, indices: Any, axis: int) -> Any:
     """`params` at `indices` along `axis`; indices are in range."""
+    if _takes_of_nothing(params, indices, axis):
+        return jnp.zeros(params.shape[:axis] + indices.shape + params.shape[axis + 1 :], params.dtype)
     before, count = axis, indices.ndim
     numbers = lax.GatherDimensionNumbers(
         offset_dims=(*range(before), *range(before + count, params.ndim - 1 + count)),
@@ -78,14 +85,14 @@ def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tupl
             f"params.shape[:{batch}] {shape_text(tuple(params.shape))} should be equal to indices.shape[:{batch}] "
             f"{shape_text(tuple(indices.shape))}"
         )
-    if params.shape[at] == 0 and 0 not in indices.shape:
-        raise invalid(f"indices[{','.join('0' * indices.ndim)}] is not in [0, 0)".replace("[]", ""))
     require_rows(indices, params.shape[at])
     return at, batch
 
 
 def _numpy_gather_v2(params, indices, axis, *, batch_dims):
     at, batch = _checked_axes(params, indices, axis, batch_dims)
+    if _takes_of_nothing(params, indices, at):
+        return np.zeros(params.shape[:at] + indices.shape[batch:] + params.shape[at + 1 :], params.dtype)
     if not batch:
         return params.take(indices.reshape(-1), at).reshape(params.shape[:at] + indices.shape + params.shape[at + 1 :])
     rows = [np.take(p, i, at - batch) for p, i in zip(_flat_batch(params, batch), _flat_batch(indices, batch))]

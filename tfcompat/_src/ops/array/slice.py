@@ -91,12 +91,22 @@ def _slice_sizes(x: Any, begin: Any, size: np.ndarray) -> tuple[int, ...]:
         return tuple(int(s) for s in size)
     starts = begin.tolist()
     found = tuple([d - b if s == -1 else s for d, b, s in zip(x.shape, starts, size.tolist())])
-    for i, (d, b, s) in enumerate(zip(x.shape, starts, found)):
-        if not 0 <= b <= d:
-            raise invalid(f"Expected begin[{i}] in [0, {d}], but got {b}")
-        if not 0 <= s <= d - b:
-            raise invalid(f"Expected size[{i}] in [0, {d - b}], but got {s}")
+    failure = _outside(x.shape, found, starts)
+    if failure:
+        raise invalid(failure)
     return found
+
+
+def _outside(shape: tuple[int, ...], sizes: tuple[int, ...], starts: Any) -> str:
+    """What is wrong with a slice that does not lie inside of a shape; "" where it does."""
+    for i, (d, b, s) in enumerate(zip(shape, starts, sizes)):
+        if d == 0 and (b or s):
+            return f"Expected begin[{i}] == 0 (got {b}) and size[{i}] == 0 (got {s}) when input.dim_size({i}) == 0"
+        if not 0 <= b <= d:
+            return f"Expected begin[{i}] in [0, {d}], but got {b}"
+        if not 0 <= s <= d - b:
+            return f"Expected size[{i}] in [0, {d - b}], but got {s}"
+    return ""
 
 
 def _numpy_slice(x, begin, size):
@@ -115,9 +125,7 @@ def _slice(x, begin, size):
         starts = [int(b) for b in begin]
         return lax.slice(x, starts, [b + s for b, s in zip(starts, sizes)])
     last = np.array(x.shape, begin.dtype) - np.array(sizes, begin.dtype)
-    checks.require(
-        jnp.all((begin >= 0) & (begin <= last)), f"Expected begin in [0, {last.tolist()}], but got {{}}", begin
-    )
+    checks.require(jnp.all((begin >= 0) & (begin <= last)), functools.partial(_outside, tuple(x.shape), sizes), begin)
     return lax.dynamic_slice(x, list(begin), sizes)
 
 
@@ -335,7 +343,9 @@ def _traced_strided_slice(x: Any, begin: Any, strides: np.ndarray, masks: Masks)
     if any(t.count is None for t in taken):
         raise NotImplementedError("tfcompat has no StridedSlice whose bounds change inside a compiled loop.")
     picked = [1 if e is not None and _bit(masks.shrink, e) else s for s, e in zip(x.shape, entries)]
-    block = lax.dynamic_slice(x, _traced_starts(x.shape, begin, entries, masks), picked)
+    starts = _traced_starts(x.shape, begin, entries, masks)
+    has_all = all(p <= s for p, s in zip(picked, x.shape))  # else an index of an empty dimension, which fails where it is computed
+    block = lax.dynamic_slice(x, starts, picked) if has_all else jnp.zeros(picked, x.dtype)
     steps = tuple(slice(None, None, t.stride) for t in taken)
     return jnp.reshape(block if all(t.stride == 1 for t in taken) else block[steps], sizes)
 
