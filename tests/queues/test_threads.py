@@ -169,3 +169,13 @@ def test_what_waits_for_a_queue_by_a_constant_reads_variables_after_it(session):
     session.run(write)
     session.run(fill)
     assert waiting.ended() == 5
+
+
+@pytest.mark.parametrize("index", [0, 2])
+def test_a_queue_chosen_by_a_number_of_the_run(session, index):
+    queues = [tf.FIFOQueue(2, tf.int32, shapes=[[]]) for _ in range(3)]
+    place = tf.placeholder(tf.int32, [])
+    chosen = tf.FIFOQueue.from_list(place, queues)
+    session.run(chosen.enqueue(7), {place: index})
+    assert [session.run(queue.size()) for queue in queues] == [int(i == index) for i in range(3)]
+    assert session.run(chosen.dequeue(), {place: index}) == 7

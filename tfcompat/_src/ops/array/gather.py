@@ -94,7 +94,8 @@ def _numpy_gather_v2(params, indices, axis, *, batch_dims):
     if _takes_of_nothing(params, indices, at):
         return np.zeros(params.shape[:at] + indices.shape[batch:] + params.shape[at + 1 :], params.dtype)
     if not batch:
-        return params.take(indices.reshape(-1), at).reshape(params.shape[:at] + indices.shape + params.shape[at + 1 :])
+        found = params.take(indices.reshape(-1), at).reshape(params.shape[:at] + indices.shape + params.shape[at + 1 :])
+        return found if found.ndim or found.dtype != object else found[()]  # a handle, as of a queue, is no array
     rows = [np.take(p, i, at - batch) for p, i in zip(_flat_batch(params, batch), _flat_batch(indices, batch))]
     return np.reshape(np.stack(rows), params.shape[:at] + indices.shape[batch:] + params.shape[at + 1 :])
 

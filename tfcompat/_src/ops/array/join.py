@@ -64,8 +64,7 @@ def _stacked(stack: Callable[..., Any], values: tuple, *, axis: int) -> Any:
     first = values[0].shape
     for i, v in enumerate(values):
         if v.shape != first:
-            texts = shape_text(tuple(first)), shape_text(tuple(v.shape))
-            raise invalid(f"Shapes of all inputs must match: values[0].shape = {texts[0]} != values[{i}].shape = {texts[1]}")
+            raise invalid(f"Shapes of all inputs must match: values[0].shape = {shape_text(tuple(first))} != values[{i}].shape = {shape_text(tuple(v.shape))}")
     _check_axis(axis, len(first) + 1)
     return stack(values, axis)
 
@@ -76,7 +75,8 @@ def _check_axis(axis: int, rank: int) -> None:
 
 
 def _numpy_stack(values: tuple, axis: int) -> np.ndarray:
-    return np.stack(values, axis) if axis else np.concatenate([v.reshape(1, *v.shape) for v in values])
+    is_slow = axis or not isinstance(values[0], np.ndarray)  # but a handle, as of a queue
+    return np.stack(values, axis) if is_slow else np.concatenate([v.reshape(1, *v.shape) for v in values])
 
 
 @op(

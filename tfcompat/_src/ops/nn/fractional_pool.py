@@ -147,13 +147,13 @@ def _average_grad(sizes, grads, rows, columns, *, overlapping):
     for n, what in zip(sizes, ("Batch", "Rows", "Columns", "Depth")):
         if n == 0:
             raise _invalid(f"{what} dimension of input must not be 0")
-    if (int(sizes[0]), int(sizes[3])) != (grads.shape[0], grads.shape[3]):
-        wanted = f"{sizes[0]} images of {sizes[3]} channels"
-        raise _invalid(f"out_backprop must have {wanted}, but has shape {shape_text(grads.shape)}")
     windows = [
         _sequence_windows(e, int(sizes[axis]), overlapping, what)
         for axis, e, what in ((1, rows, "Row"), (2, columns, "Column"))
     ]
+    if (int(sizes[0]), int(sizes[3])) != (grads.shape[0], grads.shape[3]):
+        wanted = f"{sizes[0]} images of {sizes[3]} channels"
+        raise _invalid(f"out_backprop must have {wanted}, but has shape {shape_text(grads.shape)}")
     _check_windows(grads, windows)
     shares = []
     for axis, found in enumerate(windows, 1):
