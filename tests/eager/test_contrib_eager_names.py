@@ -94,3 +94,57 @@ def test_remote_eager_execution_needs_no_server():
 
 def test_load_variable_of_graph_actions(checkpoint):
     assert tf.contrib.learn.graph_actions.load_variable(checkpoint, "w") == 4.0
+
+
+class Net(tfe.Network):
+    def __init__(self, name=None, value=2.0):
+        super().__init__(name=name)
+        self.a = self.track_layer(tf.layers.Dense(2, use_bias=False, kernel_initializer=tf.constant_initializer(value)))
+        self.b = self.track_layer(tf.layers.Dense(1, kernel_initializer=tf.constant_initializer(1.0)))
+
+    def call(self, x):
+        return self.b(self.a(x))
+
+
+def _save_and_restore_network(folder, evaluate, initialize):
+    x = tf.constant([[1.0, 2.0]])
+    first = Net("my")
+    with pytest.raises(ValueError, match="Attempt to save the Network before it was first called"):
+        tfe.save_network_checkpoint(first, folder)
+    first(x)
+    initialize()
+    path = tfe.save_network_checkpoint(first, folder)
+    assert path == folder + "/my" and first.scope_name == "my"
+    assert tf.train.list_variables(path) == [("dense/kernel", [2, 2]), ("dense_1/bias", [1]), ("dense_1/kernel", [2, 1])]
+    renamed = tfe.save_network_checkpoint(first, folder + "/x", global_step=7, map_func=lambda name: "q/" + name)
+    assert renamed == folder + "/x-7"
+    assert [name for name, _ in tf.train.list_variables(renamed)] == ["q/my/dense/kernel", "q/my/dense_1/bias", "q/my/dense_1/kernel"]
+    later, now = Net(value=5.0), Net(value=6.0)
+    tfe.restore_network_checkpoint(later, path)
+    assert evaluate(later(x)) == [[12.0]] and later.scope_name == "net"
+    now(x)
+    initialize(now.variables)
+    tfe.restore_network_checkpoint(now, path)
+    assert evaluate(now(x)) == [[12.0]]
+    for function in (tfe.save_network_checkpoint, tfe.restore_network_checkpoint):
+        with pytest.raises(ValueError, match="has two variables of the Network 'net_1' for the name 'q'"):
+            function(now, path, map_func=lambda name: "q")
+    other = Net()
+    tfe.restore_network_checkpoint(other, path, map_func=lambda name: "dense/kernel")
+    with pytest.raises(ValueError, match="two variables of the Network 'net_2' for the name 'dense/kernel'"):
+        other(x)
+    with pytest.raises(ValueError, match="A Network named 'my' already exists"):
+        Net("my")(x)
+
+
+def test_network_checkpoints_eager(tmp_path):
+    _save_and_restore_network(str(tmp_path), lambda y: y.numpy().tolist(), lambda variables=None: None)
+
+
+def test_network_checkpoints_of_graphs(tmp_path):
+    with tf.Graph().as_default(), tf.Session() as sess:
+
+        def initialize(variables=None):
+            sess.run(tf.variables_initializer(tf.global_variables() if variables is None else variables))
+
+        _save_and_restore_network(str(tmp_path), lambda y: sess.run(y).tolist(), initialize)

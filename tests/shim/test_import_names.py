@@ -236,3 +236,16 @@ def test_without_installing_inner_modules_of_contrib_are_tfcompats(run):
         install=False,
     )
     assert not found.returncode, found.stderr
+
+
+def test_what_a_contrib_package_deletes_is_not_there(run):
+    """tf.contrib.rnn imports these and deletes them; tf.contrib.slim deletes nothing."""
+    found = run(
+        """
+        import tensorflow as tf
+        assert not hasattr(tf.contrib.rnn, "MinimalRNNCell") and not hasattr(tf.contrib.rnn, "array_ops")
+        from tensorflow.contrib.rnn.python.ops.rnn_cell import MinimalRNNCell
+        assert tf.contrib.slim.array_ops.concat is tf.concat
+        """
+    )
+    assert not found.returncode, found.stderr

@@ -8,7 +8,7 @@ import threading
 import types
 from typing import Any
 
-from tfcompat._src.base import missing
+from tfcompat._src.base import missing, tf1_names
 from tfcompat._src.base.export import export
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
@@ -182,12 +182,15 @@ _under_way = threading.local()
 def internal_name(namespace: str, name: str) -> Any:
     """What TensorFlow's `tf.contrib` packages hold beside their public names: modules that they import, and names of those.
 
+    Many packages delete what they do not document when they are imported: such names are not there, though private ones are.
+
     Raises:
       AttributeError: The package does not have the name.
     """
     path, asked = namespace.replace("tfcompat", "tensorflow", 1), vars(_under_way).setdefault("names", set())
     found = ABSENT
     is_hidden = f"{path}.{name}" in modules() and name not in names(path).words  # by a module inside, which an import puts there
+    is_hidden |= not name.startswith("_") and tf1_names.has(f"{path}.{name}".partition(".")[2]) is False
     if path.startswith("tensorflow.contrib.") and not name.startswith("__") and not is_hidden and (path, name) not in asked:
         asked.add((path, name))
         try:

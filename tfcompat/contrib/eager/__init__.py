@@ -8,6 +8,8 @@ from tfcompat._src.contrib.eager.iterator import Saver as Saver
 from tfcompat._src.contrib.eager.iterator import get_optimizer_variables as get_optimizer_variables
 from tfcompat._src.contrib.eager.network import Network as Network
 from tfcompat._src.contrib.eager.network import Sequential as Sequential
+from tfcompat._src.contrib.eager.network_checkpoints import restore_network_checkpoint as restore_network_checkpoint
+from tfcompat._src.contrib.eager.network_checkpoints import save_network_checkpoint as save_network_checkpoint
 from tfcompat._src.contrib.eager.remote import enable_remote_eager_execution as enable_remote_eager_execution
 from tfcompat._src.contrib.eager.restoring import restore_variables_on_create as restore_variables_on_create
 from tfcompat._src.contrib.eager.template import make_template as make_template

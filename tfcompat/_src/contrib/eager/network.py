@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tfcompat._src.base.export import export
@@ -19,11 +20,41 @@ class Network(Model):
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name=name)
         self._scope: VariableScope | None = None
+        self._given_name = name
+        self._restorations: tuple[Callable, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls the network in a variable scope of its name, so that names of its layers' variables begin with it."""
-        with variable_scope(self._scope, default_name=self.name) as self._scope:
+        """Calls the network in a variable scope of its name, so that names of its layers' variables begin with it.
+
+        Raises:
+          ValueError: the scope of the name that was given is another network's.
+        """
+        with self._in_scope(), contextlib.ExitStack() as restored:
+            for restoring in self._restorations:
+                restored.enter_context(restoring())
             return super().__call__(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def _in_scope(self) -> Iterator[None]:
+        with variable_scope(self._scope, default_name=self.name) as scope:
+            if self._scope is None and self._given_name not in (None, scope.name.rpartition("/")[2]):
+                raise ValueError(
+                    f"A Network named '{self._given_name}' already exists (or a variable_scope was created with this name). "
+                    "Names must be unique."
+                )
+            self._scope = scope
+            yield
+
+    @property
+    def scope_name(self) -> str:
+        """What names of the variables begin with: known from the first call, or from the first restoring.
+
+        Raises:
+          ValueError: the network was neither called nor restored.
+        """
+        if self._scope is None:
+            raise ValueError(f"The network '{self.name}' has no variable scope yet: it gets one when it is first called or restored.")
+        return self._scope.name
 
     def track_layer(self, layer: Any) -> Any:
         """Makes the variables of a layer the network's; gives the layer back."""

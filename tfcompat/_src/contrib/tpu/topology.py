@@ -123,7 +123,7 @@ class DeviceAssignment:
     def __init__(self, topology: Topology, core_assignment: Any) -> None:
         if not isinstance(topology, Topology):
             raise ValueError(f"topology must be a Topology object, got {type(topology)}")
-        self.topology, self.core_assignment = topology, np.asarray(core_assignment, np.int32)
+        self._topology, self._core_assignment = topology, np.asarray(core_assignment, np.int32)
         shape = self.core_assignment.shape
         if len(shape) != _RANK:
             raise ValueError(f"core_assignment must be a rank 3 numpy array, got shape {shape}")
@@ -135,6 +135,16 @@ class DeviceAssignment:
         for replica, cores in enumerate(self.core_assignment):
             for core, place in enumerate(cores):
                 self._replicas[int(topology.task_ordinal_at_coordinates(place)), core].append(replica)
+
+    @property
+    def topology(self) -> Topology:
+        """The mesh of cores."""
+        return self._topology
+
+    @property
+    def core_assignment(self) -> np.ndarray:
+        """Coordinates in the mesh, int32 [replicas, cores of a replica, 3]."""
+        return self._core_assignment
 
     @property
     def num_replicas(self) -> int:
