@@ -100,9 +100,9 @@ instead. [What is missing](missing.md) has the parts that are missing inside of 
 
 ```pycon
 >>> import tfcompat as tf
->>> tf.train.do_quantize_training_on_graphdef
+>>> tf.contrib.tpu.keras_to_tpu_model
 Traceback (most recent call last):
-AttributeError: tfcompat has no tf.train.do_quantize_training_on_graphdef: it is not built yet.
+AttributeError: tfcompat has no tf.contrib.tpu.keras_to_tpu_model: it is not built yet.
 ```
 
 ## tf

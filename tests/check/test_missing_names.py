@@ -8,7 +8,7 @@ import tfcompat as tf
 from tfcompat._src.base import missing, tf1_names
 
 LACKING = {
-    "train.do_quantize_training_on_graphdef": "tfcompat has no tf.train.do_quantize_training_on_graphdef: it is not built yet.",
+    "contrib.tpu.keras_to_tpu_model": "tfcompat has no tf.contrib.tpu.keras_to_tpu_model: it is not built yet.",
     "no_such_name": "tfcompat has no tf.no_such_name: TensorFlow 1.15 does not have it.",
     "mul": "tfcompat has no tf.mul: TensorFlow 1.0 renamed it; use tf.multiply.",
     "nn.sofmax": "tfcompat has no tf.nn.sofmax: TensorFlow 1.15 does not have it; did you mean tf.nn.softmax?",

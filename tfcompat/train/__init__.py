@@ -9,6 +9,7 @@ from tfcompat._src.ops.composed.confusion_matrix import confusion_matrix as conf
 from tfcompat._src.ops.nn.sdca import sdca_fprint as sdca_fprint
 from tfcompat._src.ops.nn.sdca import sdca_optimizer as sdca_optimizer
 from tfcompat._src.ops.nn.sdca import sdca_shrink_l1 as sdca_shrink_l1
+from tfcompat._src.saved_model.quantize_training import do_quantize_training_on_graphdef as do_quantize_training_on_graphdef
 from tfcompat._src.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from tfcompat._src.train.adagrad import AdagradDAOptimizer as AdagradDAOptimizer
 from tfcompat._src.train.adagrad import AdagradOptimizer as AdagradOptimizer
