@@ -126,6 +126,47 @@ def test_graph_models_of_tensorflow_js(sources, capsys):
     assert recorded["outputs"]["best"] == wanted["best"].tolist()
 
 
+def tables():
+    """Words and numbers that are looked up by matrices and vectors, in both directions."""
+    words, numbers = tf.placeholder(tf.string, [None], name="words"), tf.placeholder(tf.int64, [None, 2], name="numbers")
+    places = tf.contrib.lookup.index_table_from_tensor(tf.constant(["a", "bb", "ccc"]), default_value=-1).lookup(words)
+    pairs = tf.contrib.lookup.KeyValueTensorInitializer(tf.constant([0, 1, 7], tf.int64), tf.constant([0.5, 1.5, 7.5]))
+    found = tf.contrib.lookup.HashTable(pairs, -2.5).lookup(numbers)
+    names = tf.contrib.lookup.index_to_string_table_from_tensor(tf.constant(["low", "high"]), default_value="none").lookup(numbers)
+    return {"words": words, "numbers": numbers}, {"places": places, "sums": tf.reduce_sum(found, 1), "names": names}
+
+
+ASKED = {"words": ["ccc", "a", "dddd"], "numbers": [[0, 1], [7, 0], [1, 2]]}
+
+
+def test_tables_of_tensorflow_js(tmp_path, capsys):
+    """The files are those for which TensorFlow.js 4.22 in node gave what is recorded, which is what the session gives."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        inputs, outputs = tables()
+        session.run(tf.tables_initializer())
+        tf.saved_model.simple_save(session, str(tmp_path / "saved"), inputs, outputs, tf.tables_initializer())
+        wanted = session.run(outputs, {inputs[key]: values for key, values in ASKED.items()})
+    status, said = converted(capsys, "--to", "tfjs", tmp_path / "saved", tmp_path / "out")
+    assert status == 0, said.err
+    assert "greatest difference 0 " in said.out
+    recorded = json.loads((GOLDEN / "tables.json").read_text())
+    assert files(tmp_path / "out") == {name: content if name == "model.json" else bytes.fromhex(content) for name, content in recorded["files"].items()}
+    assert recorded["outputs"]["places"] == wanted["places"].tolist() == [2, 0, -1]
+    assert recorded["outputs"]["sums"] == wanted["sums"].tolist() == [2.0, 8.0, -1.0]
+    assert [[name.encode() for name in row] for row in recorded["outputs"]["names"]] == wanted["names"].tolist()
+
+
+def test_a_table_that_holds_nothing_is_refused(tmp_path, capsys):
+    with tf.Graph().as_default() as graph:
+        _, outputs = tables()
+        tf.identity(outputs["places"], name="places")
+        tf.io.write_graph(graph, str(tmp_path), "graph.pb", as_text=False)
+    status, said = converted(capsys, "--to", "tfjs", "--inputs", "words", "--outputs", "places", tmp_path / "graph.pb", tmp_path / "out")
+    assert status == 1
+    assert "The table string_to_index/hash_table/hash_table holds nothing yet: convert a SavedModel" in said.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_layers_models_of_tensorflow_js(tmp_path, capsys):
     wanted = keras_file(tmp_path)
     status, said = converted(capsys, "--to", "tfjs", tmp_path / "keras.h5", tmp_path / "out")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.base import dtypes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.convert.model import ConversionError, Model
 from tfcompat._src.graph.tensor import Tensor
@@ -44,10 +45,11 @@ class Report:
 
 
 def made_arrays(model: Model, shapes: dict[str, list[int | str]], batch: int) -> dict[str, NDArray]:
-    """Arrays for the inputs of a model, from a fixed seed: numbers in [0, 1), integers 0 or 1. Unknown sizes are `batch`.
+    """Arrays for the inputs of a model, from a fixed seed: numbers in [0, 1), integers 0 or 1, strings that the graph has as constants, where
+    a table looks them up. Unknown sizes are `batch`.
 
     Raises:
-      ConversionError: an input has strings, or no known rank.
+      ConversionError: an input has strings for something else, or no known rank.
     """
     random, found = np.random.RandomState(0), {}
     for key, tensor in model.inputs.items():
@@ -67,13 +69,21 @@ def _array(random: np.random.RandomState, tensor: Tensor, sizes: list[int]) -> N
         return random.rand(*sizes).astype(dtype.as_numpy_dtype) if sizes else np.asarray(0.5, dtype.as_numpy_dtype)
     if dtype.is_integer or dtype.is_bool:
         return np.asarray(random.randint(0, 2, sizes), dtype.as_numpy_dtype)
+    if any(op.type.startswith("LookupTableFind") for op in tensor.consumers()):
+        constants = [op for op in tensor.graph.get_operations() if op.type == "Const" and op.outputs[0].dtype == dtypes.string]
+        texts = [text for op in constants for text in op.get_attr("value").string_val]
+        return np.array(random.choice([*sorted(set(texts)), b"none of them"], sizes), object)
     raise ConversionError(f"The input {tensor.name} is {dtype.name}, for which no arrays are made: use --no-check.")
 
 
 def greatest_difference(wanted: dict[str, Any], found: dict[str, Any]) -> tuple[float, float]:
-    """The greatest difference of outputs, and the greatest value; ConversionError where shapes differ."""
+    """The greatest difference of outputs, and the greatest value; ConversionError where shapes or strings differ."""
     most, scale = 0.0, 0.0
     for key, value in wanted.items():
+        if np.asarray(value).dtype.kind in "OSU":
+            if np.asarray(value).tolist() != np.asarray(found[key]).tolist():
+                raise ConversionError(f"The output {key} has other strings in what was written than in the model.")
+            continue
         one, other = (np.asarray(array, np.complex128 if np.iscomplexobj(value) else np.float64) for array in (value, found[key]))
         if one.shape != other.shape:
             raise ConversionError(f"The output {key} has shape {list(one.shape)} in the model, and {list(other.shape)} in what was written.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import jax.export
 from google.protobuf import text_format
 
 from tfcompat._src.base.arrays import NDArray
-from tfcompat._src.convert import onnx, tfjs, tfjs_layers
+from tfcompat._src.convert import onnx, tfjs, tfjs_layers, tfjs_tables
 from tfcompat._src.convert.model import Model, opened
 from tfcompat._src.convert.report import Report
 from tfcompat._src.graph.graph import Graph
@@ -113,10 +113,11 @@ def _write_frozen(model: Model, path: str, options: Options, report: Report) -> 
     write_whole(path, text_format.MessageToString(found).encode() if path.endswith(".pbtxt") else found.SerializeToString())
 
 
-def run_graph_def(graph_def: Any, model: Model, arrays: Arrays) -> dict[str, Any]:
-    """The outputs of a GraphDef whose tensors have the names that they have in the model."""
+def run_graph_def(graph_def: Any, model: Model, arrays: Arrays, first: Sequence[str] = ()) -> dict[str, Any]:
+    """The outputs of a GraphDef whose tensors have the names that they have in the model; the nodes `first` run before."""
     with Graph().as_default() as graph, Session(graph=graph) as session:
         import_graph_def(graph_def, name="")
+        session.run(list(first))
         feeds = {model.inputs[key].name: array for key, array in arrays.items()}
         found: dict[str, Any] = session.run({key: t.name for key, t in model.outputs.items()}, feeds)
         return found
@@ -180,17 +181,21 @@ def _write_tfjs(model: Model, path: str, options: Options, report: Report) -> No
     else:
         graph_def = tfjs.prepared(model)
         report.compared(model, [(node.name, node.op) for node in graph_def.node])
-        files = tfjs.files_of(graph_def, model.inputs, model.outputs, options.quantize, options.shard)
+        vectors = {op.name for op in model.session.graph.get_operations() if len(op.inputs) > 1 and op.inputs[1].shape.ndims == 1}
+        graph_def = tfjs_tables.adapted(graph_def, vectors)
+        initializer = tfjs_tables.initializer(graph_def, model.session)
+        files = tfjs.files_of(graph_def, initializer, model.inputs, model.outputs, options.quantize, options.shard)
     os.makedirs(path)
     for name, content in files.items():
         write_whole(os.path.join(path, name), content)
 
 
 def _run_tfjs(path: str, model: Model, arrays: Arrays) -> dict[str, Any]:
-    topology, weights = tfjs.read(path)
-    if "model_config" in topology:
-        return tfjs_layers.run(topology, weights, model.keras, arrays)
-    return run_graph_def(tfjs.graph_def_of(topology, weights), model, arrays)
+    content, weights = tfjs.read(path)
+    if "model_config" in content["modelTopology"]:
+        return tfjs_layers.run(content["modelTopology"], weights, model.keras, arrays)
+    graph_def = tfjs.graph_def_of(content, weights)
+    return run_graph_def(graph_def, model, arrays, tfjs_tables.filling_nodes(graph_def))
 
 
 # ---- ONNX ----

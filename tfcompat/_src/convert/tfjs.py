@@ -53,17 +53,33 @@ def prepared(model: Model) -> Any:
     return found
 
 
-def files_of(graph_def: Any, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], quantize: str | None, shard: int) -> dict[str, bytes]:
+def files_of(
+    graph_def: Any, initializer: Any, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], quantize: str | None, shard: int
+) -> dict[str, bytes]:  # fmt: skip
     """The files of a graph model, by name.
 
     Args:
-      graph_def: as `prepared` gives it. inputs, outputs: of the signature. quantize: "uint8", "uint16" or "float16", how float32 weights are
-        stored, or None. shard: bytes of a file of weights.
+      graph_def: as `prepared` gives it. initializer: the GraphDef that fills its tables. inputs, outputs: of the signature. quantize: "uint8",
+        "uint16" or "float16", how float32 weights are stored, or None. shard: bytes of a file of weights.
 
     Raises:
       ConversionError: a constant has a dtype that TensorFlow.js has not, or an integer beyond 32 bits.
     """
-    topology, weights = messages.GraphDef(), {}
+    weights: dict[str, NDArray] = {}
+    signature = messages.SignatureDef(method_name="tensorflow/serving/predict")
+    for part, tensors in ((signature.inputs, inputs), (signature.outputs, outputs)):
+        for key, tensor in tensors.items():
+            part[key].name, part[key].dtype = tensor.name, tensor.dtype.base_dtype.as_datatype_enum
+            part[key].tensor_shape.CopyFrom(tensor.shape.as_proto())
+    head = {"format": "graph-model", "signature": json_format.MessageToDict(signature), "modelTopology": _topology(graph_def, weights)}
+    if initializer.node:
+        head["modelInitializer"] = _topology(initializer, weights)
+    return with_weights(head, weights, quantize, shard)
+
+
+def _topology(graph_def: Any, weights: dict[str, NDArray]) -> dict[str, Any]:
+    """A GraphDef in JSON without the values of its constants, which go to `weights`."""
+    topology = messages.GraphDef()
     topology.CopyFrom(graph_def)
     for node in topology.node:
         for name in [name for name in node.attr if name.startswith("_")]:
@@ -72,13 +88,8 @@ def files_of(graph_def: Any, inputs: Mapping[str, Tensor], outputs: Mapping[str,
             tensor = node.attr["value"].tensor
             weights[node.name] = _narrow(node.name, make_ndarray(tensor))
             node.attr["value"].tensor.CopyFrom(messages.TensorProto(dtype=tensor.dtype, tensor_shape=tensor.tensor_shape))
-    signature = messages.SignatureDef(method_name="tensorflow/serving/predict")
-    for part, tensors in ((signature.inputs, inputs), (signature.outputs, outputs)):
-        for key, tensor in tensors.items():
-            part[key].name, part[key].dtype = tensor.name, tensor.dtype.base_dtype.as_datatype_enum
-            part[key].tensor_shape.CopyFrom(tensor.shape.as_proto())
-    head = {"format": "graph-model", "signature": json_format.MessageToDict(signature), "modelTopology": json_format.MessageToDict(topology)}
-    return with_weights(head, weights, quantize, shard)
+    found: dict[str, Any] = json_format.MessageToDict(topology)
+    return found
 
 
 def _narrow(name: str, array: NDArray) -> NDArray:
@@ -130,9 +141,9 @@ def _stored(array: NDArray, quantize: str | None) -> tuple[dict[str, Any], bytes
 
 
 def read(folder: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """The topology of a model of TensorFlow.js, and its weights."""
+    """The content of model.json of a model of TensorFlow.js, and its weights."""
     with open(os.path.join(folder, "model.json"), encoding="utf-8") as file:
-        content = json.load(file)
+        content: dict[str, Any] = json.load(file)
     weights = {}
     for group in content["weightsManifest"]:
         parts = []
@@ -142,7 +153,7 @@ def read(folder: str) -> tuple[dict[str, Any], dict[str, NDArray]]:
         data, at = b"".join(parts), 0
         for entry in group["weights"]:
             weights[entry["name"]], at = _loaded(entry, data, at)
-    return content["modelTopology"], weights
+    return content, weights
 
 
 def _loaded(entry: dict[str, Any], data: bytes, at: int) -> tuple[NDArray, int]:
@@ -163,9 +174,12 @@ def _loaded(entry: dict[str, Any], data: bytes, at: int) -> tuple[NDArray, int]:
     return array.astype(entry["dtype"]), at + count * stored.itemsize
 
 
-def graph_def_of(topology: dict[str, Any], weights: Mapping[str, NDArray]) -> Any:
-    """The GraphDef of a topology, with its weights as constants."""
-    found = json_format.ParseDict(topology, messages.GraphDef())
+def graph_def_of(content: dict[str, Any], weights: Mapping[str, NDArray]) -> Any:
+    """The GraphDef of a graph model with its weights as constants, and with the nodes that fill its tables."""
+    found = json_format.ParseDict(content["modelTopology"], messages.GraphDef())
+    there = {node.name for node in found.node}
+    filling = json_format.ParseDict(content.get("modelInitializer", {}), messages.GraphDef())
+    found.node.extend(node for node in filling.node if node.name not in there)
     for node in found.node:
         if node.op == "Const":
             kind = node.attr["value"].tensor.dtype
