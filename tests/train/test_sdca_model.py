@@ -102,7 +102,7 @@ def test_bad_options(change):
 
 
 def test_keys_of_unknown_shape():
-    from tfcompat._src.contrib.linear_optimizer.sharded_table import ShardedMutableDenseHashTable
+    from tfcompat._src.estimator.canned.sharded_table import ShardedMutableDenseHashTable
 
     with tf.Graph().as_default():
         table = ShardedMutableDenseHashTable(tf.int64, tf.float32, 0.0, -1, -2, num_shards=2)

@@ -68,7 +68,7 @@ REAL_MODULES = {
     "tensorflow.contrib.learn.python.learn.preprocessing.categorical_vocabulary": "tfcompat._src.contrib.learn.vocabulary",
     "tensorflow.contrib.learn.python.learn.preprocessing.text": "tfcompat._src.contrib.learn.vocabulary",
     "tensorflow.contrib.linear_optimizer.python.ops.sharded_mutable_dense_hashtable":
-        "tfcompat._src.contrib.linear_optimizer.sharded_table",
+        "tfcompat._src.estimator.canned.sharded_table",
     "tensorflow.contrib.linear_optimizer.python.sdca_estimator": "tfcompat._src.contrib.linear_optimizer.sdca_estimator",
     "tensorflow.contrib.meta_graph_transform.meta_graph_transform": "tfcompat._src.contrib.meta_graph_transform.meta_graph_transform",
     "tensorflow.contrib.model_pruning.python.layers.core_layers": "tfcompat._src.contrib.model_pruning.core_layers",

@@ -3,9 +3,9 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.contrib.linear_optimizer.sdca_model import SdcaModel as SdcaModel
 from tfcompat._src.contrib.linear_optimizer.sdca_optimizer import SDCAOptimizer as SDCAOptimizer
-from tfcompat._src.contrib.linear_optimizer.sparse_feature_column import SparseFeatureColumn as SparseFeatureColumn
+from tfcompat._src.estimator.canned.sdca_model import SdcaModel as SdcaModel
+from tfcompat._src.estimator.canned.sparse_feature_column import SparseFeatureColumn as SparseFeatureColumn
 
 _LAZY = {
 }

@@ -8,6 +8,7 @@ from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_regressor
 from tfcompat._src.estimator.canned.dnn import dnn_logit_fn_builder as dnn_logit_fn_builder
 from tfcompat._src.estimator.canned.kmeans import KMeansClustering as KMeans
 from tfcompat._src.estimator.canned.linear import linear_logit_fn_builder as linear_logit_fn_builder
+from tfcompat._src.estimator.canned.linear_sdca import LinearSDCA as LinearSDCA
 from tfcompat._src.estimator.early_stopping import make_early_stopping_hook as make_early_stopping_hook
 from tfcompat._src.estimator.early_stopping import stop_if_higher_hook as stop_if_higher_hook
 from tfcompat._src.estimator.early_stopping import stop_if_lower_hook as stop_if_lower_hook

@@ -9,39 +9,24 @@ from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.crossed_column import _CrossedColumn
 from tfcompat._src.contrib.layers.feature_column import _SparseColumn, _WeightedSparseColumn
 from tfcompat._src.contrib.layers.real_valued_columns import _BucketizedColumn, _RealValuedColumn
-from tfcompat._src.contrib.linear_optimizer.sdca_model import SdcaModel
-from tfcompat._src.contrib.linear_optimizer.sparse_feature_column import SparseFeatureColumn
+from tfcompat._src.estimator.canned.sdca_model import SdcaModel
+from tfcompat._src.estimator.canned.sparse_feature_column import SparseFeatureColumn, of_ids
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import ones
-from tfcompat._src.ops.array.search import unique, where
+from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import reshape, shape
 from tfcompat._src.ops.composed.indexing import gather_nd
-from tfcompat._src.ops.composed.masks import boolean_mask
 from tfcompat._src.ops.composed.rank_checks import assert_rank_in
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.ops.math.reduce import reduce_max
 
 
 def _of_dense(matrix: Tensor) -> SparseFeatureColumn:
     """The elements of a matrix other than 0."""
     places = where(raw.NotEqual(matrix, cast(0.0, matrix.dtype)))
     return SparseFeatureColumn(places[:, 0], places[:, 1], cast(gather_nd(matrix, places), dtypes.float32))
-
-
-def _of_ids(ids: Any, weights: Any) -> SparseFeatureColumn:
-    """The ids of examples, each once with the sum of its weights (1 without weights); negative ids are left out."""
-    examples, values = ids.indices[:, 0], reshape(ids.values, [-1])
-    weights = ones(shape(values), dtypes.float32) if weights is None else reshape(weights.values, [-1])
-    kept = raw.GreaterEqual(values, cast(0, values.dtype))
-    examples, values, weights = (boolean_mask(t, kept) for t in (examples, values, weights))
-    width = reduce_max(values) + 1
-    pairs, places = unique(width * examples + values)
-    count = shape(pairs)[0]
-    examples = raw.UnsortedSegmentMin(examples, places, count)
-    return SparseFeatureColumn(examples, pairs - width * examples, raw.UnsortedSegmentSum(weights, places, count))
 
 
 @export("contrib.linear_optimizer.SDCAOptimizer")
@@ -125,7 +110,7 @@ class SDCAOptimizer:
         if isinstance(column, _BucketizedColumn):
             return _of_dense(column._to_dnn_input_layer(tensor))
         if isinstance(column, _WeightedSparseColumn):
-            return _of_ids(column.id_tensor(tensor), column.weight_tensor(tensor))
+            return of_ids(column.id_tensor(tensor), column.weight_tensor(tensor))
         if isinstance(column, (_CrossedColumn, _SparseColumn)):
-            return _of_ids(tensor, None)
+            return of_ids(tensor, None)
         raise ValueError(f"SDCAOptimizer does not support column type {type(column).__name__}.")

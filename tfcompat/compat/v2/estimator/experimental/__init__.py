@@ -14,6 +14,7 @@ from tfcompat._src.estimator.model_fn import call_logit_fn as call_logit_fn
 from tfcompat._src.estimator.receivers import build_raw_supervised_input_receiver_fn as build_raw_supervised_input_receiver_fn
 
 _LAZY = {
+    "LinearSDCA": "tfcompat.estimator.experimental:LinearSDCA",
 }
 
 

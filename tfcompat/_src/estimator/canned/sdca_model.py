@@ -6,7 +6,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
-from tfcompat._src.contrib.linear_optimizer.sharded_table import ShardedMutableDenseHashTable
+from tfcompat._src.estimator.canned.sharded_table import ShardedMutableDenseHashTable
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import colocate_with, control_dependencies, name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -111,6 +111,8 @@ class SdcaModel:
       ValueError: something is missing or no list, an unknown loss, or a negative regularization.
     """
 
+    _SLOT = "_unshrinked/SDCAOptimizer"
+
     def __init__(self, examples: dict[str, Any], variables: dict[str, Any], options: dict[str, Any]) -> None:
         if not examples or not variables or not options:
             raise ValueError("examples, variables and options must all be specified.")
@@ -130,14 +132,13 @@ class SdcaModel:
         scalar("approximate_duality_gap", self.approximate_duality_gap())
         scalar("examples_seen", self._hashtable.size())
 
-    @staticmethod
-    def _slot(variable: Any) -> Any:
+    def _slot(self, variable: Any) -> Any:
         """What is trained for a variable: a variable, or a list of them where it is divided."""
         slots = []
         for part in _parts(variable):
             with colocate_with(part):
                 initial = raw.ZerosLike(part.initialized_value())
-                slots.append(Variable(cast(initial, dtypes.float32), name=part.op.name + "_unshrinked/SDCAOptimizer"))
+                slots.append(Variable(cast(initial, dtypes.float32), name=part.op.name + self._SLOT))
         return slots if _is_divided(variable) else slots[0]
 
     def _all_parts(self) -> list[Any]:
