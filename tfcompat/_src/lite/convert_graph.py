@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base import dtypes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.graph import Graph
@@ -16,6 +16,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
 from tfcompat._src.lite import passes, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
+from tfcompat._src.lite.any_ops import import_any_ops
 from tfcompat._src.lite.control_flow import is_pivot, lower_items
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.fold_constants import fold_constants
@@ -23,7 +24,6 @@ from tfcompat._src.lite.lowering import BUILTINS_ALONE, Allowed, Lowering, finis
 from tfcompat._src.lite.op_table import DROPPED
 from tfcompat._src.lite.shapes import array_sizes, refine
 from tfcompat._src.nodes import raw
-from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.prune import prune
@@ -98,10 +98,7 @@ def import_cut(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], 
     with Graph().as_default() as graph:
         fed = [_placeholder(graph_def, i) for i in inputs]
         input_map = {_full_name(i.name): t for i, t in zip(inputs, fed)}
-        try:
-            import_graph_def(needed, {k: t for k, t in input_map.items() if _is_taken(needed, k)}, name="")
-        except errors.NotFoundError as error:
-            raise ConverterError(str(error)) from error
+        import_any_ops(needed, {k: t for k, t in input_map.items() if _is_taken(needed, k)})
         found = [input_map[n] if (n := _full_name(name)) in input_map else graph.get_tensor_by_name(n) for name in outputs]
         ops = prune(found, [], fed)
         values = fold(ops, set(fed))

@@ -70,6 +70,17 @@ def read_node(options: bytes) -> messages.NodeDef:
         raise ValueError(f"The options of an operator of TensorFlow are no vector of an op type and a NodeDef ({error}).") from error
 
 
+def read_map(content: bytes) -> dict[str, Any]:
+    """The attributes that `of_attributes` wrote; ValueError where the bytes are no map."""
+    try:
+        found = _flexbuffers().Loads(bytearray(content))
+    except (IndexError, ValueError) as error:
+        raise ValueError(f"The options of a custom operator are damaged ({error}).") from error
+    if not isinstance(found, dict):
+        raise ValueError("The options of a custom operator are no map of attributes.")
+    return found
+
+
 _KINDS = ("s", "i", "f", "b")
 
 

@@ -10,7 +10,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.lite import custom_options, kernels
+from tfcompat._src.lite import custom_options, detection, kernels
 from tfcompat._src.lite import model as lite
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
@@ -70,6 +70,9 @@ class GraphOf:
             return kernels.STATEFUL[operator.builtin](values, operator, self.variables)
         if custom_options.is_flex(operator.custom_code):
             return _by_tensorflow(operator, values)
+        if operator.custom_code == "TFLite_Detection_PostProcess":
+            given = [dequantized(v, t) for v, t in zip(values, operator.inputs) if t is not None]
+            return detection.post_process(given, operator.custom_options)
         if operator.builtin not in kernels.KERNELS:
             name = operator.custom_code or operator.builtin
             raise RuntimeError(f"Encountered unresolved custom op: {name}." if operator.custom_code else f"No kernel for the operator {name}.")

@@ -219,7 +219,8 @@ class _Importer:
             return self._input_map[key]
         return None
 
-    def _make(self, node: messages.NodeDef) -> Operation:
+    def _spec(self, node: messages.NodeDef) -> op_spec.OpSpec:
+        """The record of a node's op type, or of the function that it calls."""
         function = self._graph._get_function(node.op)
         if isinstance(function, ImportedFunction) and not function.has_body:
             function.instantiate()
@@ -231,6 +232,10 @@ class _Importer:
         later = op_spec.LATER_FORMS.get(node.op)
         if later is not None and any(key in later.signature.attrs and key not in spec.signature.attrs for key in node.attr):
             spec = later
+        return spec
+
+    def _make(self, node: messages.NodeDef) -> Operation:
+        spec = self._spec(node)
         attrs = self._attrs(spec, node)
         inputs = self._inputs(node)
         self._check_inputs(spec, node, inputs, attrs)
