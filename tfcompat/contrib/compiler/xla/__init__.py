@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.compiler.estimator_model_fn import estimator_model_fn as estimator_model_fn
 from tfcompat._src.contrib.compiler.xla import check_function_argument_count as check_function_argument_count
 from tfcompat._src.contrib.compiler.xla import compile as compile
 
