@@ -4,6 +4,8 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.graph.graph_util import extract_sub_graph
+from tfcompat._src.lite import reader
+from tfcompat._src.lite.errors import ConverterError
 
 
 @pytest.fixture(autouse=True)
@@ -45,12 +47,17 @@ def test_indices_can_be_chosen():
         hint.add_input(tf.constant(1.0), aggregate="stack")
 
 
-def test_hints_in_a_converted_session_are_refused():
+def test_hints_in_a_converted_session_are_custom_operators():
+    pytest.importorskip("flatbuffers")
     hint = tf.lite.OpHint("f")
-    x = tf.placeholder(tf.float32, [2])
-    y = hint.add_output(tf.exp(hint.add_input(x)))
-    with tf.Session() as session, pytest.raises(NotImplementedError, match="OpHint"):
-        tf.lite.TFLiteConverter.from_session(session, [x], [y])
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.nn.relu(hint.add_output(tf.exp(hint.add_input(x))))
+    with tf.Session() as session:
+        converter = tf.lite.TFLiteConverter.from_session(session, [x], [y])
+    with pytest.raises(ConverterError, match="need custom implementations: f"):
+        converter.convert()
+    converter.allow_custom_ops = True
+    assert [(o.builtin, o.custom_code) for o in reader.read(converter.convert()).operators()] == [("CUSTOM", "f"), ("RELU", "")]
 
 
 def test_ops_that_can_be_converted_are_listed():

@@ -15,7 +15,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
-from tfcompat._src.lite import passes, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
+from tfcompat._src.lite import passes, rules_hinted, rules_nn, rules_tensor_array  # noqa: F401  the rules register themselves
 from tfcompat._src.lite.any_ops import import_any_ops
 from tfcompat._src.lite.control_flow import is_pivot, lower_items
 from tfcompat._src.lite.errors import ConverterError

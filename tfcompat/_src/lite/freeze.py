@@ -9,7 +9,7 @@ from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph import graph_util
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.lite.op_hint import find_all_hinted_output_nodes
+from tfcompat._src.lite.op_hint import convert_op_hints_to_stubs, find_all_hinted_output_nodes
 from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.prune import prune
@@ -68,18 +68,21 @@ def is_frozen_graph(sess: SessionLike) -> bool:
 
 
 def freeze_graph(sess: SessionLike, input_tensors: Sequence[Tensor], output_tensors: Sequence[Tensor]) -> Any:
-    """The GraphDef of a session that its outputs need: functions inlined, variables as constants of their values.
+    """The GraphDef of a session that its outputs need: functions inlined, variables as constants of their values, a node in place of
+    what each OpHint marks.
 
     Raises:
       errors.FailedPreconditionError: a variable has no value.
     """
     graph_def = _inlined(sess.graph, output_tensors)
-    if find_all_hinted_output_nodes(graph_def=graph_def):
-        raise NotImplementedError("The graph has nodes that tf.lite.OpHint marks: tfcompat makes stubs of them "
-                                  "(convert_op_hints_to_stubs), and converts graphs without them only.")  # fmt: skip
+    names = [t.op.name for t in output_tensors]
+    hinted = find_all_hinted_output_nodes(graph_def=graph_def)
+    if hinted:
+        frozen = graph_util.convert_variables_to_constants(sess, graph_def, [*names, *hinted])
+        return graph_util.extract_sub_graph(convert_op_hints_to_stubs(graph_def=frozen), names)
     if is_frozen_graph(sess):
         return graph_def
-    return graph_util.convert_variables_to_constants(sess, graph_def, [t.op.name for t in output_tensors])
+    return graph_util.convert_variables_to_constants(sess, graph_def, names)
 
 
 def _inlined(graph: Graph, output_tensors: Sequence[Tensor]) -> Any:

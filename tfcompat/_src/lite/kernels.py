@@ -331,25 +331,58 @@ def stateful(*builtins: str) -> Callable[[Stateful], Stateful]:
 
 @stateful("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def _sequence_lstm(values: list[Any], operator: lite.Operator, variables: dict[lite.Tensor, Tensor]) -> list[Tensor]:
-    """The whole sequence: gates i, f, c, o; inputs x, W of the gates, R of the gates, 3 peepholes, biases, 2 of a projection, h, c."""
+    """The whole sequence: gates i, f, c, o; inputs x, W of the gates, R of the gates, peepholes of i, f, o, biases, 2 of a projection, h, c."""
     options = operator.options
     x, weights, recurrent, biases = values[0], values[1:5], values[5:9], values[12:16]
-    if any(v is not None for v in [*values[9:12], *values[16:18], *values[20:]]) or weights[0] is None:
-        raise ValueError("UNIDIRECTIONAL_SEQUENCE_LSTM with peepholes, projection, normalization or coupled gates is not supported.")
+    if any(v is not None for v in values[20:]) or weights[0] is None:
+        raise ValueError("UNIDIRECTIONAL_SEQUENCE_LSTM with normalization or coupled gates is not supported.")
     if options.get("cell_clip") or options.get("proj_clip"):
         raise ValueError("UNIDIRECTIONAL_SEQUENCE_LSTM with clipping is not supported.")
-    axis = 0 if options.get("time_major") else 1
+    peepholes, (projection, projection_bias) = [values[9], values[10], None, values[11]], values[16:18]
     hidden, cell = values[18], values[19]
+
+    def gate(index: int, step: Any, memory: Any) -> Any:
+        products = [raw.MatMul(step, weights[index], transpose_b=True), raw.MatMul(hidden, recurrent[index], transpose_b=True)]
+        sums = raw.BiasAdd(raw.AddV2(*products), biases[index])
+        return sums if peepholes[index] is None else raw.AddV2(sums, raw.Mul(peepholes[index], memory))
+
     outputs = []
-    for step in raw.Unpack(x, num=x.shape.as_list()[axis], axis=axis):
-        gates = [
-            raw.BiasAdd(raw.AddV2(raw.MatMul(step, w, transpose_b=True), raw.MatMul(hidden, r, transpose_b=True)), b)
-            for w, r, b in zip(weights, recurrent, biases)
-        ]
-        cell = raw.AddV2(raw.Mul(raw.Sigmoid(gates[1]), cell), raw.Mul(raw.Sigmoid(gates[0]), activated(gates[2], operator)))
-        hidden = raw.Mul(raw.Sigmoid(gates[3]), activated(cell, operator))
+    for step in _steps(x, operator):
+        added = raw.Mul(raw.Sigmoid(gate(0, step, cell)), activated(gate(2, step, None), operator))
+        new = raw.AddV2(raw.Mul(raw.Sigmoid(gate(1, step, cell)), cell), added)
+        output = raw.Mul(raw.Sigmoid(gate(3, step, new)), activated(new, operator))
+        if projection is not None:
+            output = raw.MatMul(output, projection, transpose_b=True)
+            output = output if projection_bias is None else raw.BiasAdd(output, projection_bias)
+        hidden, cell = output, new
         outputs.append(hidden)
-    for tensor, value in zip(operator.inputs[18:20], (hidden, cell)):
-        if tensor is not None:
-            variables[tensor] = value
-    return [raw.Pack(outputs, axis=axis)]
+    _keep(operator.inputs[18:20], (hidden, cell), variables)
+    return [raw.Pack(outputs, axis=_time_axis(operator))]
+
+
+@stateful("UNIDIRECTIONAL_SEQUENCE_RNN")
+def _sequence_rnn(values: list[Any], operator: lite.Operator, variables: dict[lite.Tensor, Tensor]) -> list[Tensor]:
+    """The whole sequence: inputs x, W, R, bias, h."""
+    x, weights, recurrent, bias, hidden = values
+    outputs = []
+    for step in _steps(x, operator):
+        sums = raw.AddV2(raw.MatMul(step, weights, transpose_b=True), raw.MatMul(hidden, recurrent, transpose_b=True))
+        hidden = activated(raw.BiasAdd(sums, bias), operator)
+        outputs.append(hidden)
+    _keep(operator.inputs[4:5], (hidden,), variables)
+    return [raw.Pack(outputs, axis=_time_axis(operator))]
+
+
+def _time_axis(operator: lite.Operator) -> int:
+    return 0 if operator.options.get("time_major") else 1
+
+
+def _steps(x: Tensor, operator: lite.Operator) -> list[Tensor]:
+    axis = _time_axis(operator)
+    found: list[Tensor] = raw.Unpack(x, num=x.shape.as_list()[axis], axis=axis)
+    return found
+
+
+def _keep(tensors: Sequence[lite.Tensor | None], values: Sequence[Tensor], variables: dict[lite.Tensor, Tensor]) -> None:
+    """Gives variables of the model what they hold after the run."""
+    variables.update({tensor: value for tensor, value in zip(tensors, values) if tensor is not None})

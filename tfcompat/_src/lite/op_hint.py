@@ -168,17 +168,19 @@ def convert_op_hints_to_stubs(session: SessionLike | None = None, graph_def: Any
 
 def _add_stub(graph_def: Any, nodes: dict[str, Any], key: str, sides: dict[str, dict[int, list[Any]]]) -> None:
     """Adds the node of one hint, and lets its outputs' identities take from it."""
+    deep = next((n.name for side in sides.values() for marked in side.values() for n in marked if n.attr[OpHint.FUNCTION_LEVEL_ATTR].i > 1), None)
+    if deep is not None:
+        raise NotImplementedError(f"Hints that hold others are not converted: {deep} is of one. Use tf.nn.static_rnn, or tf.nn.dynamic_rnn of a plain cell.")
     inputs, outputs = (sides.get(a, {}) for a in (OpHint.FUNCTION_INPUT_INDEX_ATTR, OpHint.FUNCTION_OUTPUT_INDEX_ATTR))
     first = next(iter(next(iter((inputs or outputs).values()))))
     stub = graph_def.node.add(name=key, op=first.attr[OpHint.FUNCTION_NAME_ATTR].s.decode())
     stub.input.extend(_joined(graph_def, nodes, f"{key}/input{index}", _sorted(inputs[index])) for index in sorted(inputs))
     stub.attr[OpHint.TFLITE_INPUT_INDICES].list.i.extend(sorted(inputs))
-    for position, index in enumerate(sorted(outputs)):
+    for index in sorted(outputs):
         marked = _sorted(outputs[index])
-        stub.attr["_output_types"].list.type.append(marked[0].attr["T"].type)
-        source = f"{key}:{position}" if position else key
+        source = f"{key}:{index}" if index else key
         if _aggregate(marked) == OpHint.AGGREGATE_STACK:
-            _take_apart(graph_def, source, f"{key}/output{index}", marked)
+            _take_apart(graph_def, nodes, source, f"{key}/output{index}", marked)
         else:
             for node in marked:
                 node.input[:] = [source]
@@ -194,7 +196,7 @@ def _aggregate(marked: Iterable[Any]) -> str:
 
 def _joined(graph_def: Any, nodes: dict[str, Any], name: str, marked: list[Any]) -> str:
     """The name of the tensor that the inputs of one index are together."""
-    sources = [str(node.input[0]) for node in marked]
+    sources = [_behind_identities(nodes, str(node.input[0])) for node in marked]
     aggregate = _aggregate(marked)
     if aggregate != OpHint.AGGREGATE_STACK:
         return sources[-1 if aggregate == OpHint.AGGREGATE_LAST else 0]
@@ -204,15 +206,22 @@ def _joined(graph_def: Any, nodes: dict[str, Any], name: str, marked: list[Any])
             return str(unpack.input[0])
     pack = graph_def.node.add(name=name, op="Pack")
     pack.input.extend(sources)
-    pack.attr["N"].i, pack.attr["T"].type = len(sources), marked[0].attr["T"].type
+    pack.attr["N"].i, pack.attr["axis"].i, pack.attr["T"].type = len(sources), 0, marked[0].attr["T"].type
     return name
 
 
-def _take_apart(graph_def: Any, source: str, name: str, marked: list[Any]) -> None:
+def _behind_identities(nodes: dict[str, Any], source: str) -> str:
+    """The tensor that a chain of identities hands on."""
+    while (node := nodes.get(_tensor_name_base(source))) is not None and node.op == "Identity":
+        source = str(node.input[0])
+    return source
+
+
+def _take_apart(graph_def: Any, nodes: dict[str, Any], source: str, name: str, marked: list[Any]) -> None:
     """Lets the outputs of one index take their parts of a stacked tensor; what stacks all of them again takes it whole."""
-    unpack = graph_def.node.add(name=name, op="Unpack")
+    unpack = nodes[name] = graph_def.node.add(name=name, op="Unpack")
     unpack.input.append(source)
-    unpack.attr["num"].i, unpack.attr["T"].type = len(marked), marked[0].attr["T"].type
+    unpack.attr["num"].i, unpack.attr["axis"].i, unpack.attr["T"].type = len(marked), 0, marked[0].attr["T"].type
     for position, node in enumerate(marked):
         node.input[:] = [f"{name}:{position}" if position else name]
     for node in graph_def.node:
