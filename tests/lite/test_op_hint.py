@@ -63,3 +63,16 @@ def test_hints_in_a_converted_session_are_custom_operators():
 def test_ops_that_can_be_converted_are_listed():
     names = {each.op for each in tf.lite.experimental.get_potentially_supported_ops()}
     assert {"Conv2D", "MatMul", "Relu", "Identity"} <= names and "MatrixInverse" not in names
+
+
+def test_a_tracker_marks_by_itself():
+    hint = tf.lite.OpHint
+    tracker = hint.OpHintArgumentTracker("f", "id", "InputHint", hint.FUNCTION_INPUT_INDEX_ATTR)
+    first, second = tracker.add(tf.constant(1.0), name="a"), tracker.add(tf.constant(2.0), name="b")
+    assert [t.op.name for t in (first, second)] == ["InputHint-f-id-0-None-a", "InputHint-f-id-1-None-b"]
+    assert second.op.node_def.attr[hint.FUNCTION_INPUT_INDEX_ATTR].i == 1
+
+
+def test_delegates_are_not_loaded():
+    with pytest.raises(NotImplementedError, match="does not load edge.so: run the model in LiteRT"):
+        tf.lite.experimental.load_delegate("edge.so")

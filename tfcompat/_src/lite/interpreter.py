@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -203,6 +203,19 @@ class Interpreter:
         self._views = [view for view in self._views if view() is not None]
         if self._views:
             raise RuntimeError(_HELD)
+
+
+@export("lite.experimental.load_delegate", "compat.v2.lite.experimental.load_delegate")
+def load_delegate(library: str, options: dict[str, Any] | None = None) -> NoReturn:
+    """Loads a delegate of TensorFlow Lite's own runtime, which tfcompat does not have.
+
+    Args:
+      library: the path of a shared library. options: of the delegate.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise NotImplementedError(f"tfcompat's Interpreter has no delegates, and does not load {library}: run the model in LiteRT (ai-edge-litert).")
 
 
 class _View(np.ndarray):

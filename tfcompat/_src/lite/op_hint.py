@@ -14,11 +14,22 @@ from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.proto import messages
 
 
-class _Arguments:
-    """Numbers the inputs or the outputs of a hint, and marks them."""
+class OpHintArgumentTracker:
+    """Numbers the inputs or the outputs of a hint, and marks them.
 
-    def __init__(self, hint: OpHint, prefix: str, attr_name: str) -> None:
-        self._hint, self._prefix, self._attr_name = hint, prefix, attr_name
+    Args:
+      function_name: the name of the operator. unique_function_id: tells the hint from others.
+      node_name_prefix: begins the names of the identities. attr_name: the attribute that has an argument's number.
+      level, children_inputs_mappings: see OpHint.
+    """
+
+    def __init__(
+        self, function_name: str, unique_function_id: str, node_name_prefix: str, attr_name: str, level: int = 1,
+        children_inputs_mappings: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self._function_name, self._unique_function_id = function_name, unique_function_id
+        self._prefix, self._attr_name, self._level = node_name_prefix, attr_name, level
+        self._mappings = None if children_inputs_mappings is None else json.dumps(children_inputs_mappings)
         self._used: set[int] = set()
         self._index_of_tag: dict[str, int] = {}
         self._count_of_tag: dict[str, int] = {}
@@ -48,11 +59,10 @@ class _Arguments:
                 raise ValueError(f"Tag {tag!r} was called with two indices {index_override!r} and {index!r}")
             position = self._count_of_tag.get(tag, 0)
             self._count_of_tag[tag] = position + 1
-        hint = self._hint
-        found = identity(arg, name=f"{self._prefix}-{hint._function_name}-{hint._unique_function_id}-{index!r}-{position!r}-{name}")
-        numbers = {self._attr_name: index, OpHint.FUNCTION_LEVEL_ATTR: hint._level, OpHint.FUNCTION_SORT_INDEX_ATTR: position}
-        texts = {OpHint.FUNCTION_NAME_ATTR: hint._function_name, OpHint.FUNCTION_UUID_ATTR: hint._unique_function_id,
-                 OpHint.FUNCTION_AGGREGATE_ATTR: aggregate, OpHint.CHILDREN_INPUTS_MAPPINGS: hint._mappings}  # fmt: skip
+        found = identity(arg, name=f"{self._prefix}-{self._function_name}-{self._unique_function_id}-{index!r}-{position!r}-{name}")
+        numbers = {self._attr_name: index, OpHint.FUNCTION_LEVEL_ATTR: self._level, OpHint.FUNCTION_SORT_INDEX_ATTR: position}
+        texts = {OpHint.FUNCTION_NAME_ATTR: self._function_name, OpHint.FUNCTION_UUID_ATTR: self._unique_function_id,
+                 OpHint.FUNCTION_AGGREGATE_ATTR: aggregate, OpHint.CHILDREN_INPUTS_MAPPINGS: self._mappings}  # fmt: skip
         for key, number in numbers.items():
             if number is not None:
                 found.op._set_attr(key, messages.AttrValue(i=number))
@@ -87,17 +97,18 @@ class OpHint:
     AGGREGATE_STACK = "stack"
     AGGREGATE_FIRST = "first"
     AGGREGATE_LAST = "last"
+    OpHintArgumentTracker = OpHintArgumentTracker
 
     def __init__(self, function_name: str, level: int = 1, children_inputs_mappings: dict[str, Any] | None = None, **kwargs: Any) -> None:
         if (level == 1) != (children_inputs_mappings is None):
             raise ValueError("children_inputs_mappings is for hints of a level above 1, which need it.")
         if kwargs:
             raise NotImplementedError(f"Constant attributes of an OpHint are not supported: {', '.join(kwargs)}.")
-        self._function_name, self._level = function_name, level
-        self._mappings = None if children_inputs_mappings is None else json.dumps(children_inputs_mappings)
-        self._unique_function_id = uuid.uuid1().hex
-        self._inputs = _Arguments(self, "InputHint", OpHint.FUNCTION_INPUT_INDEX_ATTR)
-        self._outputs = _Arguments(self, "OutputHint", OpHint.FUNCTION_OUTPUT_INDEX_ATTR)
+        common = function_name, uuid.uuid1().hex
+        self._inputs, self._outputs = (
+            OpHintArgumentTracker(*common, f"{side}Hint", attr, level, children_inputs_mappings)
+            for side, attr in (("Input", OpHint.FUNCTION_INPUT_INDEX_ATTR), ("Output", OpHint.FUNCTION_OUTPUT_INDEX_ATTR))
+        )
 
     def add_input(self, *args: Any, **kwargs: Any) -> Tensor:
         """Marks an input: `arg`, and as keywords tag, name, aggregate ("stack", "first", "last": how inputs of one tag become one), index_override.

@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.lite.interpreter import load_delegate as load_delegate
 from tfcompat._src.lite.op_hint import convert_op_hints_to_stubs as convert_op_hints_to_stubs
 from tfcompat._src.lite.supported_ops import get_potentially_supported_ops as get_potentially_supported_ops
 from tfcompat.lite.experimental import nn as nn

@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat.compat.v2.lite import experimental as experimental
 
 _LAZY = {
     "Interpreter": "tfcompat.lite:Interpreter",
