@@ -12,7 +12,7 @@ nn = tf.lite.experimental.nn
 STEPS, BATCH, DEPTH = 4, 2, 3
 CELLS = {
     "rnn": lambda: nn.TfLiteRNNCell(5),
-    "lstm": lambda: nn.TFLiteLSTMCell(5),
+    "lstm": lambda: nn.TFLiteLSTMCell(5, activation=tf.tanh),
     "peep": lambda: nn.TFLiteLSTMCell(5, use_peepholes=True, num_proj=4),
     "stack": lambda: tf.nn.rnn_cell.MultiRNNCell([nn.TFLiteLSTMCell(5), nn.TFLiteLSTMCell(4)]),
 }
@@ -72,11 +72,18 @@ def test_names_of_variables(session):
     ]  # fmt: skip
 
 
-def test_clipping_converts_to_the_operators_of_the_steps(session):
-    """The operator of 1.15 would leave it out."""
-    x, y, array = network(session, nn.TFLiteLSTMCell(5, cell_clip=0.3))
+OTHERS = {
+    "clipped": lambda: nn.TFLiteLSTMCell(5, cell_clip=0.3), "relu": lambda: nn.TfLiteRNNCell(5, activation=tf.nn.relu),
+    "sigmoid": lambda: nn.TFLiteLSTMCell(5, activation=tf.sigmoid),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(OTHERS))
+def test_what_the_operator_lacks_converts_to_the_parts_of_steps(session, name):
+    """The operator of 1.15 would leave clipping out, and take tanh for any activation."""
+    x, y, array = network(session, OTHERS[name]())
     content = tf.lite.TFLiteConverter.from_session(session, [x], [y]).convert()
-    assert "UNIDIRECTIONAL_SEQUENCE_LSTM" not in [o.builtin for o in reader.read(content).operators()]
+    assert not [o.builtin for o in reader.read(content).operators() if o.builtin.startswith("UNIDIRECTIONAL")]
     np.testing.assert_allclose(interpreted(content, array), session.run(y, {x: array}), rtol=1e-5, atol=1e-6)
 
 

@@ -61,3 +61,12 @@ def test_training_goes_on_after_an_empty_batch(engine):
         session.run(w.initializer)
         found = [(session.run(step, {x: batch}), session.run(w))[1] for batch in ([1.0, 2.0], [], [3.0], [])]
     assert found == pytest.approx([0.6, 0.5, 0.1, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("params", [["a", "b"], [1, 2]], ids=["on the host", "in a kernel"])
+def test_an_axis_must_be_a_scalar(params):
+    """What 1.15.5 says."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        axis = tf.placeholder(tf.int32)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="axis must be scalar"):
+            session.run(tf.gather(tf.identity(tf.constant(params)), [0], axis=axis), {axis: [0]})

@@ -10,7 +10,7 @@ from typing import Any
 class Kind(Enum):
     """What can be found out."""
 
-    CHANGES_SHAPE = "a variable of the loop with this condition changes its shape: the host drives the loop"
+    HOST_DRIVES = "a variable of the loop with this condition changes its shape, or its body cannot be computed: the host drives the loop"
     HOST_CHOOSES = "the branches on this predicate cannot be in one program: the host runs the one that is chosen"
     TOWERS_DIFFER = "values differ in shape between towers: each tower is a program of its own"
 

@@ -23,17 +23,32 @@ from tfcompat._src.rnn.cell import LayerRNNCell, known_depth
 from tfcompat._src.variables.initializers import Constant, Zeros
 from tfcompat._src.variables.partitioners import fixed_size_partitioner
 
+_TANH = (tanh, activations.tanh)
 _GATES = ("input", "forget", "cell", "output")
 """The order of gates in the operator's inputs: weights of inputs from 1, of outputs from 5, peepholes from 9 (no cell), biases from 12."""
 
 
+class _MarkedCell(LayerRNNCell):
+    """A cell whose inputs and outputs a hint marks, where the operator computes all that the cell does."""
+
+    _tflite_wrapper: OpHint
+    _is_marked: bool
+
+    def _input(self, value: Any, **options: Any) -> Any:
+        return self._tflite_wrapper.add_input(value, **options) if self._is_marked else value
+
+    def _output(self, value: Any, **options: Any) -> Any:
+        return self._tflite_wrapper.add_output(value, **options) if self._is_marked else value
+
+
 @export("lite.experimental.nn.TfLiteRNNCell")
-class TfLiteRNNCell(LayerRNNCell):
+class TfLiteRNNCell(_MarkedCell):
     """`output = new_state = activation(inputs @ W' + state @ R' + bias)`, which converts to UNIDIRECTIONAL_SEQUENCE_RNN.
 
     Args:
       num_units: size of state and output.
-      activation: function or its name; tanh by default, the only one that the operator has.
+      activation: function or its name; tanh by default. The operator has no other in 1.15: with another one the steps are not marked, and
+        convert to the operators of their parts.
       reuse: whether the variables must exist.
       name, dtype: see RNNCell.
     """
@@ -44,37 +59,37 @@ class TfLiteRNNCell(LayerRNNCell):
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._activation = num_units, activations.get(activation) if activation else tanh
-        self._tflite_wrapper = OpHint("UnidirectionalSequenceRnn")
+        self._tflite_wrapper, self._is_marked = OpHint("UnidirectionalSequenceRnn"), self._activation in _TANH
 
     state_size = property(lambda self: self._num_units)
     output_size = property(lambda self: self._num_units)
 
     def build(self, inputs_shape: Any) -> None:
-        units, hint = self._num_units, self._tflite_wrapper
+        units = self._num_units
         shapes = {"input_weights": [units, known_depth(inputs_shape)], "recurrent_weights": [units, units], "bias": [units]}
         self._weights_of_operator = [
-            hint.add_input(self.add_weight(name, shape=shape, initializer=Zeros() if name == "bias" else None), name=name, index_override=index)
+            self._input(self.add_weight(name, shape=shape, initializer=Zeros() if name == "bias" else None), name=name, index_override=index)
             for index, (name, shape) in enumerate(shapes.items(), 1)
         ]
         self.built = True
 
     def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        hint, (weights, recurrent, bias) = self._tflite_wrapper, self._weights_of_operator
-        inputs = hint.add_input(inputs, tag="input", name="input", aggregate="stack", index_override=0)
-        state = hint.add_input(state, tag="hidden_state", name="hidden_state", aggregate="first", index_override=4)
+        weights, recurrent, bias = self._weights_of_operator
+        inputs = self._input(inputs, tag="input", name="input", aggregate="stack", index_override=0)
+        state = self._input(state, tag="hidden_state", name="hidden_state", aggregate="first", index_override=4)
         sums = matmul(concat([inputs, state], 1), concat([weights, recurrent], 1), transpose_b=True)
-        output = hint.add_output(self._activation(bias_add(sums, bias)), tag="output", name="output", index_override=1, aggregate="stack")
+        output = self._output(self._activation(bias_add(sums, bias)), tag="output", name="output", index_override=1, aggregate="stack")
         return output, output
 
 
 @export("lite.experimental.nn.TFLiteLSTMCell")
-class TFLiteLSTMCell(LayerRNNCell):
+class TFLiteLSTMCell(_MarkedCell):
     """An LSTM cell with weights for each gate, which converts to UNIDIRECTIONAL_SEQUENCE_LSTM.
 
     Args:
       num_units, use_peepholes, cell_clip, initializer, num_proj, proj_clip, num_unit_shards, num_proj_shards, forget_bias, state_is_tuple,
         activation, reuse, name, dtype: see tf.nn.rnn_cell.LSTMCell. `forget_bias` is the initial value of a variable here. The operator
-        has no clipping in 1.15: with `cell_clip` or `proj_clip` the steps are not marked, and convert to the operators of their parts.
+        has no clipping and no activation but tanh in 1.15: with others the steps are not marked, and convert to the operators of their parts.
     """
 
     _arguments = (
@@ -97,16 +112,10 @@ class TFLiteLSTMCell(LayerRNNCell):
         sizes = LSTMStateTuple(num_units, num_proj or num_units)
         self._output_size, self._state_size = sizes.h, sizes if state_is_tuple else sum(sizes)
         self._tflite_wrapper = OpHint("UnidirectionalSequenceLstm")
-        self._is_marked = cell_clip is None and proj_clip is None
+        self._is_marked = cell_clip is None and proj_clip is None and self._activation in _TANH
 
     state_size = property(lambda self: self._state_size)
     output_size = property(lambda self: self._output_size)
-
-    def _input(self, value: Any, **options: Any) -> Any:
-        return self._tflite_wrapper.add_input(value, **options) if self._is_marked else value
-
-    def _output(self, value: Any, **options: Any) -> Any:
-        return self._tflite_wrapper.add_output(value, **options) if self._is_marked else value
 
     def _weight(self, name: str, shape: list[int], index: int, initializer: Any, shards: int | None) -> Any:
         partitioner = None if shards is None else fixed_size_partitioner(shards)

@@ -149,7 +149,7 @@ class HostLoop:
     def _is_worth_compiling(self, part: str, given: Values) -> bool:
         """Whether the loop variables keep their shapes, or have one of the first few that they had in this part of the loop."""
         condition = self._program.condition
-        if condition is None or Finding(Kind.CHANGES_SHAPE, condition) not in condition._graph.findings:
+        if condition is None or Finding(Kind.HOST_DRIVES, condition) not in condition._graph.findings:
             return True
         names = [t for v in self._program.variables for t in self._program.names_inside(v)[:1]]
         shapes = tuple([getattr(given[t], "shape", None) for t in names])

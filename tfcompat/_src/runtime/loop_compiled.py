@@ -193,7 +193,7 @@ class LoopLowering:
             if self.frame.differentiated:
                 raise
             why = f"its body cannot be computed, which may not matter where it is not run: {e}"
-            raise Replan(Finding(Kind.CHANGES_SHAPE, self.program.condition), f"{self.program.name}: {why}") from e
+            raise Replan(Finding(Kind.HOST_DRIVES, self.program.condition), f"{self.program.name}: {why}") from e
         finally:
             COUNTERS.spans = outer
         self._finish(self._loop(body, carry))
@@ -264,7 +264,7 @@ class LoopLowering:
             shapes = [[(x.shape, x.dtype) for x in jax.tree.leaves(side)] for side in (before, after)]
             if shapes[0] != shapes[1]:
                 tensor = v.merge.outputs[0]
-                raise Replan(Finding(Kind.CHANGES_SHAPE, self.program.condition), f"{tensor.name} changes its shape in {self.program.name}")
+                raise Replan(Finding(Kind.HOST_DRIVES, self.program.condition), f"{tensor.name} changes its shape in {self.program.name}")
 
     def _loop(self, body: Callable[..., Any], carry: Carry) -> Carry:
         limit, exact = self.program.bound(self.frame.values.get)

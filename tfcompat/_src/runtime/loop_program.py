@@ -190,8 +190,8 @@ class LoopProgram:
 
     def why_not_compiled(self, findings: Collection[Finding], limited: bool) -> str:
         """Why this cannot be compiled as one loop, or "". `limited`: the run has a time limit."""
-        if Finding(Kind.CHANGES_SHAPE, self.condition) in findings:
-            return "a loop variable changes its shape"
+        if Finding(Kind.HOST_DRIVES, self.condition) in findings:
+            return "a loop variable changes its shape, or the body cannot be computed for the shapes of a run"
         if limited and self.condition is not None and next(self._bound_needs(), None) is None:
             return "the run has a time limit, and how often the loop runs has none"
         if any(host_chooses(item, findings) for item in (*self.condition_items, *self.body_items)):

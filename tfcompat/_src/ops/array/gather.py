@@ -90,7 +90,7 @@ def _checked_axes(params: Any, indices: Any, axis: Any, batch_dims: int) -> tupl
 
 
 def _numpy_gather_v2(params, indices, axis, *, batch_dims):
-    if not batch_dims and indices.ndim and params.ndim and axis == 0 and checks.all_inside(indices, len(params)):
+    if not (batch_dims or np.ndim(axis)) and indices.ndim and params.ndim and axis == 0 and checks.all_inside(indices, len(params)):
         return params.take(indices, 0)  # rows, as nearly always
     at, batch = _checked_axes(params, indices, axis, batch_dims)
     if _takes_of_nothing(params, indices, at):
