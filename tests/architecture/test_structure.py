@@ -18,7 +18,7 @@ MAX_LINES = 650
 LAYERS = """
     proto base platform io graph checkpoint nodes profiler ops interpreter runtime losses variables gradients cluster autograph function eager
     summary train metrics distributions linalg lookup saved_model interop serving data distribute keras layers rnn feature_column
-    estimator debug lite contrib testing shim convert notebook cli
+    estimator horovod debug lite contrib testing shim convert notebook cli
 """.split()
 """Every folder, lowest first: a folder imports from those before it, never from one after it."""
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
@@ -179,8 +179,9 @@ def raw_ops_are_registered(source):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def operations_of_contrib():
-    """Registers them: its modules load on first use."""
+def operations_of_what_loads_on_first_use():
+    """Registers those of contrib and of Horovod."""
+    importlib.import_module("tfcompat._src.horovod.collectives")
     for path in (ROOT / "contrib").rglob("*.py"):
         importlib.import_module("tfcompat._src." + ".".join(path.relative_to(ROOT).with_suffix("").parts))
 

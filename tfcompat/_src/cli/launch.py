@@ -14,12 +14,13 @@ import threading
 import time
 from typing import IO, NamedTuple
 
-ARGUMENTS = "[--ps N] [--workers N] [--chief] [--evaluator] SCRIPT [ARGS...]"
+ARGUMENTS = "[--np N | [--ps N] [--workers N] [--chief] [--evaluator]] SCRIPT [ARGS...]"
 _DESCRIPTION = """Starts a cluster of processes on this machine, each as `tfcompat run SCRIPT ARGS...` with TF_CONFIG set to the cluster
 and its task. In ARGS, {job}, {task}, {ps_hosts}, {worker_hosts} and {chief_hosts} stand for what programs take as flags:
 `--job_name={job} --task_index={task} --ps_hosts={ps_hosts} --worker_hosts={worker_hosts}`. What the tasks print comes line by line,
 after the name of the task. When a task fails, or when all but the parameter servers have ended, the others are ended too, within ten
-seconds; the status is that of the first task that failed. Where a parameter server ends before the others, a line says so."""
+seconds; the status is that of the first task that failed. Where a parameter server ends before the others, a line says so.
+With --np, starts so many equal processes of a program of Horovod, as `horovodrun -np N` does; all are waited for."""
 _LONGEST_END = 10.0
 """Seconds that all tasks have to end when they are asked to."""
 
@@ -40,14 +41,15 @@ class Task(NamedTuple):
 def main(arguments: list[str]) -> int:
     """Starts the cluster that `arguments` describe, waits for its end and returns the exit status."""
     options = _parse(arguments)
-    sizes = {"chief": int(options.chief), "worker": options.workers, "ps": options.ps}
+    sizes = {"chief": int(options.chief), "worker": options.workers, "ps": options.ps} if options.np is None else {"process": options.np}
     cluster = _cluster({job: size for job, size in sizes.items() if size})
     places = [(job, i) for job, hosts in cluster.items() for i in range(len(hosts))] + [("evaluator", 0)] * options.evaluator
+    settings = _task_settings if options.np is None else _process_settings
     tasks: list[Task] = []
     previous = signal.signal(signal.SIGTERM, _exit)
     try:
         for job, index in places:
-            tasks.append(_start(job, index, cluster, [options.script, *options.arguments]))
+            tasks.append(_start(job, index, cluster, [options.script, *options.arguments], settings(job, index, cluster)))
         return _status(tasks)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -58,13 +60,19 @@ def main(arguments: list[str]) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tfcompat launch", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--np", type=int, metavar="N", help="how many processes of a program of Horovod, in place of a cluster")
     parser.add_argument("--ps", type=int, default=0, metavar="N", help="how many parameter servers")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="how many workers (default: 1)")
+    parser.add_argument("--workers", type=int, metavar="N", help="how many workers (default: 1)")
     parser.add_argument("--chief", action="store_true", help="a chief beside the workers")
     parser.add_argument("--evaluator", action="store_true", help="an evaluator, which is no part of the cluster")
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS")
     options = parser.parse_args(arguments)
+    if options.np is not None:
+        if options.np < 1 or options.ps or options.workers is not None or options.chief or options.evaluator:
+            parser.error("--np takes a number from 1, and no other jobs beside it")
+        return options
+    options.workers = 1 if options.workers is None else options.workers
     if options.ps < 0 or options.workers < 0 or options.workers + options.chief == 0:
         parser.error("a cluster needs a worker or a chief, and no job has fewer than no tasks")
     return options
@@ -80,14 +88,27 @@ def _cluster(sizes: dict[str, int]) -> dict[str, list[str]]:
     return cluster
 
 
-def _start(job: str, index: int, cluster: dict[str, list[str]], command: list[str]) -> Task:
-    config = {"cluster": cluster, "task": {"type": job, "index": index}}
+def _task_settings(job: str, index: int, cluster: dict[str, list[str]]) -> dict[str, str]:
+    """The environment of a task of a cluster."""
+    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": job, "index": index}})}
+
+
+def _process_settings(job: str, index: int, cluster: dict[str, list[str]]) -> dict[str, str]:
+    """The environment of a process of Horovod: as from `horovodrun`, and where the processes listen."""
+    rank, size = str(index), str(len(cluster[job]))
+    return {
+        "TFCOMPAT_PEERS": ",".join(cluster[job]), "HOROVOD_RANK": rank, "HOROVOD_SIZE": size, "HOROVOD_LOCAL_RANK": rank,
+        "HOROVOD_LOCAL_SIZE": size, "HOROVOD_CROSS_RANK": "0", "HOROVOD_CROSS_SIZE": "1",
+    }  # fmt: skip
+
+
+def _start(job: str, index: int, cluster: dict[str, list[str]], command: list[str], settings: dict[str, str]) -> Task:
     named = {"job": job, "task": str(index), **{f"{name}_hosts": ",".join(cluster.get(name, ())) for name in ("chief", "worker", "ps")}}
     for name, value in named.items():
         command = [part.replace(f"{{{name}}}", value) for part in command]
     process = subprocess.Popen(
         [sys.executable, "-m", "tfcompat", "run", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", env={**os.environ, "TF_CONFIG": json.dumps(config), "PYTHONUNBUFFERED": "1"},
+        text=True, errors="replace", env={**os.environ, **settings, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
     return Task(job, index, process, job != "ps")
 

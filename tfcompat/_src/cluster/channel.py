@@ -35,7 +35,8 @@ def request_id() -> int:
     return secrets.randbits(62) + 1
 
 
-def _channel(address: str) -> grpc.Channel:
+def channel_to(address: str) -> grpc.Channel:
+    """The channel to a server, which all calls share."""
     with _lock:
         if address not in _channels:
             _channels[address] = grpc.insecure_channel(address, options=OPTIONS)
@@ -108,7 +109,7 @@ class RemoteService:
     def __init__(self, address: str, service: str) -> None:
         self._methods = {
             name: (
-                _channel(address).unary_unary(
+                channel_to(address).unary_unary(
                     method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.reply.FromString
                 ),
                 method.request,

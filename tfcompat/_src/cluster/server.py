@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
@@ -15,6 +15,7 @@ from tfcompat._src.cluster import channel, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.master import Master
 from tfcompat._src.cluster.master_service import MasterService
+from tfcompat._src.cluster.peers import GROUP, RANK, Groups
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.cluster.worker_service import WorkerService
@@ -31,6 +32,7 @@ class Services:
         self.worker = Worker(server)
         self.master = Master(server, self.worker)
         service = WorkerService(self.worker)
+        self.groups = Groups()
         self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
@@ -76,13 +78,30 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no ty
             )
             for service in (channel.MASTER, channel.WORKER, channel.TRANSFER)
             for name, method in pool.service(service).items()
+            if not method.client_streaming
         }
+        push = pool.service(channel.TRANSFER)["Push"].path
+        self._by_path[push] = grpc.stream_unary_rpc_method_handler(functools.partial(_take_stream, server))
 
     def service(self, handler_call_details: Any) -> Any:
         return self._by_path.get(handler_call_details.method)
 
 
-def _answer(server: Callable[[], Any], service: str, method: str, request: Any, context: Any) -> Any:
+def _take_stream(server: Callable[[], Any], messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+    """Takes the arrays that a process of a group sends, as long as it does."""
+    running = server()
+    metadata = dict(context.invocation_metadata())
+    if running is None:
+        context.abort(grpc.StatusCode.UNAVAILABLE, "The server has ended")
+    groups = running.services.groups
+    context.add_callback(groups.wake)
+    peers = groups.wait_for(metadata.get(GROUP), lambda: not context.is_active())
+    if peers is not None:
+        peers.receive(int(metadata.get(RANK, -1)), messages)
+    return b""
+
+
+def _answer(server: Callable[[], Any], service: str, method: str, request: Any, context: grpc.ServicerContext) -> Any:
     """Answers a call by its reply or by a status; when the caller gives up, the work for it is cancelled."""
     cancellation = Cancellation()
     context.add_callback(cancellation.cancel)

@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from tfcompat._src.base import missing
 from tfcompat._src.base.export import export
 from tfcompat._src.base.lacking import finders
+from tfcompat._src.shim import horovod
 from tfcompat._src.shim.modules import find, internal_module, internal_name
 from tfcompat._src.shim.places import REAL_MODULES
 from tfcompat._src.shim.resolve import ROOTS, canonical, known
@@ -78,6 +79,7 @@ def install_as_tensorflow() -> None:
             "call tfcompat.install_as_tensorflow() before the first import of tensorflow"
         )
     sys.meta_path.insert(0, FINDER)
+    horovod.install()
     finders.append(internal_name)
     for name in ("tensorflow.python", "tensorflow.core", "tensorflow.compat.v1"):
         importlib.import_module(name)

@@ -130,6 +130,9 @@ file tfcompat/transfer.proto package tfcompat
     step_id: int64 = 1, rendezvous_key: string* = 2, request_id: int64 = 3
   message RecvTensorsResponse
     tensor: tensorflow.RecvTensorResponse* = 1
+  message PushRequest
+  message PushResponse
   service TransferService
     RecvTensors: RecvTensorsRequest -> RecvTensorsResponse
+    Push: stream PushRequest -> PushResponse
 """

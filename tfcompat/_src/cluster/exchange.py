@@ -1,0 +1,289 @@
+"""Operations on arrays of all processes of a group: sums, joined arrays, and one process's array for all.
+
+All processes call the same operations by the same names; the n-th call of a name in one process meets the n-th in the others. Calls
+return at once; what they give may be waited for. Arrays may meet in any order: no call waits for another one.
+
+Small arrays go to every process, which sums by itself. Of large ones, process r sums the r-th part, and sends the sum to all: two steps, each of
+(n - 1) / n of the bytes, as in a ring (Patarasuk and Yuan 2009), but without its 2 (n - 1) steps. Parts are summed in the order of TensorFlow's
+ring, so that sums have its bits: part c begins with process c.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.run_limits import is_cancelled, seconds_left
+from tfcompat._src.cluster.peers import Parcel, Peers
+from tfcompat._src.platform import logging
+
+Merge: TypeAlias = Callable[[list[NDArray]], NDArray]
+"""Makes one array of the arrays of all processes, which it must not change."""
+_SMALL_BYTES = 1 << 15
+_STALL_SECONDS = 60.0
+_LOOK_SECONDS = 1.0
+
+
+class Pending:
+    """The result of an operation, when all processes have called it."""
+
+    def __init__(self, name: str, waited_for: int) -> None:
+        self._name, self._waited_for = name, waited_for
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        self._result = np.zeros(0)
+        self._error: errors.OpError | None = None
+
+    def arrived(self) -> bool:
+        """Counts an array that came; whether it was the last one."""
+        with self._lock:
+            self._waited_for -= 1
+            return self._waited_for == 0
+
+    def is_done(self) -> bool:
+        """Whether `result` returns or raises at once."""
+        return self._done.is_set()
+
+    def set(self, result: NDArray) -> None:
+        """Gives the result."""
+        self._result = result
+        self._done.set()
+
+    def fail(self, error: errors.OpError) -> None:
+        """Gives an error in place of the result; the first one counts."""
+        self._error = self._error or error
+        self._done.set()
+
+    def result(self) -> NDArray:
+        """Waits for the result within the limits of this thread's run.
+
+        Raises:
+          errors.CancelledError, errors.DeadlineExceededError: the run is to wait no more.
+          errors.UnavailableError: a process has ended. errors.InvalidArgumentError: processes have arrays that do not fit.
+        """
+        begun = time.monotonic()
+        next_word = _STALL_SECONDS
+        while not self._done.is_set():
+            left = seconds_left()
+            if is_cancelled():
+                raise errors.CancelledError(None, None, "Step was cancelled")
+            if left is not None and left <= 0:
+                raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
+            self._done.wait(_LOOK_SECONDS if left is None else min(left, _LOOK_SECONDS))
+            if time.monotonic() - begun > next_word and not self._done.is_set():
+                next_word += _STALL_SECONDS
+                logging.warning("%r has waited for other processes for %.0f seconds", self._name, time.monotonic() - begun)
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class Group:
+    """The operations of one process with the others.
+
+    Args:
+      peers: the group's streams.
+    """
+
+    def __init__(self, peers: Peers) -> None:
+        self.peers = peers
+        self.rank, self.size = peers.rank, peers.size
+        self._lock = threading.Lock()
+        self._calls: Counter[str] = Counter()
+
+    def all_reduce(self, name: str, array: NDArray, merge: str) -> Pending:
+        """The sum or product of arrays of one shape.
+
+        Args:
+          name: of the operation. array: of this process. merge: "Add" or "Mul".
+        """
+        what = f"{merge} of {_description(array)}"
+        if array.nbytes <= _SMALL_BYTES or self.size == 1:
+            return self.merged(name, array, what, lambda found: in_parts(found, merge))
+        return _ReduceScatter(self, self._key(name), array, what, _MERGE[merge]).pending
+
+    def merged(self, name: str, array: NDArray, what: str, merge: Merge) -> Pending:
+        """What a function makes of the arrays of all processes, in each of them; `what` must be the same in all."""
+        key = self._key(name)
+        pending = Pending(name, self.size)
+        arrays = [array] * self.size
+
+        def take(rank: int, data: NDArray) -> None:
+            arrays[rank] = data
+            if pending.arrived():
+                pending.set(merge(arrays))
+
+        def then(rank: int, parcel: Parcel | errors.OpError) -> None:
+            if isinstance(parcel, errors.OpError):
+                pending.fail(parcel)
+            elif parcel.description != what:
+                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+            else:
+                take(rank, parcel.data.view(array.dtype).reshape(array.shape))
+
+        self._to_all(f"{key}/x", what, array)
+        self._from_all(f"{key}/x", then)
+        take(self.rank, array)
+        return pending
+
+    def all_gather(self, name: str, array: NDArray) -> Pending:
+        """The arrays of all processes, joined along the first dimension, in which alone they may differ."""
+        key = self._key(name)
+        pending = Pending(name, self.size)
+        arrays = [array] * self.size
+        what = _description(array)
+
+        def take(rank: int, data: NDArray) -> None:
+            arrays[rank] = data
+            if pending.arrived():
+                pending.set(np.concatenate(arrays))
+
+        def then(rank: int, parcel: Parcel | errors.OpError) -> None:
+            if isinstance(parcel, errors.OpError):
+                pending.fail(parcel)
+            elif (rows := _rows(parcel.description, array)) is None:
+                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+            else:
+                take(rank, parcel.data.view(array.dtype).reshape((rows, *array.shape[1:])))
+
+        self._to_all(f"{key}/x", what, array)
+        self._from_all(f"{key}/x", then)
+        take(self.rank, array)
+        return pending
+
+    def broadcast(self, name: str, array: NDArray, root: int) -> Pending:
+        """The array of the process `root`; `array` is that there, and elsewhere one of the same shape and dtype."""
+        key = self._key(name)
+        pending = Pending(name, 1)
+        what = _description(array)
+
+        def then(rank: int, parcel: Parcel | errors.OpError) -> None:
+            if isinstance(parcel, errors.OpError):
+                pending.fail(parcel)
+            elif parcel.description != what:
+                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+            else:
+                pending.set(parcel.data.view(array.dtype).reshape(array.shape))
+
+        if root == self.rank:
+            self._to_all(f"{key}/x", what, array)
+            pending.set(array)
+        else:
+            self.peers.expect(root, f"{key}/x", functools.partial(then, root))
+        return pending
+
+    def _key(self, name: str) -> str:
+        with self._lock:
+            self._calls[name] += 1
+            return f"{name}#{self._calls[name]}"
+
+    def _to_all(self, key: str, description: str, array: NDArray) -> None:
+        data = np.array(array, order="C")  # the caller may change its own while the copy is on its way
+        for rank in self.peers.others:
+            self.peers.send(rank, key, description, data)
+
+    def _from_all(self, key: str, then: Callable[[int, Parcel | errors.OpError], None]) -> None:
+        for rank in self.peers.others:
+            self.peers.expect(rank, key, functools.partial(then, rank))
+
+
+class _ReduceScatter:
+    """A reduction of which each process makes one part, and gets the others."""
+
+    def __init__(self, group: Group, key: str, array: NDArray, what: str, merge: np.ufunc) -> None:
+        self._group, self._key, self._what, self._merge = group, key, what, merge
+        self._shape, self._dtype = array.shape, array.dtype
+        flat = np.ascontiguousarray(array).reshape(-1)
+        self._bounds = part_bounds(len(flat), group.size, flat.itemsize)
+        self._parts, self._sums = [flat] * group.size, [flat] * group.size
+        self._left = Pending(key, group.size)
+        self.pending = Pending(key, group.size)
+        peers = group.peers
+        for rank in peers.others:
+            peers.send(rank, f"{key}/x", what, flat[self._bounds[rank] : self._bounds[rank + 1]])
+            peers.expect(rank, f"{key}/x", functools.partial(self._part, rank))
+            peers.expect(rank, f"{key}/s", functools.partial(self._sum, rank))
+        self._take_part(group.rank, flat[self._bounds[group.rank] : self._bounds[group.rank + 1]])
+
+    def _part(self, rank: int, parcel: Parcel | errors.OpError) -> None:
+        if isinstance(parcel, errors.OpError):
+            self.pending.fail(parcel)
+        elif parcel.description != self._what:
+            self.pending.fail(_mismatch(self._key.rpartition("#")[0], self._group.rank, self._what, rank, parcel.description))
+        else:
+            self._take_part(rank, parcel.data.view(self._dtype))
+
+    def _take_part(self, rank: int, part: NDArray) -> None:
+        self._parts[rank] = part
+        if self._left.arrived():
+            own = self._group.rank
+            total = _in_order(self._parts, own, self._merge)
+            self._parts.clear()
+            for other in self._group.peers.others:
+                self._group.peers.send(other, f"{self._key}/s", self._what, total)
+            self._take_sum(own, total)
+
+    def _sum(self, rank: int, parcel: Parcel | errors.OpError) -> None:
+        if isinstance(parcel, errors.OpError):
+            self.pending.fail(parcel)
+        else:
+            self._take_sum(rank, parcel.data.view(self._dtype))
+
+    def _take_sum(self, rank: int, total: NDArray) -> None:
+        self._sums[rank] = total
+        if self.pending.arrived():
+            self.pending.set(np.concatenate(self._sums).reshape(self._shape))
+
+
+_MERGE: dict[str, np.ufunc] = {"Add": np.add, "Mul": np.multiply}
+_ALIGNMENT = 64
+
+
+def part_bounds(length: int, count: int, item_size: int) -> list[int]:
+    """Where each of `count` parts of an array begins, and where the last one ends: parts are of one size, a multiple of 64 bytes."""
+    size = -(-length // count)
+    whole = max(1, _ALIGNMENT // item_size)
+    size = -(-size // whole) * whole
+    return [min(i * size, length) for i in range(count)] + [length]
+
+
+def in_parts(arrays: list[NDArray], merge: str) -> NDArray:
+    """The sum or product of arrays, each part in the order in which a ring of processes makes it."""
+    if len(arrays) <= 2:
+        return _in_order(arrays, 0, _MERGE[merge])
+    flat = [a.reshape(-1) for a in arrays]
+    bounds = part_bounds(len(flat[0]), len(arrays), arrays[0].itemsize)
+    found = [_in_order([f[bounds[c] : bounds[c + 1]] for f in flat], c, _MERGE[merge]) for c in range(len(arrays))]
+    return np.concatenate(found).reshape(arrays[0].shape)
+
+
+def _in_order(arrays: list[NDArray], first: int, merge: np.ufunc) -> NDArray:
+    total: NDArray = arrays[first]
+    for step in range(1, len(arrays)):
+        total = merge(total, arrays[(first + step) % len(arrays)])
+    return total
+
+
+def _description(array: NDArray) -> str:
+    return f"{array.dtype.name}{list(array.shape)}"
+
+
+def _rows(description: str, array: NDArray) -> int | None:
+    """The first dimension of an array of this description; None where it cannot be joined to another one along it."""
+    head, _, text = description.rstrip("]").partition("[")
+    sizes = [int(size) for size in text.split(", ") if size]
+    return sizes[0] if head == array.dtype.name and sizes and sizes[1:] == list(array.shape[1:]) else None
+
+
+def _mismatch(name: str, rank: int, own: str, other: int, theirs: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(
+        None, None, f"{name!r} has {own} in process {rank} and {theirs} in process {other}: all processes of a group must give it alike"
+    )

@@ -1,0 +1,3 @@
+"""The module `horovod`: the version whose interface tfcompat has."""
+
+__version__ = "0.19.5"
