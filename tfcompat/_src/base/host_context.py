@@ -7,6 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
+class CollectiveMembership(Protocol):
+    """The part of this process in a group of devices of several processes.
+
+    Attributes:
+      own_devices: those of this process. group: the operations with the other processes.
+    """
+
+    @property
+    def own_devices(self) -> list[str]: ...
+
+    @property
+    def group(self) -> object: ...
+
+    def join(self, device: str) -> bool:
+        """Joins with a device; whether all of the group have joined. Waits for that where this thread may wait."""
+
+
 class HostSession(Protocol):
     """Whoever runs a host kernel: a session, or an iteration of a dataset.
 
@@ -24,6 +41,12 @@ class HostSession(Protocol):
 
     def destroy_variable(self, handle: Any) -> None:
         """Forgets the value of the variable behind a ref or resource tensor."""
+
+    def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
+        """The part of this process in a group of devices of several processes; None where it is in no cluster."""
+
+    def leave_collective(self, key: int) -> None:
+        """Lets go of a group of devices of several processes."""
 
     def on_close(self, hook: Callable[[], None]) -> None:
         """Calls `hook` when the session is closed."""

@@ -58,8 +58,9 @@ class Pending:
         self._done.set()
 
     def fail(self, error: errors.OpError) -> None:
-        """Gives an error in place of the result; the first one counts."""
-        self._error = self._error or error
+        """Gives an error in place of the result, if there is neither yet."""
+        if not self._done.is_set():
+            self._error = error
         self._done.set()
 
     def result(self) -> NDArray:
@@ -178,6 +179,33 @@ class Group:
             pending.set(array)
         else:
             self.peers.expect(root, f"{key}/x", functools.partial(then, root))
+        return pending
+
+    def send_to_all(self, name: str, array: NDArray) -> Pending:
+        """Gives all others the array that they ask for by `receive`; the result is the array itself."""
+        pending = Pending(name, 1)
+        self._to_all(f"{self._key(name)}/x", _description(array), array)
+        pending.set(array)
+        return pending
+
+    def receive(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Pending:
+        """The array of this shape and dtype that one of the others gives by `send_to_all`."""
+        key = f"{self._key(name)}/x"
+        pending = Pending(name, 1)
+        what = f"{dtype.name}{list(shape)}"
+
+        def then(rank: int, parcel: Parcel | errors.OpError) -> None:
+            if isinstance(parcel, errors.OpError):
+                pending.fail(parcel)
+                return
+            for other in self.peers.others:
+                self.peers.expect_no_more(other, key)
+            if parcel.description != what:
+                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+            else:
+                pending.set(parcel.data.view(dtype).reshape(shape))
+
+        self._from_all(key, then)
         return pending
 
     def _key(self, name: str) -> str:

@@ -90,6 +90,11 @@ class _Inbox:
                 return
         then(found)
 
+    def expect_no_more(self, key: str) -> None:
+        """Forgets who waits for a key."""
+        with self._lock:
+            self._waiting.pop(key, None)
+
     def fail(self, error: errors.OpError) -> None:
         """Has all who wait, now and later, get an error."""
         with self._lock:
@@ -187,6 +192,10 @@ class Peers:
     def expect(self, rank: int, key: str, then: Then) -> None:
         """Calls `then` with the parcel that a process sends under a key, or with the error that keeps it from coming."""
         self._inboxes[rank].expect(key, then)
+
+    def expect_no_more(self, rank: int, key: str) -> None:
+        """Forgets who waits for a key of a process."""
+        self._inboxes[rank].expect_no_more(key)
 
     def receive(self, rank: int, messages: Iterator[bytes]) -> None:
         """Takes the messages of a process, until it ends its stream."""

@@ -13,6 +13,7 @@ import grpc
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import channel, wire
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.collective_groups import CollectiveGroups
 from tfcompat._src.cluster.master import Master
 from tfcompat._src.cluster.master_service import MasterService
 from tfcompat._src.cluster.peers import GROUP, RANK, Groups
@@ -31,8 +32,9 @@ class Services:
     def __init__(self, server: Any) -> None:
         self.worker = Worker(server)
         self.master = Master(server, self.worker)
-        service = WorkerService(self.worker)
         self.groups = Groups()
+        self.collectives = CollectiveGroups(server, self.groups)
+        service = WorkerService(self.worker, self.collectives)
         self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.collective_groups import CollectiveGroups
 from tfcompat._src.cluster.request_ids import RequestIds
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.proto import messages, pool
@@ -19,8 +20,8 @@ _FULL_TRACE = 3
 class WorkerService:
     """Answers requests by a Worker; each method takes a request and what tells that its sender gave up."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+    def __init__(self, worker: Worker, collectives: CollectiveGroups) -> None:
+        self._worker, self._collectives = worker, collectives
         self._requests = RequestIds("RunGraph (Worker)")
         self._receipts = RequestIds("RecvTensor (Worker)")
 
@@ -93,6 +94,13 @@ class WorkerService:
         found = self._worker.recv_tensor(number, key, cancellation)
         tensor = messages.TensorProto(dtype=found.dtype.as_datatype_enum) if found.is_dead else wire.to_proto(found.value, found.dtype)
         return messages.RecvTensorResponse(tensor=tensor, is_dead=found.is_dead, send_start_micros=time.time_ns() // 1000)
+
+    def CompleteGroup(self, request: messages.CompleteGroupRequest, cancellation: Cancellation) -> messages.CompleteGroupResponse:
+        members = self._collectives.complete(request.group_key, request.group_size, request.device_name[0], cancellation)
+        return messages.CompleteGroupResponse(
+            group_key=request.group_key, group_size=request.group_size, device_type=request.device_type, num_tasks=len(members.tasks),
+            device_name=members.devices, task_name=[d.partition("/device:")[0] for d in members.devices], communicator_key=members.name.encode(),
+        )  # fmt: skip
 
     def MarkRecvFinished(self, request: Any, cancellation: Cancellation) -> Any:
         return messages.MarkRecvFinishedResponse()

@@ -11,9 +11,10 @@ from typing import Any
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute.cross_device_utils import CollectiveKeys, build_collective_gather, build_collective_reduce
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, PerReplica, regroup
-from tfcompat._src.graph.scopes import device
+from tfcompat._src.graph.scopes import control_dependencies, device, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
@@ -210,6 +211,68 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
 
     def __init__(self, num_packs: int = 1) -> None:
         super().__init__("hierarchical_copy", num_packs)
+
+
+class CollectiveAllReduce(CrossDeviceOps):
+    """Reduces over all devices of all workers, by nodes that meet those of the other workers.
+
+    Args:
+      num_workers: how many workers make the same graph. num_gpus_per_worker: GPUs of each.
+      all_reduce_merge_scope: how many tensors stand in one name scope.
+      collective_keys: the CollectiveKeys of this worker, by default new ones.
+    """
+
+    def __init__(
+        self, num_workers: int = 1, num_gpus_per_worker: int = 0, all_reduce_merge_scope: int = 32,
+        collective_keys: CollectiveKeys | None = None,
+    ) -> None:  # fmt: skip
+        self._num_workers, self._merge_scope = num_workers, all_reduce_merge_scope
+        self._keys = collective_keys or CollectiveKeys()
+
+    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any) -> Any:
+        reduced = self._reduced(reduce_op, [per_replica_value])[0]
+        devices = devices_of(destinations)
+        if isinstance(reduced, Mirrored) and reduced.devices == devices:
+            return reduced
+        values = dict(zip(reduced.devices, reduced.values)) if isinstance(reduced, Mirrored) else {}
+        first = next(iter(values.values()), reduced)
+        with control_dependencies(list(values.values()) or [reduced]):
+            copies = [copied_to(values.get(d, first), d) for d in devices]
+        return regroup(devices, copies, Mirrored)
+
+    def batch_reduce_implementation(self, reduce_op: ReduceOp, value_destination_pairs: list[tuple]) -> list[Any]:
+        if all(value.devices == devices_of(destinations) for value, destinations in value_destination_pairs):
+            return self._reduced(reduce_op, [value for value, _ in value_destination_pairs])
+        return [self.reduce_implementation(reduce_op, value, destinations) for value, destinations in value_destination_pairs]
+
+    def _reduced(self, reduce_op: ReduceOp, values: list[Any]) -> list[Any]:
+        """The reductions of distributed values, dense ones first, in name scopes of a limited number each."""
+        found: dict[int, Any] = {}
+        is_sparse = [isinstance(value.values[0], IndexedSlices) for value in values]
+        for kind, reduce in ((False, self._dense), (True, self._sparse)):
+            chosen = [i for i, sparse in enumerate(is_sparse) if sparse is kind]
+            for start in range(0, len(chosen), self._merge_scope):
+                with name_scope("allreduce"):
+                    for i in chosen[start : start + self._merge_scope]:
+                        found[i] = reduce([v if kind else convert_to_tensor(v) for v in values[i].values])
+        return [self._mirrored(reduce_op, values[i].devices, found[i]) for i in range(len(values))]
+
+    def _dense(self, tensors: list[Tensor]) -> list[Any]:
+        return build_collective_reduce(tensors, self._num_workers, self._keys)
+
+    def _sparse(self, slices: list[IndexedSlices]) -> list[Any]:
+        rows = build_collective_gather([s.values for s in slices], self._num_workers, self._keys)
+        indices = build_collective_gather([s.indices for s in slices], self._num_workers, self._keys)
+        return [IndexedSlices(r, i, dense_shape=s.dense_shape) for r, i, s in zip(rows, indices, slices)]
+
+    def _mirrored(self, reduce_op: ReduceOp, devices: Sequence[str], values: list[Any]) -> Any:
+        if reduce_op is ReduceOp.MEAN:
+            parts = []
+            for value in values:
+                with device(value.device):
+                    parts.append(_divided(value, len(devices) * self._num_workers))
+            values = parts
+        return regroup(devices, values, Mirrored)
 
 
 def choose_the_best(devices: Sequence[str]) -> CrossDeviceOps:

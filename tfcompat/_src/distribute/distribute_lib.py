@@ -200,6 +200,10 @@ class Strategy:
         """Prepares a session's ConfigProto, and this strategy for a cluster."""
         self._extended._configure(session_config, cluster_spec, task_type, task_id)
 
+    def _in_multi_worker_mode(self) -> bool:
+        """Whether other tasks train with this one, by graphs of their own."""
+        return self._extended._in_multi_worker_mode()
+
     def update_config_proto(self, config_proto: Any) -> Any:
         """A copy of a ConfigProto with what this strategy needs."""
         return self._extended._update_config_proto(config_proto)

@@ -58,6 +58,10 @@ class StrategyExtended:
         """The devices that variables are on."""
         return self._devices
 
+    def _in_multi_worker_mode(self) -> bool:
+        """Whether other tasks train with this one, by graphs of their own."""
+        return False
+
     @property
     def experimental_between_graph(self) -> bool:
         """Whether each worker makes a graph of its own."""

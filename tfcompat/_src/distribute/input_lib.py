@@ -72,19 +72,21 @@ class DistributedDataset:
     Args:
       dataset: a tf.data.Dataset. devices: of the replicas.
       split_batch_by: in how many parts, for as many replicas, each of its batches is split; None: batches are as they are.
+      context: the InputContext, where other workers share the dataset.
 
     Raises:
       ValueError: elements are to be split and are no batches.
     """
 
-    def __init__(self, dataset: Any, devices: Sequence[str], split_batch_by: int | None = None) -> None:
+    def __init__(self, dataset: Any, devices: Sequence[str], split_batch_by: int | None = None, context: Any = None) -> None:
+        workers, number = (1, 0) if context is None else (context.num_input_pipelines, context.input_pipeline_id)
         if split_batch_by:
             dataset = _RebatchDataset(dataset, split_batch_by).prefetch(split_batch_by)
         options = Options()
         options.experimental_distribute._make_stateless = True
         dataset = dataset.with_options(options)
         with device(get_host_for_device(devices[0])):
-            self._dataset = auto_shard_dataset(clone_dataset(dataset), 1, 0)
+            self._dataset = auto_shard_dataset(clone_dataset(dataset), workers, number)
         self._devices, self.element_spec = tuple(devices), dataset.element_spec
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> DistributedIterator:

@@ -27,6 +27,14 @@ def check_local(devices: Sequence[str]) -> None:
             raise NotImplementedError(f"tfcompat runs a strategy in one process, and {d} is a device of another.")
 
 
+def _resolved(devices: Sequence[str]) -> tuple[str, ...]:
+    """Canonical device strings; AssertionError where there is one twice."""
+    found = tuple(device_util.resolve(d) for d in devices)
+    if len(set(found)) != len(found):
+        raise AssertionError(f"No duplicates allowed in `devices` argument: {found}")
+    return found
+
+
 class MirroredExtended(StrategyExtended):
     """What MirroredStrategy does.
 
@@ -41,9 +49,7 @@ class MirroredExtended(StrategyExtended):
     ) -> None:  # fmt: skip
         devices = devices or device_util.local_devices()
         check_local(devices)
-        resolved = tuple(device_util.resolve(d) for d in devices)
-        if len(set(resolved)) != len(resolved):
-            raise AssertionError(f"No duplicates allowed in `devices` argument: {resolved}")
+        resolved = _resolved(devices)
         super().__init__(container_strategy, resolved, cross_device_ops or choose_the_best(resolved))
 
     def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
@@ -54,13 +60,19 @@ class MirroredExtended(StrategyExtended):
             made: list = []
             for i, where in enumerate(devices):
                 with device(where):
-                    if made:
+                    if not made:
+                        kwargs["initial_value"] = self._first_initial_value(kwargs["initial_value"], where, kwargs.get("dtype"))
+                    else:
                         kwargs["name"] = f"{made[0].name.split(':')[0]}/replica_{i}/"
                         kwargs["initial_value"] = _copy_of_initial_value(made[0], where)
                     made.append(next_creator(*args, **kwargs))
             return made
 
         return create_mirrored_variable(self._strategy, components, kwargs)
+
+    def _first_initial_value(self, initial_value: Any, where: str, dtype: Any) -> Any:
+        """The initial value of the first component of a variable."""
+        return initial_value
 
     def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)

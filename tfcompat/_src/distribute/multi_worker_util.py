@@ -6,6 +6,7 @@ from typing import Any
 
 from tfcompat._src.proto import messages
 from tfcompat._src.train.cluster import ClusterSpec
+from tfcompat._src.train.worker_context import get_current_worker_context
 
 _TASK_TYPES = ("chief", "worker", "evaluator", "ps")
 
@@ -60,3 +61,57 @@ def worker_count(cluster_spec: Any, task_type: str | None) -> int:
     if task_type == "ps":
         raise ValueError(f"Unexpected `task_type` {task_type!r}")
     return 1 if task_type == "evaluator" else len(tasks.get("chief", ())) + len(tasks.get("worker", ()))
+
+
+def collective_leader(cluster_spec: Any, task_type: str | None, task_id: int | None) -> str:
+    """The task that brings devices together for collective nodes: the chief, or the first worker; "" for an evaluator, or without a cluster.
+
+    Raises:
+      ValueError: the cluster has no such task.
+    """
+    if not normalize_cluster_spec(cluster_spec).as_dict():
+        return ""
+    tasks = _tasks(cluster_spec, task_type, task_id)
+    return "" if task_type == "evaluator" else f"/job:{'chief' if 'chief' in tasks else 'worker'}/replica:0/task:0"
+
+
+def id_in_cluster(cluster_spec: Any, task_type: str | None, task_id: int | None) -> int:
+    """The number of a task among those that train together: the chief is the first.
+
+    Raises:
+      ValueError: the cluster has no such task, or it does not train.
+    """
+    tasks = _tasks(cluster_spec, task_type, task_id)
+    if task_type == "worker":
+        return int(task_id or 0) + len(tasks.get("chief", ()))
+    if task_type not in ("chief", "evaluator"):
+        raise ValueError(f"There is no id for task_type {task_type!r}")
+    return int(task_id or 0)
+
+
+# ---- of the task that this thread trains for ----
+
+
+def has_worker_context() -> bool:
+    """Whether a coordinator runs this thread for a task of a cluster."""
+    return get_current_worker_context() is not None
+
+
+def in_multi_worker_mode() -> bool:
+    """Whether this thread trains together with other tasks."""
+    return has_worker_context() and bool(get_current_worker_context().cluster_spec)
+
+
+def should_save_checkpoint() -> bool:
+    """Whether the task of this thread writes checkpoints."""
+    return bool(get_current_worker_context().should_checkpoint)
+
+
+def should_load_checkpoint() -> bool:
+    """Whether the task of this thread initializes and restores variables."""
+    return bool(get_current_worker_context().experimental_should_init)
+
+
+def wait_for_other_workers() -> None:
+    """Waits until all workers have come here."""
+    get_current_worker_context().wait_for_other_workers()

@@ -19,6 +19,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
+from tfcompat._src.train.saveable_object_util import read_on_cpu
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.resource_variable import BaseResourceVariable
 
@@ -154,7 +155,7 @@ class MirroredVariable(DistributedVariable, Mirrored):
         return strategy.extended.reduce_to(ReduceOp.from_variable_aggregation(self._aggregation), value, destinations=self)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        return {VARIABLE_VALUE_KEY: lambda name=self._shared_name: _MirroredSaveable(self, self.primary.read_value, name)}
+        return {VARIABLE_VALUE_KEY: lambda name=self._shared_name: _MirroredSaveable(self, read_on_cpu(self.primary), name)}
 
 
 class AggregatingVariable(MirroredVariable):

@@ -69,7 +69,7 @@ def _with_chief(cluster: ClusterSpec, task: dict[str, Any], tf_config: dict[str,
     else:
         found["master"] = _master(cluster, task_type, task_id, tf_config)
         found.update(_replicas(cluster, TaskType.CHIEF))
-        found["global_id_in_cluster"] = _global_id(cluster, task_type, task_id, TaskType.CHIEF)
+        found["global_id_in_cluster"] = global_id(cluster, task_type, task_id, TaskType.CHIEF)
     return {**found, "is_chief": task_type == TaskType.CHIEF}
 
 
@@ -81,7 +81,7 @@ def _with_master(cluster: ClusterSpec, task: dict[str, Any], tf_config: dict[str
         raise ValueError("If `master` node exists in `cluster`, task_type `evaluator` is not supported.")
     return {
         "task_type": task_type, "task_id": task_id,
-        "global_id_in_cluster": _global_id(cluster, task_type, task_id, TaskType.MASTER),
+        "global_id_in_cluster": global_id(cluster, task_type, task_id, TaskType.MASTER),
         "master": _master(cluster, task_type, task_id, tf_config),
         "evaluation_master": _evaluation_master(task_type, tf_config),
         **_replicas(cluster, TaskType.MASTER), "is_chief": task_type == TaskType.MASTER,
@@ -131,10 +131,10 @@ def _replicas(cluster: ClusterSpec, chief: str) -> dict[str, int]:
     return {"num_ps_replicas": len(jobs.get(TaskType.PS, ())), "num_worker_replicas": workers}
 
 
-def _global_id(cluster: ClusterSpec, task_type: str, task_id: int, chief: str) -> int:
+def global_id(cluster: ClusterSpec, task_type: str, task_id: int, chief: str) -> int:
     """The number of a task among all: the chief first, then the other jobs by name, parameter servers last."""
     others = sorted(job for job in cluster.jobs if job not in (chief, TaskType.PS))
-    order = [chief, *others, TaskType.PS]
+    order = [*([chief] if chief in cluster.jobs else []), *others, TaskType.PS]
     return task_id + sum(cluster.num_tasks(job) for job in order[: order.index(task_type)])
 
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.distribute.distribute_coordinator import CoordinatorMode
 from tfcompat._src.estimator import cluster_settings
 from tfcompat._src.estimator.util import fn_args
 from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import ConfigProto
+from tfcompat._src.train.cluster import ClusterSpec
 
 TaskType = cluster_settings.TaskType
 _USE_DEFAULT = object()
@@ -99,10 +101,14 @@ class RunConfig:
             return
         logging.info("Initializing RunConfig with distribution strategies.")
         self._take_strategies(experimental_distribute)
-        self._refuse_distributed_coordinator(tf_config)
-        self._distribute_coordinator_mode = None
-        self._init_distributed_setting_from_environment_var(tf_config)
-        logging.info("Not using Distribute Coordinator.")
+        self._distribute_coordinator_mode = self._mode_of_coordinator(tf_config)
+        if self._distribute_coordinator_mode is None:
+            self._init_distributed_setting_from_environment_var(tf_config)
+            logging.info("Not using Distribute Coordinator.")
+            return
+        self._init_distributed_setting_from_environment_var({})
+        self._cluster_spec = ClusterSpec(tf_config["cluster"])
+        logging.info("RunConfig initialized for Distribute Coordinator with INDEPENDENT_WORKER mode")
 
     def _take_strategies(self, experimental_distribute: Any) -> None:
         """The strategies of a DistributeConfig become the two of this RunConfig."""
@@ -113,15 +119,30 @@ class RunConfig:
             if strategy:
                 setattr(self, "_" + name, strategy)
 
-    def _refuse_distributed_coordinator(self, tf_config: dict[str, Any]) -> None:
+    def _mode_of_coordinator(self, tf_config: dict[str, Any]) -> str | None:
+        """How tasks of a cluster come to train by a strategy; None where they do not.
+
+        Raises:
+          NotImplementedError: by a client of their servers.
+        """
+        if self._train_distribute and getattr(self._experimental_distribute, "remote_cluster", None):
+            raise NotImplementedError("tfcompat has no `remote_cluster`: start the program as each task of the cluster, with TF_CONFIG.")
         cluster = tf_config.get("cluster", {})
-        has_remote = self._train_distribute and getattr(self._experimental_distribute, "remote_cluster", None)
-        if has_remote or (cluster and TaskType.MASTER not in cluster and self._train_distribute):
-            raise NotImplementedError(
-                "tfcompat has no distribute coordinator: a strategy runs on the devices of one process. Run the "
-                "program without "
-                'the "cluster" of TF_CONFIG or `remote_cluster`.'
-            )
+        is_used = cluster and TaskType.MASTER not in cluster and self._train_distribute
+        return CoordinatorMode.INDEPENDENT_WORKER if is_used else None
+
+    def _follow_worker_context(self, context: Any) -> None:
+        """Takes over what a coordinator says of this task."""
+        self._service = None
+        self._task_type, self._task_id, self._is_chief = context.task_type, context.task_id, context.is_chief
+        self._master = self._evaluation_master = context.master_target
+        cluster = context.cluster_spec
+        jobs = cluster.as_dict() if cluster and context.task_type != TaskType.EVALUATOR else {}
+        self._cluster_spec = ClusterSpec(jobs)
+        self._num_ps_replicas, self._num_worker_replicas = len(jobs.get(TaskType.PS, ())), context.num_workers if jobs else 0
+        self._global_id_in_cluster = None
+        if jobs and context.task_type:
+            self._global_id_in_cluster = cluster_settings.global_id(self._cluster_spec, context.task_type, context.task_id, TaskType.CHIEF)
 
     def _init_distributed_setting_from_environment_var(self, tf_config: dict[str, Any]) -> None:
         for name, value in cluster_settings.cluster_settings(tf_config).items():

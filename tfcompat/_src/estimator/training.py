@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import time
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.distribute.distribute_coordinator import CoordinatorMode, run_distribute_coordinator
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.estimator.run_config import RunConfig, TaskType
 from tfcompat._src.estimator.specs import EvalSpec, TrainSpec, _assert_eval_spec, _validate_hooks
@@ -18,6 +20,7 @@ from tfcompat._src.proto.messages import ConfigProto
 from tfcompat._src.train.cluster import Server
 from tfcompat._src.train.hook_timers import SecondOrStepTimer
 from tfcompat._src.train.saving_hooks import CheckpointSaverListener
+from tfcompat._src.train.worker_context import get_current_worker_context
 
 _MAX_DELAY_SECS = 60
 _DELAY_SECS_PER_WORKER = 5
@@ -43,6 +46,8 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
     _assert_eval_spec(eval_spec)
     executor = _TrainingExecutor(estimator, train_spec, eval_spec)
     config = estimator.config
+    if getattr(config, "_distribute_coordinator_mode", None) is not None and config.cluster_spec:
+        return _train_and_evaluate_by_coordinator(estimator, train_spec, eval_spec)
     logging.info("Not using Distribute Coordinator.")
     if config.task_type == TaskType.EVALUATOR and config.task_id > 0:
         raise ValueError(
@@ -50,6 +55,31 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec, eval_spec: E
             f"{config.task_id}"
         )
     return executor.run()
+
+
+def _train_and_evaluate_by_coordinator(estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec) -> Any:
+    """As `train_and_evaluate`, where a strategy trains on the tasks of a cluster."""
+    config = estimator.config
+
+    def of_task(kind: str, strategy: Any) -> Estimator:
+        """A copy of the estimator that has the strategy and knows the task of this thread."""
+        made = copy.deepcopy(estimator)
+        setattr(made._config, f"_{kind}_distribute", strategy)
+        setattr(made, f"_{kind}_distribution", strategy)
+        made._config._follow_worker_context(get_current_worker_context())
+        made._config._distribute_coordinator_mode = None
+        return made
+
+    def train(strategy: Any) -> None:
+        of_task("train", strategy).train(train_spec.input_fn, max_steps=train_spec.max_steps, hooks=list(train_spec.hooks))
+
+    def evaluate(strategy: Any) -> None:
+        _TrainingExecutor(of_task("eval", strategy), train_spec, eval_spec)._start_continuous_evaluation()
+
+    return run_distribute_coordinator(
+        train, config.train_distribute, evaluate, config.eval_distribute, CoordinatorMode.INDEPENDENT_WORKER,
+        session_config=config.session_config,
+    )  # fmt: skip
 
 
 class _EvalStatus:

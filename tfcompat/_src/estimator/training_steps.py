@@ -17,7 +17,7 @@ from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.summary import summary
 from tfcompat._src.train.basic_session_run_hooks import LoggingTensorHook, NanTensorHook
-from tfcompat._src.train.monitored_session import MonitoredTrainingSession
+from tfcompat._src.train.monitored_session import USE_DEFAULT, MonitoredTrainingSession
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
 from tfcompat._src.train.session_run_hook import SessionRunHook
@@ -52,6 +52,8 @@ class TrainingSteps:
             return self._train_with_estimator_spec(spec, list(input_hooks), hooks, step, saving_listeners)
 
     def _train_model_distributed(self, input_fn: Any, hooks: list, saving_listeners: list) -> Any:
+        if getattr(self._config, "_distribute_coordinator_mode", None) is not None:
+            raise ValueError("A strategy that trains on the tasks of a cluster needs tf.estimator.train_and_evaluate, in place of `train`.")
         self._config._train_distribute.configure(self._config.session_config)
         return self._actual_train_model_distributed(self._config._train_distribute, input_fn, hooks, saving_listeners)
 
@@ -107,6 +109,10 @@ class TrainingSteps:
             worker_hooks.append(LoggingTensorHook(logged, every_n_iter=self._config.log_step_count_steps))
         worker_hooks.extend(estimator_spec.training_hooks)
         self._add_saver(estimator_spec.scaffold)
+        if self._config.cluster_spec and self._train_distribution and self._train_distribution._in_multi_worker_mode():
+            if saving_listeners:
+                raise ValueError("CheckpointSaverListeners are not called where a strategy trains on the tasks of a cluster.")
+            return self._run_training(estimator_spec, worker_hooks, (), self._config.save_checkpoints_secs, self._config.save_checkpoints_steps)
         saver_hooks = self._saver_hooks(estimator_spec, worker_hooks, saving_listeners)
         return self._run_training(estimator_spec, worker_hooks, saver_hooks)
 
@@ -143,7 +149,10 @@ class TrainingSteps:
                 saver_hooks[0]._listeners.append(listener)
         return made
 
-    def _run_training(self, estimator_spec: EstimatorSpec, worker_hooks: list, saver_hooks: list) -> Any:
+    def _run_training(
+        self, estimator_spec: EstimatorSpec, worker_hooks: list, saver_hooks: Any, save_secs: Any = 0, save_steps: Any = USE_DEFAULT
+    ) -> Any:
+        """Runs steps until it is to stop; gives the last loss. `save_secs`, `save_steps`: between checkpoints that no hook saves."""
         config = self._config
         summary_steps, log_steps = config.save_summary_steps, config.log_step_count_steps
         jobs = config.cluster_spec.jobs if config.cluster_spec else ()
@@ -153,8 +162,8 @@ class TrainingSteps:
         session = MonitoredTrainingSession(
             master=config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir,
             scaffold=estimator_spec.scaffold, hooks=worker_hooks,
-            chief_only_hooks=(*saver_hooks, *estimator_spec.training_chief_hooks), save_checkpoint_secs=0,
-            save_summaries_steps=summary_steps, config=self._session_config,
+            chief_only_hooks=(*saver_hooks, *estimator_spec.training_chief_hooks), save_checkpoint_secs=save_secs,
+            save_checkpoint_steps=save_steps, save_summaries_steps=summary_steps, config=self._session_config,
             max_wait_secs=config.session_creation_timeout_secs, log_step_count_steps=log_steps,
         )  # fmt: skip
         loss, is_any_step_done = None, False

@@ -15,6 +15,7 @@ from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_se
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
+from tfcompat._src.base.host_context import CollectiveMembership
 from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.graph import Graph
@@ -408,6 +409,19 @@ class BaseSession(SessionInterface):
             return self.resources
         server = self._server if len(self._servers) == 1 else None
         return (server or self._servers[self._task_of(op)]).resources
+
+    def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
+        """The part of its server's task in a group of devices of several processes; None where it is in no cluster."""
+        server = self._server
+        if server is None or len(server.addresses) < 2:
+            return None
+        found: CollectiveMembership = server.services.collectives.membership(key, size, self._config)
+        return found
+
+    def leave_collective(self, key: int) -> None:
+        """Lets go of a group of devices of several processes."""
+        if self._server is not None:
+            self._server.services.collectives.leave(key)
 
     def on_close(self, hook: Callable[[], None]) -> None:
         """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""

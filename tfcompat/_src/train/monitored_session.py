@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.scopes import get_collection, get_default_graph
+from tfcompat._src.platform import logging
 from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.queue_runner import start_queue_runners
 from tfcompat._src.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
@@ -19,10 +21,12 @@ from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.train.session_manager import SessionManager
 from tfcompat._src.train.session_run_hook import SessionRunHook
 from tfcompat._src.train.session_wrappers import StepContext, _CoordinatedSession, _HookedSession, _RecoverableSession
+from tfcompat._src.train.worker_context import get_current_worker_context
 
 USE_DEFAULT = object()
 _DEFAULT_SAVE_SUMMARIES_STEPS = 100
 _DEFAULT_SAVE_CHECKPOINT_SECS = 600
+_STEPS_OF_COLLECTIVES = 1000
 
 
 @export("train.SessionCreator")
@@ -284,26 +288,53 @@ def MonitoredTrainingSession(  # noqa: N802
       summary_dir: folder of summaries, by default `checkpoint_dir`.
     """
     scaffold = scaffold or Scaffold()
-    if not is_chief:
-        worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
-        return MonitoredSession(worker, hooks or [], stop_grace_period_secs)
-    summary_steps, summary_secs = _interval(
-        save_summaries_steps, save_summaries_secs, (_DEFAULT_SAVE_SUMMARIES_STEPS, None)
-    )
-    checkpoint_steps, checkpoint_secs = _interval(
-        save_checkpoint_steps, save_checkpoint_secs, (None, _DEFAULT_SAVE_CHECKPOINT_SECS)
-    )
-    chief = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    all_hooks = list(chief_only_hooks or ())
+    context = get_current_worker_context()
+    creator: SessionCreator
+    if context is not None:
+        is_chief = context.is_chief
+        creator = context.session_creator(scaffold, config, checkpoint_dir, max_wait_secs=max_wait_secs)
+    elif is_chief:
+        creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    else:
+        creator = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(creator, hooks or [], stop_grace_period_secs)
+    summaries = _interval(save_summaries_steps, save_summaries_secs, (_DEFAULT_SAVE_SUMMARIES_STEPS, None))
+    checkpoints = _interval(save_checkpoint_steps, save_checkpoint_secs, (None, _DEFAULT_SAVE_CHECKPOINT_SECS))
     summary_dir = summary_dir or checkpoint_dir
+    if context is not None:
+        checkpoints = _steps_alone(context, checkpoints)
+        checkpoint_dir = _folder(context, context.should_checkpoint, checkpoint_dir)
+        summary_dir = _folder(context, context.should_save_summary, summary_dir)
+    all_hooks = list(chief_only_hooks or ()) if is_chief else []
     if summary_dir and _is_positive(log_step_count_steps):
         all_hooks.append(StepCounterHook(every_n_steps=log_step_count_steps, output_dir=summary_dir))
-    if summary_dir and (_is_positive(summary_steps) or _is_positive(summary_secs)):
-        all_hooks.append(SummarySaverHook(summary_steps, summary_secs, output_dir=summary_dir, scaffold=scaffold))
-    if checkpoint_dir and (_is_positive(checkpoint_secs) or _is_positive(checkpoint_steps)):
-        all_hooks.append(CheckpointSaverHook(checkpoint_dir, checkpoint_secs, checkpoint_steps, scaffold=scaffold))
+    if summary_dir and any(map(_is_positive, summaries)):
+        all_hooks.append(SummarySaverHook(*summaries, output_dir=summary_dir, scaffold=scaffold))
+    if checkpoint_dir and any(map(_is_positive, checkpoints)):
+        all_hooks.append(CheckpointSaverHook(checkpoint_dir, checkpoints[1], checkpoints[0], scaffold=scaffold))
     all_hooks.extend(hooks or ())
-    return MonitoredSession(chief, all_hooks, stop_grace_period_secs)
+    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
+
+
+def _is_collective(context: Any) -> bool:
+    """Whether all workers have to make the same runs, those that save among them: their nodes wait for each other."""
+    return type(context._strategy).__name__ in ("CollectiveAllReduceStrategy", "MultiWorkerMirroredStrategy")
+
+
+def _steps_alone(context: Any, checkpoints: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The interval of checkpoints in (steps, seconds), where seconds would have workers save at different steps."""
+    if not _is_collective(context) or not checkpoints[1]:
+        return checkpoints
+    logging.warning("Collective ops may deadlock with `save_checkpoints_secs`: checkpoints are saved every 1000 steps instead.")
+    return _STEPS_OF_COLLECTIVES, None
+
+
+def _folder(context: Any, writes: bool, folder: str | None) -> str | None:
+    """Where the task of this thread writes: a folder inside, where it has to make the runs but nobody needs its files."""
+    if writes or not folder:
+        return folder
+    task = f"tmp_{context.task_type}_{context.task_id}" if context.task_type else "tmp"
+    return os.path.join(folder, task) if _is_collective(context) else None
 
 
 def _interval(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:

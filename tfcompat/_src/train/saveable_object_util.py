@@ -55,7 +55,7 @@ class ResourceVariableSaveable(SaveableObject):
             tensor = var
         elif is_resource_variable(var):
             self.handle_op = var.handle
-            tensor = _read_on_cpu(var)
+            tensor = read_on_cpu(var)
         else:
             raise ValueError(f"Saveable is neither a resource variable nor a read operation. Got: {var!r}")
         super().__init__(var, [SaveSpec(tensor, slice_spec, name, dtype=var.dtype, device=var.device)], name)
@@ -70,7 +70,7 @@ class ResourceVariableSaveable(SaveableObject):
             return raw.AssignVariableOp(self.handle_op, value)
 
 
-def _read_on_cpu(variable: Any) -> Callable[[], Tensor]:
+def read_on_cpu(variable: Any) -> Callable[[], Tensor]:
     def read() -> Tensor:
         with device(variable.device):
             value = variable.read_value()

@@ -9,8 +9,8 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
+from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceExtended, CollectiveCommunication
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
-from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveCommunication
 from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps, CrossDeviceOps
 from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
@@ -26,6 +26,15 @@ class PerReplicaBatches(MirroredExtended):
 
     def _make_dataset_iterator(self, dataset: Any) -> Any:
         return input_lib.dataset_iterator(dataset, self._devices)
+
+
+class _PerReplicaBatchesOfWorkers(CollectiveAllReduceExtended):
+    """As PerReplicaBatches, for several workers."""
+
+    _global_batch_size = False
+
+    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
+        return input_lib.DistributedDataset(dataset, self._devices, None, self._input_context())
 
 
 @export("contrib.distribute.MirroredStrategy")
@@ -71,18 +80,19 @@ class ParameterServerStrategy(Strategy):
 
 @export("contrib.distribute.CollectiveAllReduceStrategy")
 class CollectiveAllReduceStrategy(MultiWorkerMirrored):
-    """tf.distribute.experimental.MultiWorkerMirroredStrategy for one worker with so many GPUs.
+    """tf.distribute.experimental.MultiWorkerMirroredStrategy for workers with so many GPUs.
 
     Args:
       num_gpus_per_worker: how many; 0 for the CPU.
       communication: a CollectiveCommunication.
     """
 
+    _kind = _PerReplicaBatchesOfWorkers
+
     def __init__(
         self, num_gpus_per_worker: int = 0, communication: CollectiveCommunication = CollectiveCommunication.AUTO
     ) -> None:
-        super().__init__(communication)
-        self._extended = PerReplicaBatches(self, local_devices_from_num_gpus(num_gpus_per_worker))
+        Strategy.__init__(self, self._made(communication, num_gpus_per_worker))
 
 
 @export("contrib.distribute.MultiWorkerAllReduce")

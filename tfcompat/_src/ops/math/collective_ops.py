@@ -1,6 +1,7 @@
 """Collectives: nodes on several devices that give each other their values in one run, under the names of 1.15's `collective_ops`.
 
-The members of an instance are nodes of one run. Each leaves its value when it is reached, and takes the result when all have.
+The members of an instance are nodes of one run, or of a run in each process of a cluster. Each leaves its value when it is reached, and takes
+the result when all have. What goes between processes begins as soon as all members of a run are reached, and the run goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -8,15 +9,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfcompat._src.base import device as device_lib
 from tfcompat._src.base import errors, this_run
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.run_limits import MustWait, may_wait
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 
@@ -26,34 +30,71 @@ _SHAPED = f"*, {_KEYS}, shape: shape, {_HINT}"
 _MERGE = {"Add": np.add, "Mul": np.multiply}
 
 
+class _Kind(NamedTuple):
+    """What an op makes of the values of its members: `here` of those of one run, in the order of their devices; `begin` begins to bring
+    that together with other processes, and `end` is done with the outcome."""
+
+    here: Callable[[Operation, list[Any]], Any]
+    begin: Callable[[Any, str, Any, Operation], Any]
+    end: Callable[[Operation, Any], Any] = lambda node, found: found
+
+
 @dataclass
 class _Instance:
-    """The values that members have left, by node, and the result, which those of `waiting` have not taken yet."""
+    """The values that members have left, by node; what is under way with other processes; the result, which those of `waiting` have not
+    taken yet."""
 
-    values: dict[Any, Any] = field(default_factory=dict)
+    values: dict[Operation, Any] = field(default_factory=dict)
+    pending: Any = None
     result: Any = None
-    waiting: set[Any] = field(default_factory=set)
+    waiting: set[Operation] = field(default_factory=set)
 
 
-def _meet(node: Any, value: Any, result: Callable[[list[Any]], Any]) -> Any:
-    """Leaves the value of a member; what `result` makes of the values of all members, in the order of their devices."""
-    attrs = node.attrs
-    key = "collective", attrs["group_key"], attrs["instance_key"]
-    instance = this_run.notes().setdefault(key, _Instance())
+def _meet(context: HostContext, value: Any, kind: _Kind) -> Any:
+    """Leaves the value of a member; what `kind` makes of the values of all members."""
+    node = context.op
+    group_key, instance_key, size = (node.attrs[name] for name in ("group_key", "instance_key", "group_size"))
+    instance = this_run.notes().setdefault(("collective", group_key, instance_key), _Instance())
     if node not in instance.waiting:
         instance.values[node] = value
-        if len(instance.values) < attrs["group_size"]:
-            _wait(node, len(instance.values))
-        members = sorted(instance.values, key=lambda n: device_lib.canonical_name(n.device))
-        instance.waiting = set(members)
-        instance.result = result([instance.values[n] for n in members])
+        _bring_together(context, instance, kind, group_key, f"{group_key}/{instance_key}", size)
+        instance.waiting = set(instance.values)
     instance.waiting.remove(node)
     if not instance.waiting:
-        del this_run.notes()[key]
+        del this_run.notes()["collective", group_key, instance_key]
     return instance.result
 
 
-def _wait(node: Any, count: int) -> None:
+def _bring_together(context: HostContext, instance: _Instance, kind: _Kind, group_key: int, name: str, size: int) -> None:
+    """Makes the result of an instance, or raises MustWait where others are still to come."""
+    node = context.op
+    membership = context.session.collective_membership(group_key, size) if len(instance.values) < size else None
+    if membership is None:
+        if len(instance.values) < size:
+            _wait(node, len(instance.values))
+        instance.result = kind.end(node, kind.here(node, _in_order(instance.values)))
+        return
+    if not membership.join(node.device):
+        raise MustWait
+    if instance.pending is None:
+        own = len(membership.own_devices)
+        if len(instance.values) < own:
+            _wait(node, len(instance.values))
+        instance.pending = kind.begin(membership.group, name, kind.here(node, _in_order(instance.values)), node)
+    if not may_wait() and not instance.pending.is_done():
+        raise MustWait
+    try:
+        instance.result = kind.end(node, instance.pending.result())
+    except errors.UnavailableError:
+        context.session.leave_collective(group_key)
+        raise
+
+
+def _in_order(values: dict[Operation, Any]) -> list[Any]:
+    return [values[node] for node in sorted(values, key=lambda n: device_lib.canonical_name(n.device))]
+
+
+def _wait(node: Operation, count: int) -> None:
     if not may_wait():
         raise MustWait
     attrs = node.attrs
@@ -72,26 +113,43 @@ def _check_shapes(node: Any, shapes: Sequence[tuple]) -> None:
         )  # fmt: skip
 
 
-def _reduced(node: Any, values: list[Any]) -> Any:
+def _merge_op(node: Operation) -> str:
+    text: bytes = node.attrs["merge_op"]
+    return text.decode()
+
+
+def _merged(node: Operation, values: list[NDArray]) -> NDArray:
     _check_shapes(node, [v.shape for v in values])
-    total = functools.reduce(_MERGE[node.attrs["merge_op"].decode()], values)
+    total: NDArray = functools.reduce(_MERGE[_merge_op(node)], values)
+    return total
+
+
+def _finished(node: Operation, total: NDArray) -> NDArray:
+    """What the op's final operation makes of a sum or product."""
     if node.attrs["final_op"] == b"Id":
         return total
+    size = node.attrs["group_size"]
     if total.dtype.kind == "f":
-        return (total / len(values)).astype(total.dtype)
-    return np.sign(total) * (np.abs(total) // len(values))
+        return (total / size).astype(total.dtype)
+    return np.asarray(np.sign(total) * (np.abs(total) // size))
+
+
+_REDUCE = _Kind(_merged, lambda group, name, total, node: group.all_reduce(name, total, _merge_op(node)), _finished)
 
 
 def _collective_reduce(context, x, *, merge_op):
     if merge_op not in _MERGE:
         text = f'merge_op must be one of {{"Add", "Mul"}} but got {merge_op}'
         raise errors.InvalidArgumentError(None, None, text)
-    return _meet(context.op, x, functools.partial(_reduced, context.op))
+    return _meet(context, x, _REDUCE)
 
 
-def _gathered(node: Any, values: list[Any]) -> Any:
+def _gathered(node: Operation, values: list[NDArray]) -> NDArray:
     _check_shapes(node, [v.shape for v in values])
     return np.concatenate(values)
+
+
+_GATHER = _Kind(_gathered, lambda group, name, rows, node: group.all_gather(name, rows))
 
 
 def _gathered_shape(c):
@@ -101,23 +159,33 @@ def _gathered_shape(c):
     return [(None if sizes[0] is None else sizes[0] * c.attr("group_size"), *sizes[1:])]
 
 
-def _sent(node: Any, values: list[Any]) -> Any:
+def _sent(node: Operation, values: list[Any]) -> Any:
+    """The sent array; where its sender is of another process, the shape that is to come."""
     found = [v for v in values if not isinstance(v, tuple)]
-    if len(found) != 1:
+    if len(found) > 1 or (not found and len(values) == node.attrs["group_size"]):
         raise errors.InternalError(None, None, f"A broadcast has one sender, not {len(found)}.")
     _check_shapes(node, [v if isinstance(v, tuple) else v.shape for v in values])
-    return found[0]
+    return found[0] if found else values[0]
+
+
+def _broadcast(group: Any, name: str, found: Any, node: Operation) -> Any:
+    if isinstance(found, tuple):
+        return group.receive(name, found, np.dtype(node.outputs[0].dtype.as_numpy_dtype))
+    return group.send_to_all(name, found)
+
+
+_BROADCAST = _Kind(_sent, _broadcast)
 
 
 def _send(context, x, *, shape):
     if x.shape != shape.sizes:
         text = f"Declared shape of op {context.op.name}: Broadcast(1) does not match shape of input"
         raise errors.InternalError(None, None, text)
-    return _meet(context.op, x, functools.partial(_sent, context.op))
+    return _meet(context, x, _BROADCAST)
 
 
 def _receive(context, *, shape):
-    return _meet(context.op, shape.sizes, functools.partial(_sent, context.op))
+    return _meet(context, shape.sizes, _BROADCAST)
 
 
 _add = functools.partial(
@@ -131,7 +199,7 @@ _add(
     shape=si.unchanged, kernel=_collective_reduce,
 )  # fmt: skip
 _add("CollectiveGather", f"(input: T, {_SHAPED}) -> (data: T)", shape=_gathered_shape,
-     kernel=lambda context, x: _meet(context.op, x, functools.partial(_gathered, context.op)))  # fmt: skip
+     kernel=lambda context, x: _meet(context, x, _GATHER))  # fmt: skip
 _add("CollectiveBcastSend", f"(input: T, {_SHAPED}) -> (data: T)", shape=si.from_attr("shape"), kernel=_send)
 _add("CollectiveBcastRecv", f"({_SHAPED}) -> (data: T)", shape=si.from_attr("shape"), kernel=_receive)
 

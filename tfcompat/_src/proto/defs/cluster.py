@@ -111,6 +111,11 @@ file tensorflow/core/protobuf/worker.proto
   message TracingRequest
     options: TraceOpts = 1
   message TracingResponse
+  message CompleteGroupRequest
+    group_key: int32 = 1, group_size: int32 = 2, device_type: string = 3, device_name: string* = 4, collective_type: int32 = 5
+  message CompleteGroupResponse
+    group_key: int32 = 1, group_size: int32 = 2, device_type: string = 3, num_tasks: int32 = 4, device_name: string* = 5
+    task_name: string* = 6, communicator_key: bytes = 7
   service WorkerService
     GetStatus: GetStatusRequest -> GetStatusResponse
     CreateWorkerSession: CreateWorkerSessionRequest -> CreateWorkerSessionResponse
@@ -124,6 +129,7 @@ file tensorflow/core/protobuf/worker.proto
     MarkRecvFinished: MarkRecvFinishedRequest -> MarkRecvFinishedResponse
     Logging: LoggingRequest -> LoggingResponse
     Tracing: TracingRequest -> TracingResponse
+    CompleteGroup: CompleteGroupRequest -> CompleteGroupResponse
 
 file tfcompat/transfer.proto package tfcompat
   message RecvTensorsRequest

@@ -1,0 +1,68 @@
+"""Two workers that are processes: collective nodes, and MultiWorkerMirroredStrategy. Values are those of TensorFlow 1.15.5 with `workers.py`."""
+
+import glob
+import json
+import pathlib
+import sys
+
+import children
+import numpy as np
+from cluster import processes
+
+import tfcompat as tf
+
+PROGRAM = pathlib.Path(__file__).parent / "workers.py"
+
+
+def start(way, *arguments, count=2):
+    addresses = ",".join(processes.free_addresses(count))
+    return [
+        children.start(sys.executable, *children.RUN, PROGRAM, way, addresses, str(number), *arguments, XLA_FLAGS="")
+        for number in range(count)
+    ]  # fmt: skip
+
+
+def run(way, *arguments):
+    """What each worker prints."""
+    started = start(way, *arguments)
+    ended = [children.end(process) for process in started]
+    assert [process.returncode for process in started] == [0, 0], ended
+    return [[json.loads(text) for text in out.splitlines()] for out, _ in ended]
+
+
+def test_collective_nodes_meet():
+    started = start("collectives")
+    for process in started:
+        for _ in range(2):
+            mean, product, rows, sent = json.loads(children.line(process))
+            assert mean == [1.5, 3, 4.5] and rows == [[0, 0], [1, 1]] and sent == [7, 7]
+            np.testing.assert_allclose(product, np.multiply([1.5, 6, 13.5], [3, 12, 27]))
+        assert json.loads(children.line(process)) == ["InvalidArgumentError"]
+    for process in started:
+        process.stdin.write(b"\n")
+    for process in started:
+        children.end(process)
+        assert process.returncode == 0
+
+
+def test_a_loop_of_ones_own():
+    for (found,) in run("loop"):
+        *losses, w, rows = found
+        np.testing.assert_allclose(losses, [0.092676, 0.115757, 0.101938], atol=1e-6)
+        np.testing.assert_allclose(np.ravel(w), [0.41548, 0.41470], atol=1e-5)
+        np.testing.assert_allclose(np.ravel(rows), [0.27833, 0.69669, 0.5], atol=1e-5)
+
+
+def test_an_estimator_is_trained_and_the_first_worker_saves(tmp_path):
+    assert run("estimator", str(tmp_path)) == [[["done"]], [["done"]]]
+    reader = tf.train.load_checkpoint(str(tmp_path))
+    wanted = {
+        "batch_normalization/beta": [0.04911, 0.04121, 0.01321], "batch_normalization/moving_mean": [0.02859, -0.02160, -0.03868],
+        "batch_normalization/moving_variance": [0.91907, 0.93756, 0.94706], "dense/kernel": [0.25736, 2.56498, 1.95580],
+        "dense_1/kernel": [0.94772, 0.15159, 0.50863], "global_step": [20],
+    }  # fmt: skip
+    for name, values in wanted.items():
+        np.testing.assert_allclose(np.ravel(reader.get_tensor(name))[:3], values, atol=2e-5)
+    names = {pathlib.Path(path).name for path in glob.glob(str(tmp_path / "*.data*"))}
+    assert names == {f"model.ckpt-{step}.data-00000-of-00001" for step in (0, 10, 20)}
+    assert (tmp_path / "tmp_worker_1" / "checkpoint").exists()

@@ -1,0 +1,219 @@
+"""The groups of devices that collective nodes name by a key: who is in one is found out by the first node of each device.
+
+One task of the cluster is the leader (ConfigProto.experimental.collective_group_leader; without one, each task is its own). Devices tell
+it the key of their group, and get the answer when as many have come as the group is to have (CompleteGroup of TensorFlow's WorkerService).
+A device that comes again has started anew, or has lost the others: then all of its group are to come again.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from tfcompat._src.base import errors
+from tfcompat._src.base.device import DeviceSpec
+from tfcompat._src.base.run_limits import is_cancelled, may_wait, seconds_left
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.channel import WORKER, RemoteService
+from tfcompat._src.cluster.exchange import Group
+from tfcompat._src.cluster.peers import Groups, Peers
+from tfcompat._src.cluster.threads import THREADS
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.local_servers import task_name
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.local_servers import LocalServer
+
+_LOOK_SECONDS = 1.0
+
+
+class Members(NamedTuple):
+    """The devices of a group, those of a task side by side, and a name that no other group has."""
+
+    devices: tuple[str, ...]
+    name: str
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks of the devices, each once."""
+        return list(dict.fromkeys(map(_task_of, self.devices)))
+
+
+def _task_of(device: str) -> str:
+    return device.partition("/device:")[0]
+
+
+@dataclass
+class _Forming:
+    """A group to which devices come: the future of its members."""
+
+    size: int
+    devices: set[str] = field(default_factory=set)
+    members: Future[Members] = field(default_factory=Future)
+
+
+class Leader:
+    """Brings the devices of groups together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forming: dict[int, _Forming] = {}
+
+    def join(self, key: int, size: int, device: str) -> Future[Members]:
+        """Adds a device to a group; the future of its members.
+
+        Raises:
+          errors.InternalError: the group is to have another size.
+        """
+        with self._lock:
+            group = self._forming.get(key)
+            if group is None or group.members.done():
+                group = self._forming[key] = _Forming(size)
+            if group.size != size:
+                raise errors.InternalError(
+                    None, None, f"Device {device} is joining a group with size {size}, but that group has size {group.size} (group_key={key})"
+                )
+            group.devices.add(device)
+            if len(group.devices) == size:
+                group.members.set_result(Members(tuple(sorted(group.devices, key=_order)), secrets.token_hex(8)))
+            return group.members
+
+
+def _order(device: str) -> tuple[str, int, str]:
+    """Devices of a task stand together, tasks by job and number."""
+    job, _, number = _task_of(device).rpartition(":")
+    return job, int(number), device
+
+
+class Membership:
+    """The part of a server's task in a group of devices.
+
+    Args:
+      groups: of the server. leader: the address of the leader's server, None for this one.
+      key, size: of the group.
+    """
+
+    def __init__(self, groups: CollectiveGroups, leader: str | None, key: int, size: int) -> None:
+        self._groups, self._leader, self._key, self._size = groups, leader, key, size
+        self._lock = threading.Lock()
+        self._joined: dict[str, Future[Members]] = {}
+        self._group: Group | None = None
+        self.members = Members((), "")
+
+    def join(self, device: str) -> bool:
+        """Joins with a device of this task; whether all of the group have joined. Waits for that where this thread may wait.
+
+        Raises:
+          errors.CancelledError, errors.DeadlineExceededError: it is to wait no more. errors.OpError: the leader cannot be reached, or refuses.
+        """
+        device = self._groups.whole_name(device)
+        with self._lock:
+            if device not in self._joined:
+                self._joined[device] = self._ask(device)
+            found = self._joined[device]
+        while not found.done():
+            if not may_wait():
+                return False
+            left = seconds_left()
+            if is_cancelled() or (left is not None and left <= 0):
+                kind = errors.CancelledError if is_cancelled() else errors.DeadlineExceededError
+                raise kind(None, None, f"waited for all {self._size} devices of the collective group {self._key}")
+            try:
+                found.result(_LOOK_SECONDS if left is None else min(left, _LOOK_SECONDS))
+            except TimeoutError:
+                continue
+        self.members = found.result()
+        return True
+
+    def _ask(self, device: str) -> Future[Members]:
+        if self._leader is None:
+            return self._groups.leader.join(self._key, self._size, device)
+        return THREADS.submit(self._ask_other, device)
+
+    def _ask_other(self, device: str) -> Members:
+        reply = RemoteService(self._leader or "", WORKER).call(
+            "CompleteGroup", group_key=self._key, group_size=self._size, device_type="CPU", device_name=[device]
+        )
+        return Members(tuple(reply.device_name), reply.communicator_key.decode())
+
+    @property
+    def own_devices(self) -> list[str]:
+        """The devices of the group that are of this task."""
+        return [device for device in self.members.devices if _task_of(device) == self._groups.task]
+
+    @property
+    def group(self) -> Group:
+        """The streams to the tasks of the others."""
+        with self._lock:
+            if self._group is None:
+                self._group = self._groups.group_of(self.members)
+            return self._group
+
+
+class CollectiveGroups:
+    """The groups that a server's task is in.
+
+    Args:
+      server: the LocalServer. groups: its Groups, by which other processes find theirs.
+    """
+
+    def __init__(self, server: LocalServer, groups: Groups) -> None:
+        self.task, self._config = server.task_name, server.config
+        self._addresses = {task_name(*task): address for task, address in server.addresses.items()}
+        self._groups = groups
+        self.leader = Leader()
+        self._lock = threading.Lock()
+        self._memberships: dict[int, Membership] = {}
+
+    def whole_name(self, device: str) -> str:
+        """The name of a device of this task of which a part is given: without a kind it is CPU:0."""
+        own = DeviceSpec.from_string(f"{self.task}/device:CPU:0")
+        whole: str = own.make_merged_spec(DeviceSpec.from_string(device)).to_string()
+        return whole
+
+    def membership(self, key: int, size: int, config: messages.ConfigProto) -> Membership:
+        """The part of this task in the group of a key.
+
+        Args:
+          key, size: of the group. config: a session's ConfigProto.
+        """
+        with self._lock:
+            if key not in self._memberships:
+                named = config.experimental.collective_group_leader or self._config.experimental.collective_group_leader
+                leader = None if named in ("", self.task) else self._addresses[named]
+                self._memberships[key] = Membership(self, leader, key, size)
+            return self._memberships[key]
+
+    def group_of(self, members: Members) -> Group:
+        """The streams between the tasks of a group."""
+        tasks = members.tasks
+        peers = Peers(members.name, tasks.index(self.task), [self._addresses[task] for task in tasks])
+        self._groups.add(peers)
+        return Group(peers)
+
+    def leave(self, key: int) -> None:
+        """Lets go of a group, as a process of it has ended: the next node of it joins anew."""
+        with self._lock:
+            membership = self._memberships.pop(key, None)
+        if membership is not None and membership.members.devices:
+            peers = membership.group.peers
+            self._groups.remove(peers)
+            peers.close()
+
+    def complete(self, key: int, size: int, device: str, cancellation: Cancellation) -> Members:
+        """As the leader: joins with a device of another task, and waits for all of the group.
+
+        Raises:
+          errors.CancelledError: the other task waits no more.
+        """
+        found = self.leader.join(key, size, device)
+        either = threading.Event()
+        found.add_done_callback(lambda _: either.set())
+        cancellation.on_cancel(either.set)
+        either.wait()
+        if not found.done():
+            raise errors.CancelledError(None, None, f"The device {device} waits no more for its group")
+        return found.result()
