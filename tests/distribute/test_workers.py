@@ -66,3 +66,11 @@ def test_an_estimator_is_trained_and_the_first_worker_saves(tmp_path):
     names = {pathlib.Path(path).name for path in glob.glob(str(tmp_path / "*.data*"))}
     assert names == {f"model.ckpt-{step}.data-00000-of-00001" for step in (0, 10, 20)}
     assert (tmp_path / "tmp_worker_1" / "checkpoint").exists()
+
+
+def test_a_keras_model_is_trained():
+    for (found,) in run("keras"):
+        loss, error, *weights = found
+        np.testing.assert_allclose(loss, [2.15811, 1.15736, 1.64373], atol=2e-5)
+        np.testing.assert_allclose(error, [1.18652, 0.90629, 1.00317], atol=2e-5)
+        np.testing.assert_allclose(weights, [0.14048, -0.00154, -0.16271, -0.42606], atol=2e-5)

@@ -99,4 +99,17 @@ def estimator():
     say("done")
 
 
-{f.__name__: f for f in (collectives, loop, estimator)}[WAY]()
+def keras():
+    layers = tf.keras.layers
+    with tf.distribute.experimental.MultiWorkerMirroredStrategy().scope():
+        model = tf.keras.Sequential([
+            layers.Dense(8, activation="tanh", input_shape=(5,), kernel_initializer=tf.keras.initializers.RandomNormal(seed=NUMBER + 1)),
+            layers.Dense(1, kernel_initializer="ones"),
+        ])  # fmt: skip
+        model.compile(tf.keras.optimizers.SGD(0.05, momentum=0.9), "mse", metrics=["mae"])
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(16)
+    history = model.fit(data, epochs=3, steps_per_epoch=4, verbose=0).history
+    say(history["loss"], history["mean_absolute_error"], *[w.ravel()[0] for w in model.get_weights()])
+
+
+{f.__name__: f for f in (collectives, loop, estimator, keras)}[WAY]()

@@ -2,8 +2,8 @@
 
 import children
 
-NOT_OF_FILES = ("testing/test_ops.py", "cluster/transfer_ops.py", "interop/optax_optimizer.py", "interop/flax_layer.py")
-"""Modules whose op types no file of TensorFlow's has: its own tests', what a master adds to parts of a graph, and tfcompat's."""
+NOT_OF_FILES = ("testing/test_ops.py", "cluster/transfer_ops.py", "interop/optax_optimizer.py", "interop/flax_layer.py", "horovod/collectives.py")
+"""Modules whose op types no file of TensorFlow's has: its own tests', what a master adds to parts of a graph, tfcompat's, and Horovod's."""
 PROGRAM = f"""
 import importlib, pkgutil
 import tfcompat
@@ -11,7 +11,7 @@ from tfcompat._src.graph import op_spec
 assert op_spec.find("Absent") is None
 found = set(op_spec.registered_names())
 for entry in pkgutil.walk_packages(tfcompat._src.__path__, "tfcompat._src."):
-    if not entry.name.startswith("tfcompat._src.cli.legacy."):  # which import packages that need not be installed, and register no op
+    if not entry.name.startswith(("tfcompat._src.cli.legacy.", "tfcompat._src.horovod.of_keras")):  # which import packages that need not be installed, and register no op
         importlib.import_module(entry.name)
 print(*sorted(s.name for s in op_spec.registered() if s.name not in found and not s.where.split(":")[0].endswith({NOT_OF_FILES!r})))
 """

@@ -32,6 +32,8 @@ class StrategyExtended:
     """
 
     _is_default = False
+    _global_batch_size = True
+    """Whether the batches that a strategy is given are for all replicas together."""
 
     def __init__(self, container_strategy: Any, devices: Iterable[str] = (), cross_device_ops: CrossDeviceOps | None = None) -> None:
         self._strategy = container_strategy

@@ -184,6 +184,9 @@ class SyncOnReadVariable(DistributedVariable):
 
     def assign(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         """Replaces the component of this replica; for all replicas, a summed variable gets equal parts of `value`."""
+        if distribution_context.current() is None:
+            with self._distribute_strategy.scope():
+                return self.assign(value, *args, **kwargs)
         if self._in_cross_replica() and self._aggregation is VariableAggregation.SUM:
             value = value * (1.0 / len(self._devices))
         return super().assign(value, *args, **kwargs)

@@ -52,6 +52,11 @@ def strategy_in_use() -> Any:
     return None if mode is None or mode.strategy.extended._is_default else mode.strategy
 
 
+def is_for_all_replicas() -> bool:
+    """Whether code runs under a strategy for all replicas together."""
+    return strategy_in_use() is not None and current().replica_context is None  # type: ignore[union-attr]  # a strategy is in use
+
+
 @contextlib.contextmanager
 def updating(device: str) -> Iterator[None]:
     """Inside, a distributed variable means its component on `device`."""

@@ -33,6 +33,7 @@ from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.session import BaseSession, Session, get_default_session
+from tfcompat._src.train.worker_context import get_current_worker_context
 from tfcompat._src.variables.assign import is_variable_initialized
 from tfcompat._src.variables.collections import variables_initializer
 from tfcompat._src.variables.variable import Variable
@@ -238,11 +239,16 @@ def get_default_session_config() -> Any:
 
 def configure_and_create_distributed_session(distribution_strategy: Any) -> None:
     """Makes the session of Keras one that `distribution_strategy` configured."""
-    config = get_default_session_config()
+    config, context = get_default_session_config(), get_current_worker_context()
     if _current.session is not None:
         config.MergeFrom(_current.session._config)
-    distribution_strategy.configure(config)
-    set_session(Session(config=config))
+    if context is None:
+        distribution_strategy.configure(config)
+        set_session(Session(config=config))
+        return
+    of_task = context.session_config
+    of_task.MergeFrom(config)
+    set_session(Session(context.master_target, config=of_task))
 
 
 def _get_session(op_input_list: Any = ()) -> BaseSession:

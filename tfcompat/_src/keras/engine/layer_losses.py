@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import nest
+from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import executing_eagerly_outside_functions, init_scope, name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -110,8 +111,13 @@ class LayerLosses:
                 self.add_loss(loss / cast(shape_of(output)[0], loss.dtype), inputs=inputs)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Keeps updates: operations, tensors, or functions that make them now; `inputs` is found out and not used."""
+        """Keeps updates: operations, tensors, or functions that make them now; `inputs` is found out and not used.
+
+        Under a strategy replicas make updates; where code runs for all of them together, there are none.
+        """
         context = call_context()
+        if distribution_context.is_for_all_replicas():
+            return
         updates = updates if isinstance(updates, list) else [updates]
         if is_in_eager_or_tf_function():
             for update in () if context.frozen else updates:

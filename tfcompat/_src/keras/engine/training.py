@@ -11,6 +11,7 @@ from tfcompat._src.base.trackable import Trackable, no_automatic_dependency_trac
 from tfcompat._src.graph.distribution_context import strategy_in_use
 from tfcompat._src.graph.scopes import executing_eagerly, executing_eagerly_outside_functions
 from tfcompat._src.keras.engine import (
+    distributed,
     registry,
     training_data,
     training_datasets,
@@ -22,7 +23,7 @@ from tfcompat._src.keras.engine.model_data import ModelData
 from tfcompat._src.keras.engine.training_data import has_tensors
 from tfcompat._src.keras.engine.training_endpoint import TrainingEndpoint
 from tfcompat._src.keras.engine.training_loops import Validation, iterate, print_train_info
-from tfcompat._src.keras.engine.training_sources import ArraySource, GeneratorSource, dataset_source
+from tfcompat._src.keras.engine.training_sources import GeneratorSource, Source, array_source, dataset_source
 from tfcompat._src.keras.optimizers import identifiers as optimizers
 from tfcompat._src.keras.optimizers.loss_scale_optimizer import LossScaleOptimizer
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
@@ -48,7 +49,7 @@ class Model(ModelData):
         self._distribution_strategy = None
         self._compile_time_distribution_strategy = None
         self._run_eagerly = None
-        self._eager_steps = {}
+        self._eager_steps, self._distributed_functions = {}, {}
 
     # ---- compile ----
 
@@ -67,7 +68,7 @@ class Model(ModelData):
           sample_weight_mode: "temporal" for weights of time steps; None for weights of samples.
           weighted_metrics: as `metrics`, with the weights of samples.
           target_tensors: tensors to use as targets in place of what is fed.
-          distribute: a distribution strategy: not supported.
+          distribute: a tf.distribute.Strategy, by default the one whose scope this is in.
           run_eagerly: whether it runs as Python, op by op.
           kwargs: passed on to `Session.run`.
 
@@ -76,8 +77,7 @@ class Model(ModelData):
         """
         self._run_eagerly = kwargs.pop("run_eagerly", None)
         self._experimental_run_tf_function = kwargs.pop("experimental_run_tf_function", True)
-        if distribute is not None or strategy_in_use() is not None:
-            raise NotImplementedError("tfcompat has no tf.keras.Model.compile with a tf.distribute.Strategy.")
+        self._take_strategy(distribute or strategy_in_use() or self._distribution_strategy)
         self._set_optimizer(optimizer)
         if isinstance(self.optimizer, Trackable):
             self._track_trackable(self.optimizer, name="optimizer", overwrite=True)
@@ -92,7 +92,7 @@ class Model(ModelData):
         self._is_compiled = True
         self.loss_functions = training_endpoint.prepare_loss_functions(self.loss, self.output_names)
         targets = self._process_target_tensor_for_compile(target_tensors)
-        eager = executing_eagerly()
+        eager = executing_eagerly() or self._distribution_strategy is not None
         for output, name, function, target in zip(self.outputs, self.output_names, self.loss_functions, targets):
             endpoint = TrainingEndpoint(output, name, function)
             endpoint.create_training_target(target, eager)
@@ -100,7 +100,7 @@ class Model(ModelData):
         training_endpoint.prepare_loss_weights(self._training_endpoints, loss_weights)
         self._cache_output_metric_attributes(metrics, weighted_metrics)
         self._set_metric_attributes()
-        self._eager_steps = {}
+        self._eager_steps, self._distributed_functions = {}, {}
         if not eager:
             self._handle_metrics()
         training_endpoint.prepare_sample_weight_modes(self._training_endpoints, sample_weight_mode)
@@ -108,7 +108,19 @@ class Model(ModelData):
             self._compile_weights_loss_and_weighted_metrics()
         self._function_kwargs = kwargs
         self.train_function = self.test_function = self.predict_function = None
+        if self._distribution_strategy is not None:
+            distributed.check_optimizer(self.optimizer)
+            distributed.begin_session(self)
         self._collected_trainable_weights = self._unique_trainable_weights
+
+    def _take_strategy(self, strategy: Any) -> None:
+        if strategy is not None and executing_eagerly():
+            raise NotImplementedError("tfcompat has no tf.keras.Model.compile with a tf.distribute.Strategy in eager mode: train in a graph.")
+        self._distribution_strategy = self._compile_time_distribution_strategy = strategy
+
+    def _in_multi_worker_mode(self) -> bool:
+        """Whether other tasks of a cluster train the model with this one."""
+        return self._distribution_strategy is not None and self._distribution_strategy._in_multi_worker_mode()
 
     def _set_optimizer(self, optimizer: Any) -> None:
         several = isinstance(optimizer, (list, tuple))
@@ -196,6 +208,13 @@ class Model(ModelData):
                 f"positional arguments, found: {extra}."
             )
 
+    def get_weights(self) -> list[Any]:
+        """The values of the weights as arrays; under a strategy, what they are for all replicas."""
+        if self._distribution_strategy is None:
+            return super().get_weights()
+        with self._distribution_strategy.scope():
+            return super().get_weights()
+
     # ---- fit, evaluate, predict ----
 
     def fit(
@@ -236,9 +255,16 @@ class Model(ModelData):
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
         self._assert_compile_was_called()
         self._check_call_args("fit")
+        distributed.check_arguments(self, class_weight, validation_split)
+        if distributed.needs_task(self):
+            return distributed.as_task(self, lambda: self.fit(
+                x, y, batch_size, epochs, verbose, distributed.own_callbacks(callbacks), validation_split, validation_data, shuffle,
+                class_weight, sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq,
+            ))  # fmt: skip
         training_datasets.refuse_iterator(x)
         batch_size = self._validate_or_infer_batch_size(batch_size, steps_per_epoch, x)
         if is_generator_or_sequence(x):
+            distributed.refuse(self, "fit of a generator")
             training_sources.check_generator_arguments(y, sample_weight, validation_split=validation_split)
             return self._fit_generator(
                 x, steps_per_epoch, epochs, verbose, callbacks, validation_data, validation_steps, validation_freq,
@@ -266,8 +292,8 @@ class Model(ModelData):
                 self, ModeKeys.TRAIN, x, class_weight, steps=steps_per_epoch, epochs=epochs, steps_name="steps_per_epoch"
             )
         else:
-            source = ArraySource(
-                self, ModeKeys.TRAIN, x, y, weights, batch_size, steps_per_epoch, shuffle, "steps_per_epoch"
+            source = array_source(
+                self, ModeKeys.TRAIN, x, y, weights, batch_size, steps_per_epoch, shuffle, "steps_per_epoch", epochs - initial_epoch
             )
         validation = self._validation(validation_data, held_out, batch_size, validation_steps, validation_freq)
         if verbose:
@@ -294,8 +320,9 @@ class Model(ModelData):
         x, y, weights = held_out
         first = nest.flatten(x)[0] if nest.flatten(x) else None
 
-        def source() -> ArraySource:
-            return ArraySource(self, ModeKeys.TEST, x, y, weights, batch_size, steps, True, "validation_steps")
+        def source() -> Source:
+            shuffles = self._distribution_strategy is None
+            return array_source(self, ModeKeys.TEST, x, y, weights, batch_size, steps, shuffles, "validation_steps")
 
         return Validation(source, frequency, 0, None if first is None else first.shape[0])
 
@@ -316,6 +343,10 @@ class Model(ModelData):
         """
         self._assert_compile_was_called()
         self._check_call_args("evaluate")
+        if distributed.needs_task(self):
+            return distributed.as_task(self, lambda: self.evaluate(
+                x, y, batch_size, verbose, sample_weight, steps, distributed.own_callbacks(callbacks)
+            ))  # fmt: skip
         queue = {"workers": workers, "use_multiprocessing": use_multiprocessing, "max_queue_size": max_queue_size}
         return self._iterate_once(ModeKeys.TEST, x, y, sample_weight, batch_size, steps, verbose, callbacks, queue)
 
@@ -337,10 +368,12 @@ class Model(ModelData):
         queue: dict[str, Any],
     ) -> Any:  # fmt: skip
         """One test or prediction on data of any kind."""
+        distributed.check_arguments(self)
         training_datasets.refuse_iterator(x)
         batch_size = self._validate_or_infer_batch_size(batch_size, steps, x)
         source: Any = None
         if is_generator_or_sequence(x):
+            distributed.refuse(self, f"{mode} of a generator")
             training_sources.check_generator_arguments(y, sample_weight)
             source = GeneratorSource(self, mode, x, steps, None, **queue)
         elif training_datasets.is_dataset(x):
@@ -351,7 +384,7 @@ class Model(ModelData):
                 x, y, sample_weight=sample_weight, batch_size=batch_size, check_steps=True, steps_name="steps",
                 steps=steps,
             )  # fmt: skip
-            source = ArraySource(self, mode, x, y, weights, batch_size, steps)
+            source = array_source(self, mode, x, y, weights, batch_size, steps)
         return iterate(self, source, mode, verbose=verbose, callbacks=callbacks, batch_size=batch_size)
 
     # ---- generators ----
@@ -366,6 +399,7 @@ class Model(ModelData):
         Raises:
           ValueError: the number of steps is not known, or batches do not fit.
         """
+        distributed.refuse(self, "fit_generator")
         self._check_call_args("fit_generator")
         return self._fit_generator(
             generator, steps_per_epoch, epochs, verbose, callbacks, validation_data, validation_steps, validation_freq,
@@ -401,6 +435,7 @@ class Model(ModelData):
         self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1, use_multiprocessing=False, verbose=0
     ) -> Any:
         """The loss and the metrics on the batches of a generator or Sequence; arguments as in `fit`."""
+        distributed.refuse(self, "evaluate_generator")
         self._check_call_args("evaluate_generator")
         source = GeneratorSource(
             self, ModeKeys.TEST, generator, steps, None, workers, use_multiprocessing, max_queue_size
@@ -411,6 +446,7 @@ class Model(ModelData):
         self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1, use_multiprocessing=False, verbose=0
     ) -> Any:
         """The outputs for the batches of a generator or Sequence; arguments as in `fit`."""
+        distributed.refuse(self, "predict_generator")
         source = GeneratorSource(
             self, ModeKeys.PREDICT, generator, steps, None, workers, use_multiprocessing, max_queue_size
         )
@@ -426,6 +462,7 @@ class Model(ModelData):
           reset_metrics: whether metrics are those of this batch only.
         """
         self._assert_compile_was_called()
+        distributed.refuse(self, "train_on_batch")
         self._check_call_args("train_on_batch")
         x, y, weights = self._standardize_user_data(x, y, sample_weight=sample_weight, class_weight=class_weight)
         return self._on_batch(ModeKeys.TRAIN, x, y, weights, reset_metrics)
@@ -433,6 +470,7 @@ class Model(ModelData):
     def test_on_batch(self, x, y=None, sample_weight=None, reset_metrics=True) -> Any:
         """The loss, or a list of the loss and the metrics, of one batch; arguments as in `train_on_batch`."""
         self._assert_compile_was_called()
+        distributed.refuse(self, "test_on_batch")
         self._check_call_args("test_on_batch")
         x, y, weights = self._standardize_user_data(x, y, sample_weight=sample_weight)
         return self._on_batch(ModeKeys.TEST, x, y, weights, reset_metrics)
@@ -446,6 +484,7 @@ class Model(ModelData):
 
     def predict_on_batch(self, x) -> Any:
         """The outputs for one batch."""
+        distributed.refuse(self, "predict_on_batch")
         self._check_call_args("predict_on_batch")
         x, _, _ = self._standardize_user_data(x)
         outputs = self._batch_function(ModeKeys.PREDICT, x, [], [])(training_data.ModelInputs(x).as_list())

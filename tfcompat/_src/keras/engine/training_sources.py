@@ -13,6 +13,7 @@ import numpy as np
 from tfcompat._src.base import errors, nest
 from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.keras.backend.values import is_sparse
+from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.engine.training_data import ModelInputs, batch_shuffle, check_num_samples
 from tfcompat._src.keras.engine.training_datasets import infer_steps_for_dataset, initialize, iterator_of
 from tfcompat._src.keras.utils.generic_utils import make_batches, slice_arrays
@@ -309,4 +310,16 @@ def dataset_source(model: Any, mode: str, dataset: Any, class_weight: Any = None
     """The batches of a dataset; arguments as of DatasetSource and EagerDatasetSource."""
     if executing_eagerly():
         return EagerDatasetSource(model, mode, dataset, class_weight=class_weight, **settings)
+    if model._distribution_strategy is not None:
+        return registry.get("distributed_datasets")(model, mode, dataset, **settings)
     return DatasetSource(model, mode, dataset, **settings)
+
+
+def array_source(
+    model: Any, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None,
+    shuffle: Any = False, steps_name: str = "steps", epochs: int = 1,
+) -> Source:  # fmt: skip
+    """The batches of arrays or tensors; arguments as of ArraySource, and how many epochs there are to be."""
+    if model._distribution_strategy is not None:
+        return registry.get("distributed_arrays")(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, epochs)
+    return ArraySource(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, steps_name)
