@@ -18,6 +18,7 @@ from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.members import Member
 from tfcompat._src.cluster.remote_worker import RemoteWorker, run_result
 from tfcompat._src.cluster.rendezvous import Arrived
+from tfcompat._src.cluster.tensor_streams import pushing_tasks
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -92,6 +93,7 @@ class ClusterSteps:
         self._own, self._graph, self._config, self._handle = own, graph, config, handle
         self._workers = {member.task: member.worker(own) for member in members}
         self._devices = _devices_of(self._workers, cancellation)
+        self._pushing = pushing_tasks(self._devices)
         self._incarnations = {
             task: next(d.incarnation for d in self._devices if d.name == f"{task}/device:CPU:0") for task in self._workers
         }
@@ -112,7 +114,7 @@ class ClusterSteps:
                 job, index = member.task.removeprefix("/job:").split("/replica:0/task:")
                 server_def = messages.ServerDef(cluster=config.cluster_def, job_name=job, task_index=int(index), protocol="grpc")
             if worker is self._own:
-                worker.create_session(self._handle, addresses, isolated)
+                worker.create_session(self._handle, addresses, isolated, self._devices)
             else:
                 worker.create_session(self._handle, isolated, server_def, self._devices)
 
@@ -180,10 +182,16 @@ class ClusterSteps:
         finally:
             stop.over()
             for registered in parts:
-                if registered.worker is self._own:
-                    self._own.cleanup(number)
-                else:
-                    registered.worker.begin_cleanup(number)
+                self._clean_up(registered, number)
+
+    def _clean_up(self, registered: _Registered, number: int) -> None:
+        """Has a task end a step."""
+        if registered.worker is self._own:
+            self._own.cleanup(number)
+        elif registered.task in self._pushing:
+            self._own.streams.end(registered.worker.address, number)
+        else:
+            registered.worker.begin_cleanup(number)
 
     def _run_own(
         self, own: _Registered, number: int, feeds: dict[Tensor, Any], options: Any, stop: Cancellation

@@ -46,15 +46,12 @@ class Parcel:
         return self._missing <= 0
 
 
-class _Inbox:
-    """What one peer sends: parcels that nobody has asked for yet, and those who wait for one, by key."""
+class Assembler:
+    """Makes parcels of the messages of a stream, and hands each over when it is whole."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, arrive: Callable[[Parcel], None]) -> None:
+        self._arrive = arrive
         self._parts: dict[str, Parcel] = {}
-        self._whole: dict[str, Parcel] = {}
-        self._waiting: dict[str, Then] = {}
-        self._error: errors.OpError | None = None
 
     def take(self, message: bytes) -> None:
         """Takes a message of the stream."""
@@ -72,6 +69,17 @@ class _Inbox:
                 del self._parts[key]
                 self._arrive(parcel)
             at += count
+
+
+class _Inbox:
+    """What one peer sends: parcels that nobody has asked for yet, and those who wait for one, by key."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._whole: dict[str, Parcel] = {}
+        self._waiting: dict[str, Then] = {}
+        self._error: errors.OpError | None = None
+        self.take = Assembler(self._arrive).take
 
     def _arrive(self, parcel: Parcel) -> None:
         with self._lock:
@@ -104,8 +112,8 @@ class _Inbox:
             then(error)
 
 
-class _Outbox:
-    """A stream to one peer, begun with the first array that is sent."""
+class Outbox:
+    """A stream to a server; `broke` is called with the reason when it ends before it is closed."""
 
     def __init__(self, address: str, metadata: tuple[tuple[str, str], ...], broke: Callable[[str], None]) -> None:
         self._queue: queue.SimpleQueue[tuple[str, str, NDArray] | None] = queue.SimpleQueue()
@@ -172,7 +180,7 @@ class Peers:
         self.group, self.rank, self.addresses = group, rank, addresses
         self.size = len(addresses)
         self._inboxes = {other: _Inbox() for other in self.others}
-        self._outboxes: dict[int, _Outbox] = {}
+        self._outboxes: dict[int, Outbox] = {}
         self._lock = threading.Lock()
 
     @property
@@ -185,7 +193,7 @@ class Peers:
         with self._lock:
             if rank not in self._outboxes:
                 metadata = (GROUP, self.group), (RANK, str(self.rank))
-                self._outboxes[rank] = _Outbox(self.addresses[rank], metadata, lambda why: self._broke(rank, why))
+                self._outboxes[rank] = Outbox(self.addresses[rank], metadata, lambda why: self._broke(rank, why))
             outbox = self._outboxes[rank]
         outbox.send(key, description, array)
 

@@ -20,6 +20,7 @@ class RemoteWorker:
     """
 
     def __init__(self, address: str) -> None:
+        self.address = address
         self._service = RemoteService(address, WORKER)
         self._transfers = RemoteService(address, TRANSFER)
         self.sends_together = True

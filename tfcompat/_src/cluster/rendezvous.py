@@ -49,7 +49,8 @@ class Arrived(NamedTuple):
 class StepRendezvous:
     """The tensors of one step in one process.
 
-    `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process.
+    `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process. `push`, where set, sends a
+    tensor to the process that it is for, or says that it has to be asked for. `senders` are the tasks whose tensors come without being asked for.
     """
 
     def __init__(self) -> None:
@@ -59,6 +60,8 @@ class StepRendezvous:
         self._error: errors.OpError | None = None
         self._asked: set[str] = set()
         self.fetch: Callable[[str], None] | None = None
+        self.push: Callable[[str, Arrived], bool] | None = None
+        self.senders: set[str] = set()
 
     def put(self, key: str, found: Arrived) -> None:
         """Puts a tensor.
@@ -69,6 +72,14 @@ class StepRendezvous:
         with self._changed:
             if key in self._put:
                 raise errors.AbortedError(None, None, f"Duplicated send: {key}")
+            self._put.add(key)
+        if self.push is not None and self.push(key, found):
+            return
+        self.arrive(key, found)
+
+    def arrive(self, key: str, found: Arrived) -> None:
+        """Takes in a tensor of this process, or one that another has sent."""
+        with self._changed:
             self._put.add(key)
             self._arrived[key] = found
             self._changed.notify_all()
@@ -139,6 +150,21 @@ class Steps:
             if number not in self._steps:
                 self._steps[number] = StepRendezvous()
             return self._steps[number]
+
+    def put(self, number: int, key: str, found: Arrived) -> None:
+        """Takes in a tensor that another process has sent for a step, if that has not ended."""
+        with self._lock:
+            if number in self._ended:
+                return
+            step = self._steps.setdefault(number, StepRendezvous())
+        step.arrive(key, found)
+
+    def lose(self, task: str, error: errors.OpError) -> None:
+        """Fails the steps that a task sends tensors to."""
+        with self._lock:
+            waiting = [step for step in self._steps.values() if task in step.senders]
+        for step in waiting:
+            step.abort(error)
 
     def end(self, number: int) -> None:
         """Ends a step; whoever waits for a tensor of it raises AbortedError."""

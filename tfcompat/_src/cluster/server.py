@@ -17,6 +17,7 @@ from tfcompat._src.cluster.collective_groups import CollectiveGroups
 from tfcompat._src.cluster.master import Master
 from tfcompat._src.cluster.master_service import MasterService
 from tfcompat._src.cluster.peers import GROUP, RANK, Groups
+from tfcompat._src.cluster.tensor_streams import SENDER, TENSORS
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.cluster.worker_service import WorkerService
@@ -95,6 +96,9 @@ def _take_stream(server: Callable[[], Any], messages: Iterator[bytes], context: 
     metadata = dict(context.invocation_metadata())
     if running is None:
         context.abort(grpc.StatusCode.UNAVAILABLE, "The server has ended")
+    if metadata.get(GROUP) == TENSORS:
+        running.services.worker.streams.receive(metadata.get(SENDER, ""), messages)
+        return b""
     groups = running.services.groups
     context.add_callback(groups.wake)
     peers = groups.wait_for(metadata.get(GROUP), lambda: not context.is_active())

@@ -44,11 +44,11 @@ def to_proto(value: Any, dtype: dtypes.DType) -> Any:
     if base == dtypes.string:
         proto.string_val.extend(s.encode() if isinstance(s, str) else bytes(s) for s in array.ravel().tolist())
     else:
-        proto.tensor_content = array.astype(_plain(base), copy=False).tobytes()
+        proto.tensor_content = array.astype(plain(base), copy=False).tobytes()
     return proto
 
 
-def _plain(base: dtypes.DType) -> np.dtype[Any]:
+def plain(base: dtypes.DType) -> np.dtype[Any]:
     """The dtype of the numbers in a tensor: quantized ones are integers."""
     found = np.dtype(base.as_numpy_dtype)
     return found if found.names is None else found[0]

@@ -15,6 +15,7 @@ from tfcompat._src.cluster.part import Part
 from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
+from tfcompat._src.cluster.tensor_streams import PUSHES, Outgoing, TensorStreams, pushing_tasks, task_of
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import describe, session_devices
 from tfcompat._src.runtime.local_servers import task_name
@@ -26,15 +27,19 @@ class WorkerSession:
 
     Args:
       worker: the Worker. addresses: of the cluster's tasks, by their name.
-      isolated: whether its variables are its own.
+      isolated: whether its variables are its own. pushing: the tasks that push tensors, and take pushed ones.
     """
 
-    def __init__(self, worker: Worker, addresses: dict[str, str], isolated: bool) -> None:
+    def __init__(self, worker: Worker, addresses: dict[str, str], isolated: bool, pushing: frozenset[str]) -> None:
         server = worker.server
-        self._worker, self.addresses = worker, addresses
+        self._worker, self.addresses, self.pushing = worker, addresses, pushing - {server.task_name}
         self._state = TaskState(VariableState(), {}) if isolated else TaskState(server.variable_state, server.resources)
         self._random_state = NamedRandomState()
         self._parts: dict[str, Part] = {}
+
+    def pushed_to(self, task: str) -> str | None:
+        """The address of a task that tensors are pushed to, None where it asks for them."""
+        return self.addresses.get(task) if task in self.pushing else None
 
     def register(self, graph_def: Any, graph_options: Any) -> str:
         """Keeps a part of a graph; its handle."""
@@ -72,6 +77,7 @@ class Worker:
     def __init__(self, server: Any) -> None:
         self.server = server
         self.steps = Steps()
+        self.streams = TensorStreams(server.task_name, self.steps)
         self._sessions: dict[str, WorkerSession] = {}
         self._lock = threading.Lock()
         self._own = {task_name(*task): address for task, address in server.addresses.items()}
@@ -81,7 +87,8 @@ class Worker:
         found = describe(session_devices(self.server.config, self.server.task_name))
         return [
             messages.DeviceAttributes(
-                name=d.name, device_type=d.device_type, memory_limit=d.memory_limit_bytes, incarnation=secrets.randbits(63) + 1
+                name=d.name, device_type=d.device_type, memory_limit=d.memory_limit_bytes, incarnation=secrets.randbits(63) + 1,
+                physical_device_desc=PUSHES,
             )
             for d in found
         ]  # fmt: skip
@@ -93,14 +100,15 @@ class Worker:
 
     # ---- sessions and parts ----
 
-    def create_session(self, handle: str, addresses: dict[str, str], isolated: bool) -> None:
+    def create_session(self, handle: str, addresses: dict[str, str], isolated: bool, devices: Iterable[messages.DeviceAttributes]) -> None:
         """Begins a session.
 
         Args:
           handle: its name. addresses: of the cluster's tasks, by their name; none: those that the server knows.
           isolated: whether its variables are its own.
+          devices: DeviceAttributes messages of the whole cluster, as far as the master knows them.
         """
-        self._sessions[handle] = WorkerSession(self, addresses or self._own, isolated)
+        self._sessions[handle] = WorkerSession(self, addresses or self._own, isolated, pushing_tasks(devices))
 
     def session(self, handle: str) -> WorkerSession:
         """The session of a handle; errors.AbortedError where there is none."""
@@ -133,8 +141,8 @@ class Worker:
         members = self.session(session)
         part = members.part(handle)
         step = self.steps.step(number)
-        incoming = _Incoming(self, members.addresses, number, step)
-        step.fetch = incoming.fetch
+        incoming = _Incoming(self, members, number, step)
+        step.fetch, step.push = incoming.fetch, Outgoing(self.streams, members, number).push
         for keys in part.received.values():
             incoming.fetch_together(keys)
         try:
@@ -178,8 +186,8 @@ class Worker:
 class _Incoming:
     """The tensors of a step that come from other tasks to this one."""
 
-    def __init__(self, worker: Worker, addresses: dict[str, str], number: int, step: rendezvous.StepRendezvous) -> None:
-        self._worker, self._addresses, self._number, self._step = worker, addresses, number, step
+    def __init__(self, worker: Worker, session: WorkerSession, number: int, step: rendezvous.StepRendezvous) -> None:
+        self._worker, self._session, self._number, self._step = worker, session, number, step
         self._calls: list[Any] = []
         self._is_over = False
 
@@ -189,13 +197,16 @@ class _Incoming:
 
     def fetch_together(self, keys: list[str]) -> None:
         """Begins to get tensors that a task sends, if it is another one; they must need no other than each other's stages before."""
-        task = parse_key(keys[0]).send_device.partition("/device:")[0]
+        task = task_of(parse_key(keys[0]).send_device)
+        if task in self._session.pushing:
+            self._step.senders.add(task)
+            return
         if task == self._worker.server.task_name or not self._step.ask(keys):
             return
-        if task not in self._addresses:
+        if task not in self._session.addresses:
             self._step.abort(errors.NotFoundError(None, None, f"The cluster has no task {task}"))
             return
-        self._begin(worker_at(self._addresses[task]), keys)
+        self._begin(worker_at(self._session.addresses[task]), keys)
 
     def _begin(self, worker: RemoteWorker, keys: list[str]) -> None:
         for part in [keys] if worker.sends_together else [[key] for key in keys]:

@@ -31,7 +31,9 @@ class WorkerService:
     def CreateWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:
         jobs = request.server_def.cluster.job
         addresses = {task_name(job.name, index): address for job in jobs for index, address in job.tasks.items()}
-        self._worker.create_session(request.session_handle, addresses, request.isolate_session_state)
+        self._worker.create_session(
+            request.session_handle, addresses, request.isolate_session_state, request.cluster_device_attributes
+        )
         return messages.CreateWorkerSessionResponse()
 
     def DeleteWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:

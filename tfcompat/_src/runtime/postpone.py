@@ -29,7 +29,7 @@ def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], beside: Set
     try:
         while steps:
             left = apart.run_without_waiting(steps)
-            if len(left) == len(steps) and not apart.ended_one():
+            if left and not apart.helped and not apart.ended_one():
                 run(left.pop(0))
             steps = left
         while apart.ended_one():
@@ -40,19 +40,25 @@ def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], beside: Set
 
 
 class _Apart:
-    """Runs steps, some of them in helper threads; `going` are those that have not ended."""
+    """Runs steps, some of them in helper threads; `going` are those that have not ended.
+
+    `helped` says whether a step was run behind one that would wait, which it may have given what that waits for.
+    """
 
     def __init__(self, sources: Mapping[Item, list[Item]], beside: Set[Item], run: Callable[[Step], None]) -> None:
         self._sources, self._beside, self._run = sources, beside, run
         self.going: dict[Step, Work] = {}
+        self.helped = False
 
     def run_without_waiting(self, steps: list[Step]) -> list[Step]:
         """Runs steps in order; returns those that would wait, and those that need them or what is going."""
         postponed: list[Step] = []
+        self.helped = False
         for step in steps:
             if (postponed or self.going) and _needs(step, (*postponed, *self.going), self._sources):
                 postponed.append(step)
-            elif not self._beside.isdisjoint(step.items):
+                continue
+            if not self._beside.isdisjoint(step.items):
                 self._begin(step)
             elif not step.waits:
                 self._run(step)
@@ -62,6 +68,8 @@ class _Apart:
                         self._run(step)
                 except MustWait:
                     postponed.append(step)
+                    continue
+            self.helped = bool(postponed)
         return postponed
 
     def _begin(self, step: Step) -> None:

@@ -1,0 +1,136 @@
+"""Tensors that tfcompat's workers push to each other: each has one open stream to every other one that it sends to.
+
+TensorFlow's workers ask for each tensor when they need it. Between workers of tfcompat a tensor leaves as soon as it is there: no request, no
+message of its own, its bytes are copied once. Which tasks push is told to all of a session when it begins, by `PUSHES` in the description
+of their devices.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.peers import GROUP, Assembler, Outbox, Parcel
+from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
+from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.cluster.worker import WorkerSession
+
+PUSHES = "tfcompat: pushes tensors"
+"""The description of the devices of a task that pushes tensors, and takes pushed ones."""
+TENSORS, SENDER = "tfcompat-tensors", "tfcompat-task"
+"""The group that a stream of tensors names, and the metadata that names its task."""
+_MESSAGE, _DEAD, _END = "proto", "dead", "end"
+
+
+def pushing_tasks(devices: Iterable[messages.DeviceAttributes]) -> frozenset[str]:
+    """The tasks of devices that push."""
+    return frozenset(task_of(d.name) for d in devices if d.physical_device_desc == PUSHES)
+
+
+def task_of(device: str) -> str:
+    """The task of a device."""
+    return device.partition("/device:")[0]
+
+
+class TensorStreams:
+    """The streams of a worker.
+
+    Args:
+      task: its name. steps: its steps, where tensors arrive.
+    """
+
+    def __init__(self, task: str, steps: Steps) -> None:
+        self._task, self._steps = task, steps
+        self._lock = threading.Lock()
+        self._outboxes: dict[str, Outbox] = {}
+
+    def send(self, address: str, number: int, key: str, found: Arrived) -> None:
+        """Sends a tensor of a step to the worker at an address."""
+        self._outbox(address).send(f"{number} {key}", *_packed(found))
+
+    def end(self, address: str, number: int) -> None:
+        """Has the worker at an address end a step."""
+        self._outbox(address).send(f"{number} ", _END, np.zeros(0, np.uint8))
+
+    def _outbox(self, address: str) -> Outbox:
+        with self._lock:
+            outbox = self._outboxes.get(address)
+            if outbox is None:
+                metadata = (GROUP, TENSORS), (SENDER, self._task)
+                outbox = self._outboxes[address] = Outbox(address, metadata, lambda why: self._forget(address))
+            return outbox
+
+    def _forget(self, address: str) -> None:
+        """The next tensor begins a new stream; those who wait for tensors of the old one see its end themselves."""
+        with self._lock:
+            self._outboxes.pop(address, None)
+
+    def receive(self, task: str, stream: Iterator[bytes]) -> None:
+        """Takes the tensors of a worker until its stream ends, which fails the steps that wait for more of them."""
+        assembler = Assembler(self._arrive)
+        try:
+            for message in stream:
+                assembler.take(message)
+        except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
+            reason = str(e) or "it has broken off"
+        else:
+            reason = "it has ended"
+        self._steps.lose(task, errors.UnavailableError(None, None, f"The stream of tensors from {task} has ended: {reason}"))
+
+    def _arrive(self, parcel: Parcel) -> None:
+        number, _, key = parcel.key.partition(" ")
+        if parcel.description == _END:
+            self._steps.end(int(number))
+        else:
+            self._steps.put(int(number), key, _unpacked(parcel))
+
+
+def _packed(found: Arrived) -> tuple[str, NDArray]:
+    """A text that describes a tensor, and its bytes."""
+    base = found.dtype.base_dtype
+    if found.is_dead:
+        return f"{base.as_datatype_enum} {_DEAD}", np.zeros(0, np.uint8)
+    if base == dtypes.string or not base.is_numpy_compatible:
+        return f"{base.as_datatype_enum} {_MESSAGE}", np.frombuffer(wire.to_proto(found.value, base).SerializeToString(), np.uint8)
+    array = np.ascontiguousarray(np.asarray(found.value).astype(wire.plain(base), copy=False))
+    return f"{base.as_datatype_enum} {','.join(map(str, np.shape(found.value)))}", array
+
+
+def _unpacked(parcel: Parcel) -> Arrived:
+    number, _, form = parcel.description.partition(" ")
+    dtype = dtypes.as_dtype(int(number))
+    if form == _DEAD:
+        return Arrived(None, dtype, is_dead=True)
+    if form == _MESSAGE:
+        return Arrived(wire.from_proto(messages.TensorProto.FromString(parcel.data.tobytes())), dtype)
+    shape = [int(size) for size in form.split(",") if size]
+    return Arrived(parcel.data.view(dtype.as_numpy_dtype).reshape(shape), dtype)
+
+
+class Outgoing:
+    """Where the tensors of a step in one session go: to workers that tensors are pushed to, or to who asks for them.
+
+    Args:
+      streams: of the worker. session: of a master. number: the step.
+    """
+
+    def __init__(self, streams: TensorStreams, session: WorkerSession, number: int) -> None:
+        self._streams, self._session, self._number = streams, session, number
+
+    def push(self, key: str, found: Arrived) -> bool:
+        """Sends a tensor to the worker that it is for; whether that takes pushed ones."""
+        task = task_of(parse_key(key).recv_device)
+        address = self._session.pushed_to(task)
+        if address is None:
+            return False
+        self._streams.send(address, self._number, key, found)
+        return True
+
