@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from tfcompat._src.base import errors
-from tfcompat._src.cluster import wire
+from tfcompat._src.cluster import trust, wire
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import pool
 
@@ -39,7 +39,7 @@ def channel_to(address: str) -> grpc.Channel:
     """The channel to a server, which all calls share."""
     with _lock:
         if address not in _channels:
-            _channels[address] = grpc.insecure_channel(address, options=OPTIONS)
+            _channels[address] = trust.channel(address, OPTIONS)
         return _channels[address]
 
 

@@ -19,6 +19,7 @@ from tfcompat._src.cluster.members import Member
 from tfcompat._src.cluster.remote_worker import RemoteWorker, run_result
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.cluster.tensor_streams import pushing_tasks
+from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -81,15 +82,16 @@ class ClusterSteps:
     Args:
       own: the Worker of the master's server. members: the tasks, in the order in which nodes without a device take them.
       graph: a tf.Graph. config: a ConfigProto. handle: the session's name.
-      cancellation: tells it to wait no more for tasks that do not answer.
+      cancellation: tells it to wait no more for tasks that do not answer. gate: checks what runs here for another process, or None.
 
     Raises:
       errors.OpError: a task refuses.
     """
 
     def __init__(
-        self, own: Any, members: list[Member], graph: Graph, config: Any, handle: str, cancellation: Cancellation
+        self, own: Any, members: list[Member], graph: Graph, config: Any, handle: str, cancellation: Cancellation, gate: Gate | None = None
     ) -> None:  # fmt: skip
+        self._gate = gate
         self._own, self._graph, self._config, self._handle = own, graph, config, handle
         self._workers = {member.task: member.worker(own) for member in members}
         self._devices = _devices_of(self._workers, cancellation)
@@ -151,7 +153,10 @@ class ClusterSteps:
         for task, part in partition.parts.items():
             worker = self._workers[task]
             try:
-                handle = worker.register(self._handle, part.graph_def(self._graph), self._config.graph_options)
+                graph_def = part.graph_def(self._graph)
+                if worker is self._own and self._gate is not None:
+                    graph_def = self._gate.checked(graph_def)
+                handle = worker.register(self._handle, graph_def, self._config.graph_options)
             except wire.FAILURES as e:
                 raise wire.error_of(*_from_task(task, e)) from None
             found.append(_Registered(task, worker, handle, part))

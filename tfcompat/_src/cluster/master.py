@@ -14,6 +14,7 @@ from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.cluster_steps import ClusterSteps
 from tfcompat._src.cluster.local_steps import LocalSteps
 from tfcompat._src.cluster.members import members_of
+from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -46,10 +47,10 @@ class MasterSession:
     Args:
       master: the Master. handle: the session's name.
       config: the ConfigProto of the session, with the server's settings.
-      cancellation: tells it to wait no more for tasks that do not answer.
+      cancellation: tells it to wait no more for tasks that do not answer. is_remote: whether the client is another process.
     """
 
-    def __init__(self, master: Master, handle: str, config: Any, cancellation: Cancellation) -> None:
+    def __init__(self, master: Master, handle: str, config: Any, cancellation: Cancellation, is_remote: bool) -> None:
         self.handle, self.graph, self.version = handle, Graph(), 0
         self._lock = threading.Lock()
         self._running: set[Cancellation] = set()
@@ -57,10 +58,13 @@ class MasterSession:
         self._callables: dict[int, Any] = {}
         self._numbers = itertools.count(1)
         members = members_of(master.server, config)
+        gate = master.gate if is_remote else None
+        self._gate = None
         if all(member.server is not None for member in members):
+            self._gate = gate
             self._steps: _Steps = LocalSteps({m.task: m.server for m in members}, self.graph, config)
         else:
-            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation)
+            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation, gate)
 
     def extend(self, graph_def: Any, version: int) -> int:
         """Adds nodes to a graph of which the client knows this version; the new version.
@@ -71,9 +75,13 @@ class MasterSession:
         with self._lock:
             if version != self.version:
                 raise errors.AbortedError(None, None, f"Current version is {self.version} but caller expected {version}.")
-            session_graph.extend(self.graph, graph_def)
+            self.add(graph_def)
             self.version += 1
             return self.version
+
+    def add(self, graph_def: messages.GraphDef) -> None:
+        """Adds nodes to the graph; those of another process are checked, here or by the workers that get them."""
+        session_graph.extend(self.graph, graph_def if self._gate is None else self._gate.checked(graph_def))
 
     def run(
         self, feeds: dict[str, Any], fetches: Sequence[str], targets: Sequence[str], options: Any, cancellation: Cancellation,
@@ -157,19 +165,21 @@ class Master:
     """The sessions of a server's clients.
 
     Args:
-      server: the LocalServer. worker: its Worker.
+      server: the LocalServer. worker: its Worker. gate: what graphs of other processes may do.
     """
 
-    def __init__(self, server: Any, worker: Any) -> None:
-        self.server, self.worker = server, worker
+    def __init__(self, server: Any, worker: Any, gate: Gate) -> None:
+        self.server, self.worker, self.gate = server, worker, gate
         self._sessions: dict[str, MasterSession] = {}
 
-    def create(self, graph_def: Any, config: Any, cancellation: Cancellation) -> MasterSession:
+    def create(
+        self, graph_def: messages.GraphDef, config: messages.ConfigProto, cancellation: Cancellation, is_remote: bool = False
+    ) -> MasterSession:
         """A new session; waits until its tasks answer.
 
         Args:
           graph_def: its nodes. config: the client's ConfigProto; the server's settings come first.
-          cancellation: tells it to wait no more.
+          cancellation: tells it to wait no more. is_remote: whether the client is another process.
 
         Raises:
           errors.OpError: the nodes or the settings are refused.
@@ -179,8 +189,8 @@ class Master:
         merged = messages.ConfigProto()
         for part in (self.server.config, config, self.server.config):
             merged.MergeFrom(part)
-        session = MasterSession(self, secrets.token_hex(8), merged, cancellation)
-        session_graph.extend(session.graph, graph_def)
+        session = MasterSession(self, secrets.token_hex(8), merged, cancellation, is_remote)
+        session.add(graph_def)
         self._sessions[session.handle] = session
         return session
 

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from tfcompat._src.base import errors
-from tfcompat._src.cluster import channel, wire
+from tfcompat._src.cluster import channel, trust, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.collective_groups import CollectiveGroups
 from tfcompat._src.cluster.master import Master
@@ -19,6 +19,7 @@ from tfcompat._src.cluster.master_service import MasterService
 from tfcompat._src.cluster.peers import GROUP, RANK, Groups
 from tfcompat._src.cluster.tensor_streams import SENDER, TENSORS
 from tfcompat._src.cluster.threads import THREADS
+from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.cluster.worker_service import WorkerService
 from tfcompat._src.proto import pool
@@ -30,12 +31,12 @@ _CODES = {code.value[0]: code for code in grpc.StatusCode}
 class Services:
     """The master and the worker of a server: as objects for sessions of this process, as services for others."""
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, gate: Gate) -> None:
         self.worker = Worker(server)
-        self.master = Master(server, self.worker)
+        self.master = Master(server, self.worker, gate)
         self.groups = Groups()
         self.collectives = CollectiveGroups(server, self.groups)
-        service = WorkerService(self.worker, self.collectives)
+        service = WorkerService(self.worker, self.collectives, gate)
         self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
@@ -57,17 +58,21 @@ class Listener:
     """
 
     def __init__(self, server: Any, address: str) -> None:
-        self._grpc = grpc.server(THREADS, handlers=[_Handlers(weakref.ref(server))], options=channel.OPTIONS)
+        options = list({**dict(channel.OPTIONS), "grpc.max_receive_message_length": trust.largest_message()}.items())
+        self._grpc = grpc.server(THREADS, handlers=[_Handlers(weakref.ref(server))], options=options)
         weakref.finalize(server, self._grpc.stop, None).atexit = False
         host, _, port = address.rpartition(":")
-        where = f"{os.environ.get(LISTEN_HOST) or host or 'localhost'}:{port}"
+        host = os.environ.get(LISTEN_HOST) or host or "localhost"
+        self.gate, where = Gate(host), f"{host}:{port}"
+        self._where = where
         try:
-            self.port = self._grpc.add_insecure_port(where)
+            self.port = trust.add_port(self._grpc, where)
         except RuntimeError as e:
             raise errors.UnknownError(None, None, f"Could not start gRPC server: it cannot listen at {where}: {e}") from None
 
     def start(self) -> None:
         """Begins to answer."""
+        self.gate.say(self._where)
         self._grpc.start()
 
 

@@ -10,6 +10,7 @@ from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.collective_groups import CollectiveGroups
 from tfcompat._src.cluster.request_ids import RequestIds
+from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.runtime.local_servers import task_name
@@ -20,8 +21,8 @@ _FULL_TRACE = 3
 class WorkerService:
     """Answers requests by a Worker; each method takes a request and what tells that its sender gave up."""
 
-    def __init__(self, worker: Worker, collectives: CollectiveGroups) -> None:
-        self._worker, self._collectives = worker, collectives
+    def __init__(self, worker: Worker, collectives: CollectiveGroups, gate: Gate) -> None:
+        self._worker, self._collectives, self._gate = worker, collectives, gate
         self._requests = RequestIds("RunGraph (Worker)")
         self._receipts = RequestIds("RecvTensor (Worker)")
 
@@ -41,7 +42,7 @@ class WorkerService:
         return messages.DeleteWorkerSessionResponse()
 
     def RegisterGraph(self, request: Any, cancellation: Cancellation) -> Any:
-        handle = self._worker.register(request.session_handle, request.graph_def, request.graph_options)
+        handle = self._worker.register(request.session_handle, self._gate.checked(request.graph_def), request.graph_options)
         return messages.RegisterGraphResponse(graph_handle=handle)
 
     def DeregisterGraph(self, request: Any, cancellation: Cancellation) -> Any:

@@ -58,7 +58,7 @@ class LocalServer:
     @functools.cached_property
     def services(self) -> Any:
         """What it does for sessions that need other processes, and for those of other processes."""
-        return _of_clusters("server").Services(self)
+        return _of_clusters("server").Services(self, self._listener.gate)
 
     def reset(self, containers: Iterable[str] | None) -> None:
         """Forgets the variables of containers, by default of all, and then resources too; sessions that exist are aborted."""

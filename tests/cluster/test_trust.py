@@ -1,0 +1,165 @@
+"""What graphs of other processes may do on a server that more than this machine reaches, and what else comes to its port."""
+
+import os
+import socket
+import subprocess
+
+import numpy as np
+import pytest
+from cluster import processes
+
+import tfcompat as tf
+from tfcompat._src.cluster import channel, trust
+from tfcompat._src.cluster.masters import RemoteMaster
+from tfcompat._src.cluster.remote_session import RemoteSession
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Starts a server with settings in the environment; the function that makes sessions there as another process does."""
+    monkeypatch.setattr(channel, "_channels", {})
+
+    def start(**settings):
+        for name, value in settings.items():
+            monkeypatch.setenv(name, str(value))
+        (address,) = processes.free_addresses(1)
+        server = tf.train.Server({"local": [address]})
+        port = server.target.rpartition(":")[2]
+
+        def session(graph, config=None):
+            found = RemoteSession(RemoteMaster(f"localhost:{port}"), graph, config)
+            found.server = server
+            return found
+
+        session.port = int(port)
+        return session
+
+    return start
+
+
+BEYOND = {"TFCOMPAT_LISTEN_HOST": "0.0.0.0"}
+
+
+def run(session, build):
+    with tf.Graph().as_default() as graph:
+        return session(graph).run(build(), None, None, None)
+
+
+def writing(path):
+    return lambda: tf.write_file(str(path), "text")
+
+
+def test_files_are_used_in_named_folders_only(serve, tmp_path):
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir(), outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    (inside / "a").write_text("words")
+    session = serve(**BEYOND, TFCOMPAT_SERVER_FILES=inside)
+    run(session, writing(inside / "b"))
+    assert (inside / "b").read_text() == "text"
+    assert run(session, lambda: tf.read_file(str(inside / "a"))) == b"words"
+    assert list(run(session, lambda: tf.matching_files(str(inside / "?")))) == [os.fsencode(inside / name) for name in "ab"]
+    refused = [
+        writing(outside / "c"), writing(inside / ".." / "c"), writing(inside / "link" / "c"), writing(f"file://{outside}/c"),
+        writing(str(tmp_path / "index")), lambda: tf.read_file("/etc/passwd"), lambda: tf.matching_files("/etc/*"),
+        lambda: tf.matching_files(f"{inside}/*/../../out/*"), lambda: tf.print("x", output_stream=f"file://{outside}/c"),
+        lambda: tf.raw_ops.SaveV2(
+            prefix=str(outside / "c"), tensor_names=["x"], shape_and_slices=[""], tensors=[tf.constant(1.0)]
+        ),
+        lambda: tf.data.make_one_shot_iterator(tf.data.TextLineDataset("/etc/passwd")).get_next(),
+    ]  # fmt: skip
+    for build in refused:
+        with pytest.raises(tf.errors.PermissionDeniedError, match="TFCOMPAT_SERVER_FILES"):
+            run(session, build)
+    assert not list(outside.iterdir()) and sorted(path.name for path in inside.iterdir()) == ["a", "b", "link"]
+
+
+def test_without_a_folder_no_file_is_used(serve, tmp_path):
+    session = serve(**BEYOND)
+    with pytest.raises(tf.errors.PermissionDeniedError, match="refuses the file"):
+        run(session, writing(tmp_path / "a"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_python_function_is_called(serve):
+    called = []
+    session = serve(**BEYOND)
+    with pytest.raises(tf.errors.PermissionDeniedError, match="PyFunc"):
+        run(session, lambda: tf.py_func(lambda: called.append(1), [], tf.int64))
+    assert not called
+
+
+def test_sessions_of_the_process_and_servers_of_this_machine_are_not_asked(serve, tmp_path):
+    session = serve(**BEYOND)
+    with tf.Graph().as_default():
+        with tf.Session(session(tf.get_default_graph()).server.target) as own:
+            own.run(writing(tmp_path / "a")())
+    os.environ.pop("TFCOMPAT_LISTEN_HOST")
+    run(serve(), writing(tmp_path / "b"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("host, alone", [("localhost", True), ("127.0.0.1", True), ("[::1]", True), ("0.0.0.0", False), ("a.example", False)])
+def test_loopback(host, alone):
+    assert trust.is_loopback(host) is alone
+
+
+def test_what_is_no_request_leaves_the_server_as_it_is(serve):
+    session = serve()
+    random = np.random.RandomState(0)
+    for noise in (b"GET / HTTP/1.1\r\n\r\n", random.bytes(5000), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 4000, b""):
+        with socket.create_connection(("localhost", session.port)) as connection:
+            try:
+                connection.sendall(noise)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+            except ConnectionError:
+                continue
+    with channel.trust.channel(f"localhost:{session.port}", ()) as found:
+        for service, method in (("MasterService", "CreateSession"), ("WorkerService", "RunGraph"), ("MasterService", "Absent")):
+            with pytest.raises(Exception, match="StatusCode"):
+                found.unary_unary(f"/tensorflow.{service}/{method}")(random.bytes(300))
+    assert run(session, lambda: tf.constant(7) + 1) == 8
+
+
+def test_a_message_may_be_so_long(serve):
+    session = serve(TFCOMPAT_SERVER_MAX_MESSAGE=100_000)
+    assert run(session, lambda: tf.size(tf.constant(np.zeros(1000)))) == 1000
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        run(session, lambda: tf.size(tf.constant(np.zeros(100_000))))
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """Files of an authority, a certificate that it has signed for localhost, and the key of that."""
+    folder = tmp_path_factory.mktemp("pem")
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    try:
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca", "-days", "2")
+    except FileNotFoundError:
+        pytest.skip("there is no openssl to make certificates")
+    (folder / "names").write_text("subjectAltName=DNS:localhost")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "request", "-subj", "/CN=localhost")
+    openssl("x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "cert.pem", "-days", "2",
+            "-extfile", "names")  # fmt: skip
+    return {"TFCOMPAT_TLS_CERT": folder / "cert.pem", "TFCOMPAT_TLS_KEY": folder / "key.pem", "TFCOMPAT_TLS_CA": folder / "ca.pem"}
+
+
+def test_certificates_are_required_where_they_are_named(serve, certificates, monkeypatch):
+    session = serve(**certificates)
+    assert run(session, lambda: tf.constant(7) + 1) == 8
+    for name in certificates:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(channel, "_channels", {})
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        with tf.Graph().as_default() as graph:
+            session(graph, tf.ConfigProto(operation_timeout_in_ms=300)).run(tf.constant(7) + 1, None, None, None)
+
+
+def test_certificates_come_in_threes(serve, certificates):
+    with pytest.raises(ValueError, match="TFCOMPAT_TLS_KEY is not set"):
+        serve(TFCOMPAT_TLS_CERT=certificates["TFCOMPAT_TLS_CERT"])
