@@ -39,7 +39,6 @@ from tfcompat._src.ops.queues.queue import PriorityQueue as PriorityQueue
 from tfcompat._src.ops.queues.queue import QueueBase as QueueBase
 from tfcompat._src.ops.queues.queue import RandomShuffleQueue as RandomShuffleQueue
 from tfcompat._src.ops.sparse.serialize import deserialize_many_sparse as deserialize_many_sparse
-from tfcompat._src.ops.sparse.serialize import deserialize_sparse as deserialize_sparse
 from tfcompat._src.ops.sparse.serialize import serialize_many_sparse as serialize_many_sparse
 from tfcompat._src.ops.sparse.serialize import serialize_sparse as serialize_sparse
 from tfcompat._src.ops.strings.numbers import decode_raw as decode_raw

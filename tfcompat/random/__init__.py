@@ -8,7 +8,6 @@ from tfcompat._src.ops.nn.candidates import fixed_unigram_candidate_sampler as f
 from tfcompat._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from tfcompat._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from tfcompat._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
-from tfcompat._src.ops.random.crop import random_crop as crop
 from tfcompat._src.ops.random.seeds import get_seed as get_seed
 from tfcompat._src.ops.random.seeds import set_random_seed as set_random_seed
 from tfcompat._src.ops.random.stateful import categorical as categorical

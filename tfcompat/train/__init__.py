@@ -5,7 +5,6 @@ import importlib as _importlib
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.checkpoint.reader import NewCheckpointReader as NewCheckpointReader
 from tfcompat._src.io.events import summary_iterator as summary_iterator
-from tfcompat._src.ops.composed.confusion_matrix import confusion_matrix as confusion_matrix
 from tfcompat._src.ops.nn.sdca import sdca_fprint as sdca_fprint
 from tfcompat._src.ops.nn.sdca import sdca_optimizer as sdca_optimizer
 from tfcompat._src.ops.nn.sdca import sdca_shrink_l1 as sdca_shrink_l1

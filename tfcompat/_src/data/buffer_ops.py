@@ -14,8 +14,8 @@ from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.checkpoint.bundle_files import index_name
 from tfcompat._src.checkpoint.bundle_reader import BundleReader
 from tfcompat._src.checkpoint.bundle_writer import BundleWriter
-from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
-from tfcompat._src.ops.queues.resource import cancelled, invalid
+from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, anonymous_op, dataset_of, dataset_op
+from tfcompat._src.ops.queues.resource import SharedResource, cancelled, invalid
 from tfcompat._src.platform import file_io
 
 AUTOTUNE = -1
@@ -112,21 +112,29 @@ def _prefetch(context: HostContext, input_dataset: NDArray, buffer_size: NDArray
 # ---- caches ----
 
 
-def _cache(context: HostContext, input_dataset: NDArray, filename: NDArray, cache: object = None) -> DatasetValue:
+class MemoryCache(SharedResource):
+    """The elements of a dataset, for all iterations: under the key of what owns them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[object, list[Element]] = {}
+
+
+def _cache(context: HostContext, input_dataset: NDArray, filename: NDArray, cache: MemoryCache | None = None) -> DatasetValue:
     source, path = dataset_of(input_dataset), filename.item().decode()
     kinds = list(context.op.attrs["output_types"])
-    owner = object()
+    owner: object = cache or object()
 
     def start(scope: Scope) -> Next:
         if path:
             return _read_cache(path, len(kinds)) if os.path.exists(index_name(path)) else _write_cache(path, kinds, source.start(scope), scope)
-        return _memory_cache(source, owner, scope)
+        return _memory_cache(source, scope.kept if cache is None else cache.kept, owner, scope)
 
     return DatasetValue(start, source.size)
 
 
-def _memory_cache(source: DatasetValue, owner: object, scope: Scope) -> Next:
-    complete = scope.kept.get(owner)
+def _memory_cache(source: DatasetValue, kept: dict[object, list[Element]], owner: object, scope: Scope) -> Next:
+    complete = kept.get(owner)
     if complete is not None:
         elements = iter(complete)
         return lambda: next(elements)
@@ -137,7 +145,7 @@ def _memory_cache(source: DatasetValue, owner: object, scope: Scope) -> Next:
         try:
             element = following()
         except StopIteration:
-            scope.kept.setdefault(owner, found)
+            kept.setdefault(owner, found)
             raise
         found.append(element)
         return element
@@ -207,3 +215,5 @@ def _read_cache(path: str, width: int) -> Next:
 
 
 dataset_op("CacheDataset", "input_dataset: variant, filename: string")(_cache)
+dataset_op("CacheDatasetV2", "input_dataset: variant, filename: string, cache: resource")(_cache)
+anonymous_op("MemoryCache", "", MemoryCache)

@@ -151,12 +151,12 @@ class HostFunction:
     """A function that a dataset calls, with the values that it captured.
 
     Args:
-      context: of the kernel of the dataset. attribute: which of the node's functions.
+      context: of the kernel of the dataset. attribute: which of the node's functions. place: which of a list of them.
       captured: the captured values, one for each of the node's inputs from `first` on.
     """
 
-    def __init__(self, context: HostContext, attribute: str, captured: Sequence[Any], first: int) -> None:
-        self._node, self._attribute = context.op, attribute
+    def __init__(self, context: HostContext, attribute: str, captured: Sequence[Any], first: int, place: int | None = None) -> None:
+        self._node, self._attribute, self._place = context.op, attribute, place
         tensors = context.op.inputs[first : first + len(captured)]
         given = [value is not None for value in captured]
         self._tensors, self._given = tensors, given
@@ -166,8 +166,10 @@ class HostFunction:
     def prepared(self, scope: Scope) -> Prepared:
         """The plan of the function in the session."""
         node, reference = self._node, self._node.attrs[self._attribute]
+        if self._place is not None:
+            reference = reference[self._place]
         plans = _PREPARED.setdefault(scope._session, {})
-        key = node, self._attribute
+        key = node, self._attribute, self._place
         if key not in plans:
             with jax_compat.x64():
                 plans[key] = Prepared(scope._session, node, reference, self._tensors, self._given)

@@ -13,7 +13,18 @@ from tfcompat._src.base import dtypes, errors, jax_compat
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
-from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
+from tfcompat._src.data.values import (
+    NO_GRADIENT,
+    OUTPUTS,
+    DatasetValue,
+    Element,
+    Next,
+    Scope,
+    begun,
+    dataset_of,
+    deleted,
+    text,
+)
 from tfcompat._src.eager.state import EagerState
 from tfcompat._src.eager.variables import DIRECT
 from tfcompat._src.graph import shape_inference as si
@@ -57,7 +68,7 @@ class IteratorValue(SharedResource):
     def begin(self, dataset: DatasetValue, session: RunContext, seeds: Any = ()) -> None:
         """Starts iterating over a dataset; `seeds` are those that an iteration chose which is to be repeated."""
         scope = Scope(session, seeds)
-        following = dataset.start(scope)
+        following = begun(dataset, scope)
         with self._running:
             old, self._scope, self._next, self._is_over = self._scope, scope, following, False
             self.dataset, self._asked = dataset, 0
@@ -189,8 +200,23 @@ def _one_shot(context: HostContext) -> IteratorValue:
 for _name in ("Iterator", "IteratorV2"):
     op(_name, f"(*, {_NAMES}{OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST,
        effects=MAKES_HANDLE, context=True)  # fmt: skip
-op("AnonymousIterator", f"(*, {OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=MAKES_HANDLE,
-   context=True, kernel=lambda context: _named(context, IteratorValue(context.op.attrs["output_types"], context.op.attrs["output_shapes"])))  # fmt: skip
+
+
+def _unnamed(context: HostContext) -> IteratorValue:
+    return _named(context, IteratorValue(context.op.attrs["output_types"], context.op.attrs["output_shapes"]))
+
+
+def _with_deleter(context: HostContext) -> tuple[IteratorValue, NDArray]:
+    made = _unnamed(context)
+    return made, variant(made)
+
+
+op("AnonymousIterator", f"(*, {OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_unnamed, place=HOST,
+   effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("AnonymousIteratorV2", f"(*, {OUTPUTS}) -> (handle: resource, deleter: variant)", shape=lambda c: [(), ()], gradient=NO_GRADIENT,
+   kernel=_with_deleter, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("DeleteIterator", "(handle: resource, deleter: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, kernel=deleted, place=HOST,
+   effects=EXTERNAL)  # fmt: skip
 op(
     "OneShotIterator", f'(*, dataset_factory: func, {OUTPUTS}, container: string = "", shared_name: string = "") -> (handle: resource)',
     shape=si.scalar, gradient=NO_GRADIENT, kernel=_one_shot, place=HOST, effects=MAKES_HANDLE, context=True,
@@ -330,7 +356,11 @@ def _eager_session(state: EagerState) -> Any:
 
 
 def _anonymous(state: EagerState, op: Operation) -> list[Any]:
-    return [_named(HostContext(_eager_session(state), op), IteratorValue(op.attrs["output_types"], op.attrs["output_shapes"]))]
+    return [_unnamed(HostContext(_eager_session(state), op))]
+
+
+def _anonymous_with_deleter(state: EagerState, op: Operation) -> list[object]:
+    return list(_with_deleter(HostContext(_eager_session(state), op)))
 
 
 def _begin(state: EagerState, op: Any) -> list[Any]:
@@ -341,4 +371,4 @@ def _begin(state: EagerState, op: Any) -> list[Any]:
 
 
 _SESSION = "session of iterations"
-DIRECT.update({"AnonymousIterator": _anonymous, "MakeIterator": _begin})
+DIRECT.update({"AnonymousIterator": _anonymous, "AnonymousIteratorV2": _anonymous_with_deleter, "MakeIterator": _begin})

@@ -10,10 +10,22 @@ import numpy as np
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
-from tfcompat._src.data.iterator_resources import component_shapes, end_of_sequence, session_of
-from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, text
+from tfcompat._src.data.iterator_resources import IteratorValue, component_shapes, end_of_sequence, session_of
+from tfcompat._src.data.values import (
+    NO_GRADIENT,
+    OUTPUTS,
+    DatasetValue,
+    Element,
+    Next,
+    Scope,
+    begun,
+    dataset_of,
+    deleted,
+    text,
+)
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 from tfcompat._src.runtime.run_context import RunContext
@@ -36,7 +48,7 @@ class MultiDeviceIteratorValue(SharedResource):
     def begin(self, dataset: DatasetValue, session: RunContext) -> int:
         """Starts iterating over a dataset; the number of this iteration."""
         scope = Scope(session)
-        following = dataset.start(scope)
+        following = begun(dataset, scope)
         with self.lock:
             old, self._scope, self._following = self._scope, scope, following
             self._incarnation += 1
@@ -82,6 +94,18 @@ def _made(context: HostContext) -> MultiDeviceIteratorValue:
     return found
 
 
+def _anonymous(context: HostContext) -> tuple[MultiDeviceIteratorValue, NDArray]:
+    made = MultiDeviceIteratorValue(len(context.op.attrs["devices"]))
+    context.resources.setdefault(_HANDLES, {})[made.handle] = made
+    return made, variant(made)
+
+
+def _delete(multi_device_iterator: MultiDeviceIteratorValue, iterators: tuple[IteratorValue, ...], deleter: object) -> tuple[()]:
+    for each in (multi_device_iterator, *iterators):
+        deleted(each)
+    return ()
+
+
 def _init(context: HostContext, dataset: NDArray, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: NDArray) -> np.int64:
     return np.int64(multi_device_iterator.begin(dataset_of(dataset), session_of(context)))
 
@@ -99,6 +123,10 @@ def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: NDArray, i
 
 op("MultiDeviceIterator", f"(*, devices: list(string) >= 1, shared_name: string, container: string, {OUTPUTS}) -> (handle: resource)",
    shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("AnonymousMultiDeviceIterator", f"(*, devices: list(string) >= 1, {OUTPUTS}) -> (handle: resource, deleter: variant)",
+   shape=lambda c: [(), ()], gradient=NO_GRADIENT, kernel=_anonymous, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("DeleteMultiDeviceIterator", "(multi_device_iterator: resource, iterators: N*resource, deleter: variant, *, N: int >= 0) -> ()",
+   shape=si.no_outputs, gradient=NO_GRADIENT, kernel=_delete, place=HOST, effects=EXTERNAL)  # fmt: skip
 op("MultiDeviceIteratorInit", "(dataset: variant, multi_device_iterator: resource, max_buffer_size: int64) -> (incarnation_id: int64)",
    shape=si.scalar, gradient=NO_GRADIENT, kernel=_init, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 op("MultiDeviceIteratorToStringHandle", "(multi_device_iterator: resource) -> (string_handle: string)", shape=si.scalar,

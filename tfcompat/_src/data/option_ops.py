@@ -35,8 +35,9 @@ def _check_slack(last: DatasetValue) -> None:
         raise invalid(f"Slack needs a `prefetch` at the end of the pipeline, but found {last.op.type}: leave experimental_slack unset.")
 
 
-def _unchanged(context: HostContext, input_dataset: NDArray, *settings: object) -> DatasetValue:
-    return dataset_of(input_dataset)
+def _unchanged(context: HostContext, input_dataset: NDArray) -> DatasetValue:
+    source = dataset_of(input_dataset)
+    return DatasetValue(source.start, source.size)
 
 
 dataset_op("ModelDataset", "input_dataset: variant", f"algorithm: int = 0, cpu_budget: int = 0, {OUTPUTS}")(_unchanged)

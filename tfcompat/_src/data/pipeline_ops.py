@@ -22,6 +22,7 @@ from tfcompat._src.data.values import (
     Element,
     Next,
     Scope,
+    begun,
     dataset_of,
     dataset_op,
     text,
@@ -46,7 +47,7 @@ def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element
     scope = Scope(session_of(context))
     context.session.on_close(scope.end)
     call, state = function.bound(scope), tuple(map(np.asarray, initial_state))
-    following = dataset_of(input_dataset).start(scope)
+    following = begun(dataset_of(input_dataset), scope)
     try:
         while True:
             try:
@@ -69,7 +70,7 @@ def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element
     place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 def _single_element(context: HostContext, dataset: NDArray) -> Element:
     scope = Scope(session_of(context))
-    following = dataset_of(dataset).start(scope)
+    following = begun(dataset_of(dataset), scope)
     try:
         try:
             element = following()
@@ -86,7 +87,7 @@ def _single_element(context: HostContext, dataset: NDArray) -> Element:
 
 def _to_tf_record(context: HostContext, input_dataset: NDArray, filename: NDArray, compression_type: NDArray) -> tuple[()]:
     scope = Scope(session_of(context))
-    following = dataset_of(input_dataset).start(scope)
+    following = begun(dataset_of(input_dataset), scope)
     try:
         with TFRecordWriter(filename.item(), compression_type.item().decode()) as writer:
             while True:
@@ -111,6 +112,8 @@ def _to_graph(input_dataset: NDArray) -> NDArray:
     pending = [dataset_of(input_dataset)]
     while pending:
         value = pending.pop()
+        if value.notes.get("has_no_graph"):
+            raise errors.UnimplementedError(None, None, f"{value.op.type}Op::Dataset does not support serialization.")
         found.node.append(value.op.node_def)
         pending.extend(value.inputs)
     return text(found.SerializeToString())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,10 +20,12 @@ from tfcompat._src.data.values import (
     Element,
     Next,
     Scope,
+    anonymous_op,
     dataset_of,
     dataset_op,
 )
-from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.queues.resource import SharedResource, invalid
+from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 
 _COMPACT_FROM = 4096
 
@@ -116,6 +119,32 @@ def _shuffle(context: HostContext, input_dataset: NDArray, buffer_size: NDArray,
         return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*seeds), times)
 
     return DatasetValue(start, source.size, repeated=fused if reshuffles else None)
+
+
+class RandomSeedGenerator(SharedResource):
+    """The seeds of one epoch after the other, from two seeds; from random ones where both are 0."""
+
+    def __init__(self, seed: NDArray, seed2: NDArray) -> None:
+        super().__init__()
+        seeds = int(seed), int(seed2)
+        self._numbers = iter(uniform_numbers(*(seeds if any(seeds) else (secrets.randbits(63), secrets.randbits(63)))))
+
+    def following(self) -> tuple[int, int]:
+        with self.lock:
+            return next(self._numbers), next(self._numbers)
+
+
+anonymous_op("RandomSeedGenerator", "seed: int64, seed2: int64", RandomSeedGenerator)
+
+
+@dataset_op("ShuffleDatasetV2", "input_dataset: variant, buffer_size: int64, seed_generator: resource")
+def _shuffle_by_generator(context: HostContext, input_dataset: NDArray, buffer_size: NDArray, seed_generator: RandomSeedGenerator) -> DatasetValue:
+    source, size = dataset_of(input_dataset), _check(buffer_size)
+
+    def start(scope: Scope) -> Next:
+        return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*seed_generator.following()), 1)
+
+    return DatasetValue(start, source.size)
 
 
 @dataset_op("ShuffleAndRepeatDataset", "input_dataset: variant, buffer_size: int64, seed: int64, seed2: int64, count: int64")

@@ -15,6 +15,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, shared_resource
 from tfcompat._src.ops.summary.values import add_histogram
+from tfcompat._src.ops.summary.writer_ops import SummaryWriterResource
 from tfcompat._src.proto import messages
 
 
@@ -38,8 +39,42 @@ class StatsAggregator(SharedResource):
         return bytes(found.SerializeToString())
 
 
+class WritingAggregator(StatsAggregator):
+    """Writes the histogram of a tag with each value that comes; its summary is empty."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writer: SummaryWriterResource | None = None
+
+    def add(self, tag: str, value: float) -> None:
+        super().add(tag, value)
+        if self.writer is not None:
+            values = self._values[tag]
+            event = messages.Event(wall_time=time.time(), step=len(values) - 1)
+            add_histogram(event.summary, tag.encode(), np.array(values), tag)
+            self.writer.write(event)
+
+    def summary(self) -> bytes:
+        return b""
+
+
 def _made(context: HostContext) -> StatsAggregator:
     return shared_resource(context, "stats aggregator", StatsAggregator)
+
+
+def _made_writing(context: HostContext) -> WritingAggregator:
+    return shared_resource(context, "stats aggregator", WritingAggregator)
+
+
+def _set_writer(stats_aggregator: WritingAggregator, summary: SummaryWriterResource) -> tuple[()]:
+    stats_aggregator.writer = summary
+    return ()
+
+
+op("StatsAggregatorHandleV2", '(*, container: string = "", shared_name: string = "") -> (handle: resource)', shape=si.scalar,
+   gradient=NO_GRADIENT, kernel=_made_writing, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("StatsAggregatorSetSummaryWriter", "(stats_aggregator: resource, summary: resource) -> ()", shape=si.no_outputs,
+   gradient=NO_GRADIENT, kernel=_set_writer, place=HOST, effects=EXTERNAL)  # fmt: skip
 
 
 def _set_aggregator(context: HostContext, input_dataset: NDArray, stats_aggregator: StatsAggregator, tag: NDArray, counter_prefix: NDArray) -> DatasetValue:

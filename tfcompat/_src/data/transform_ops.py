@@ -234,6 +234,9 @@ def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
                 epoch += 1
                 if times < 0 and not found_one:
                     epoch = times
+                elif epoch == times:
+                    # 1.15 begins one epoch more, which takes seeds from a generator that several iterations share.
+                    source.start(scope)
         raise StopIteration
 
     return again

@@ -10,7 +10,7 @@ import functools
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import variant
-from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
+from tfcompat._src.ops.queues.resource import SharedResource, invalid
 from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext
@@ -114,14 +115,16 @@ class DatasetValue:
       **notes: what other datasets want to know of this one.
 
     Attributes:
-      context: of the kernel that made it. inputs: the datasets that it takes from.
+      context: of the kernel that made it. arguments: of that kernel. inputs: the datasets that it takes from.
     """
 
     context: HostContext
+    arguments: Element
     inputs: list[DatasetValue]
 
     def __init__(self, start: Callable[[Scope], Next], size: int = UNKNOWN, **notes: Any) -> None:
         self.start, self.size, self.notes = start, size, notes
+        self.arguments, self.inputs = (), []
 
     def made_by(self, context: HostContext, arguments: Iterable[Any]) -> DatasetValue:
         """Notes which kernel made it, of which arguments."""
@@ -129,6 +132,7 @@ class DatasetValue:
             flat = [part for each in arguments for part in (each if isinstance(each, tuple) else (each,))]
             found = [part.item() for part in flat if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim]
             self.context, self.inputs = context, [value for value in found if isinstance(value, DatasetValue)]
+            self.arguments = tuple(arguments)
         return self
 
     @property
@@ -143,6 +147,25 @@ def dataset_of(value: object) -> DatasetValue:
     if not isinstance(found, DatasetValue):
         raise invalid("Tensor must be a Dataset object.")
     return found
+
+
+class Consumer(NamedTuple):
+    """A dataset of a pipeline that takes from another one, its `place`-th input; `later` takes from it, None at the end."""
+
+    dataset: DatasetValue
+    place: int
+    later: Consumer | None
+
+
+def begun(last: DatasetValue, scope: Scope) -> Next:
+    """Starts the iteration of a pipeline, after each dataset with a note `check` was called with the Consumer that takes from it."""
+    pending: list[tuple[DatasetValue, Consumer | None]] = [(last, None)]
+    while pending:
+        value, later = pending.pop()
+        if "check" in value.notes:
+            value.notes["check"](later)
+        pending += reversed([(source, Consumer(value, place, later)) for place, source in enumerate(value.inputs)])
+    return last.start(scope)
 
 
 def array(value: object, kind: np.typing.DTypeLike) -> NDArray:
@@ -184,6 +207,29 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
         return kernel
 
     return add
+
+
+def anonymous_op(name: str, inputs: str, make: Callable[..., SharedResource]) -> None:
+    """Registers `Anonymous...`, whose results are a resource that nothing else names, and what `Delete...` ends it with."""
+
+    def run(*arguments: object) -> tuple[SharedResource, NDArray]:
+        made = make(*arguments)
+        return made, variant(made)
+
+    op(
+        "Anonymous" + name, f"({inputs}) -> (handle: resource, deleter: variant)", shape=lambda c: [(), ()], gradient=NO_GRADIENT, kernel=run,
+        place=HOST, effects=MAKES_HANDLE, depth=2,
+    )  # fmt: skip
+    op(
+        "Delete" + name, "(handle: resource, deleter: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, kernel=deleted, place=HOST,
+        effects=EXTERNAL, depth=2,
+    )  # fmt: skip
+
+
+def deleted(handle: SharedResource, *deleter: object) -> tuple[()]:
+    """The kernel that ends a resource which nothing names."""
+    handle.cancel()
+    return ()
 
 
 def same_size(value: DatasetValue) -> int:

@@ -97,6 +97,19 @@ def make_tensor_proto(
     return proto
 
 
+def content_proto(array: NDArray) -> messages.TensorProto:
+    """The TensorProto of an array, with the bytes of all its numbers as they are; strings (an array of objects) one by one."""
+    proto = messages.TensorProto(dtype=dtypes.as_dtype(array.dtype).as_datatype_enum)
+    proto.tensor_shape.SetInParent()
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    if array.dtype == object:
+        proto.string_val.extend(array.reshape(-1).tolist())
+    else:
+        proto.tensor_content = np.ascontiguousarray(array).tobytes()
+    return proto
+
+
 @export("make_ndarray", "contrib.util.make_ndarray")
 def make_ndarray(tensor: messages.TensorProto) -> NDArray:
     """Returns a writable array with the values of the TensorProto `tensor`; strings are an object array of bytes.

@@ -16,7 +16,6 @@ from tfcompat._src.contrib.framework.aliases import smart_constant_value as smar
 from tfcompat._src.contrib.framework.aliases import sort as sort
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope as add_arg_scope
 from tfcompat._src.contrib.framework.arg_scope import arg_scope as arg_scope
-from tfcompat._src.contrib.framework.arg_scope import arg_scope_func_key as arg_scope_func_key
 from tfcompat._src.contrib.framework.arg_scope import arg_scoped_arguments as arg_scoped_arguments
 from tfcompat._src.contrib.framework.arg_scope import current_arg_scope as current_arg_scope
 from tfcompat._src.contrib.framework.arg_scope import has_arg_scope as has_arg_scope

@@ -91,7 +91,6 @@ from tfcompat._src.contrib.layers.regularizers import sum_regularizer as sum_reg
 from tfcompat._src.contrib.layers.rev_block import RevBlock as RevBlock
 from tfcompat._src.contrib.layers.rev_block import rev_block as rev_block
 from tfcompat._src.contrib.layers.sparse_feature_cross import SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY as SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY
-from tfcompat._src.contrib.layers.sparse_feature_cross import sparse_feature_cross as sparse_feature_cross
 from tfcompat._src.contrib.layers.summaries import summarize_activation as summarize_activation
 from tfcompat._src.contrib.layers.summaries import summarize_activations as summarize_activations
 from tfcompat._src.contrib.layers.summaries import summarize_collection as summarize_collection

@@ -12,7 +12,6 @@ from tfcompat._src.contrib.learn.dnn_linear_combined import DNNLinearCombinedReg
 from tfcompat._src.contrib.learn.dynamic_rnn_estimator import DynamicRnnEstimator as DynamicRnnEstimator
 from tfcompat._src.contrib.learn.estimator import BaseEstimator as BaseEstimator
 from tfcompat._src.contrib.learn.estimator import Estimator as Estimator
-from tfcompat._src.contrib.learn.estimator import GraphRewriteSpec as GraphRewriteSpec
 from tfcompat._src.contrib.learn.estimator import SKCompat as SKCompat
 from tfcompat._src.contrib.learn.estimator import infer_real_valued_columns_from_input as infer_real_valued_columns_from_input
 from tfcompat._src.contrib.learn.estimator import infer_real_valued_columns_from_input_fn as infer_real_valued_columns_from_input_fn
@@ -33,7 +32,6 @@ from tfcompat._src.contrib.learn.graph_io import read_keyed_batch_features_share
 from tfcompat._src.contrib.learn.head import Head as Head
 from tfcompat._src.contrib.learn.head import no_op_train_fn as no_op_train_fn
 from tfcompat._src.contrib.learn.heads import binary_svm_head as binary_svm_head
-from tfcompat._src.contrib.learn.heads import loss_only_head as loss_only_head
 from tfcompat._src.contrib.learn.heads import multi_class_head as multi_class_head
 from tfcompat._src.contrib.learn.heads import multi_head as multi_head
 from tfcompat._src.contrib.learn.heads import multi_label_head as multi_label_head
@@ -43,7 +41,6 @@ from tfcompat._src.contrib.learn.input_fn_utils import InputFnOps as InputFnOps
 from tfcompat._src.contrib.learn.input_fn_utils import build_parsing_serving_input_fn as build_parsing_serving_input_fn
 from tfcompat._src.contrib.learn.interfaces import Evaluable as Evaluable
 from tfcompat._src.contrib.learn.interfaces import Trainable as Trainable
-from tfcompat._src.contrib.learn.keys import MetricKey as MetricKey
 from tfcompat._src.contrib.learn.keys import PredictionKey as PredictionKey
 from tfcompat._src.contrib.learn.keys import ProblemType as ProblemType
 from tfcompat._src.contrib.learn.kmeans import KMeansClustering as KMeansClustering

@@ -19,7 +19,6 @@ from tfcompat._src.contrib.tpu.topology import device_assignment as device_assig
 from tfcompat._src.contrib.tpu.tpu_optimizer import CrossShardOptimizer as CrossShardOptimizer
 from tfcompat._src.contrib.tpu.training_loop import repeat as repeat
 from tfcompat._src.contrib.tpu.training_loop import while_loop as while_loop
-from tfcompat._src.distribute.cluster_resolver.cloud import TPUClusterResolver as TPUClusterResolver
 from tfcompat._src.estimator.tpu.host_call import TPUEstimatorSpec as TPUEstimatorSpec
 from tfcompat._src.estimator.tpu.tpu_config import InputPipelineConfig as InputPipelineConfig
 from tfcompat._src.estimator.tpu.tpu_config import RunConfig as RunConfig

@@ -3,8 +3,6 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_classifier_train_in_memory as boosted_trees_classifier_train_in_memory
-from tfcompat._src.estimator.canned.boosted_trees import boosted_trees_regressor_train_in_memory as boosted_trees_regressor_train_in_memory
 from tfcompat._src.estimator.canned.dnn import dnn_logit_fn_builder as dnn_logit_fn_builder
 from tfcompat._src.estimator.canned.kmeans import KMeansClustering as KMeans
 from tfcompat._src.estimator.canned.linear import linear_logit_fn_builder as linear_logit_fn_builder

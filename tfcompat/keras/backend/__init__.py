@@ -134,7 +134,6 @@ from tfcompat._src.keras.backend.values import evaluate as eval
 from tfcompat._src.keras.backend.values import eye as eye
 from tfcompat._src.keras.backend.values import get_value as get_value
 from tfcompat._src.keras.backend.values import int_shape as int_shape
-from tfcompat._src.keras.backend.values import is_keras_tensor as is_keras_tensor
 from tfcompat._src.keras.backend.values import is_sparse as is_sparse
 from tfcompat._src.keras.backend.values import ndim as ndim
 from tfcompat._src.keras.backend.values import ones as ones

@@ -20,7 +20,7 @@ def current_arg_scope() -> dict[str, dict[str, Any]]:
     return _stack[-1]
 
 
-@export("contrib.framework.arg_scope_func_key", "contrib.slim.arg_scope_func_key")
+@export("contrib.slim.arg_scope_func_key")
 def arg_scope_func_key(op: Any) -> str:
     """The key under which a function's defaults are kept."""
     return getattr(op, "_key_op", str(op))

@@ -60,7 +60,7 @@ for _name, _key, _function in (("SparseFeatureCross", "", _kernel), ("SparseFeat
     )  # fmt: skip
 
 
-@export("contrib.layers.sparse_feature_cross", "contrib.slim.sparse_feature_cross")
+@export("contrib.slim.sparse_feature_cross")
 def sparse_feature_cross(
     inputs: Any, hashed_output: bool = False, num_buckets: int = 0, name: str | None = None, hash_key: int | None = None
 ) -> SparseTensor:

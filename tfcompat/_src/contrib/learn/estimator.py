@@ -115,7 +115,6 @@ def make_metrics_ops(metrics: Any, features: Any, labels: Any, predictions: Any)
     return found
 
 
-@export("contrib.learn.GraphRewriteSpec")
 class GraphRewriteSpec(NamedTuple):
     """Tags of a graph in a SavedModel, and the transformations that make it."""
 

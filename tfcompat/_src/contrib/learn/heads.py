@@ -433,7 +433,6 @@ def multi_label_head(
     )  # fmt: skip
 
 
-@export("contrib.learn.loss_only_head")
 def loss_only_head(loss_fn: Callable, head_name: str | None = None) -> Head:
     """A head without predictions, whose loss (or list of losses) `loss_fn()` gives."""
     return _LossOnlyHead(loss_fn, head_name=head_name)

@@ -30,7 +30,6 @@ class PredictionKey:
     GENERIC = "output"
 
 
-@export("contrib.learn.MetricKey")
 class MetricKey:
     """Keys of metrics; those with a % take a class id or a threshold."""
 

@@ -17,7 +17,7 @@ from tfcompat._src.train.cluster import ClusterSpec
 _GKE_ENDPOINTS = "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS"
 
 
-@export("distribute.cluster_resolver.TPUClusterResolver", "contrib.cluster_resolver.TPUClusterResolver", "contrib.tpu.TPUClusterResolver")
+@export("distribute.cluster_resolver.TPUClusterResolver", "contrib.cluster_resolver.TPUClusterResolver")
 class TPUClusterResolver(ClusterResolver):
     """The TPUs of this machine, or of given addresses.
 

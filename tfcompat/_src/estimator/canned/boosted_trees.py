@@ -271,10 +271,7 @@ def _trained_in_memory(
     return estimator
 
 
-@export(
-    "estimator.experimental.boosted_trees_classifier_train_in_memory",
-    "contrib.estimator.boosted_trees_classifier_train_in_memory",
-)
+@export("contrib.estimator.boosted_trees_classifier_train_in_memory")
 def boosted_trees_classifier_train_in_memory(
     train_input_fn: Callable, feature_columns: Any, model_dir: Any = None, n_classes: Any = _ONE, weight_column: Any = None,
     label_vocabulary: Any = None, n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1,
@@ -305,10 +302,7 @@ def boosted_trees_classifier_train_in_memory(
     )
 
 
-@export(
-    "estimator.experimental.boosted_trees_regressor_train_in_memory",
-    "contrib.estimator.boosted_trees_regressor_train_in_memory",
-)
+@export("contrib.estimator.boosted_trees_regressor_train_in_memory")
 def boosted_trees_regressor_train_in_memory(
     train_input_fn: Callable, feature_columns: Any, model_dir: Any = None, label_dimension: Any = _ONE,
     weight_column: Any = None, n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1,

@@ -79,7 +79,6 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     return make_constant(value, dtype=dtype or floatx(), shape=shape, name=name or "Const")
 
 
-@export("keras.backend.is_keras_tensor")
 def is_keras_tensor(x: Any) -> bool:
     """Whether `x` came out of a Keras layer or Input; ValueError where it is no tensor of a graph."""
     if not isinstance(x, (Tensor, Variable, SparseTensor)):

@@ -52,7 +52,7 @@ def squeezed_where(wanted: int, rank_diff: Tensor, value: Tensor) -> Tensor:
     return cond(equal(wanted, rank_diff), lambda: squeeze(value, [-1]), lambda: value)
 
 
-@export("confusion_matrix", "math.confusion_matrix", "train.confusion_matrix")
+@export("confusion_matrix", "math.confusion_matrix")
 def confusion_matrix(
     labels: Any, predictions: Any, num_classes: Any = None, dtype: Any = dtypes.int32, name: str | None = None,
     weights: Any = None,

@@ -79,6 +79,10 @@ class ArrayMeta:
     identical: bool = True
     source: str = ""
 
+    def of_gradient(self, source: str, first_sizes: tuple[int, ...]) -> ArrayMeta:
+        """The same of the array of gradients, whose elements have `first_sizes` before the sizes of this one's."""
+        return replace(self, source=source, sizes=None if self.sizes is None else (*first_sizes, *self.sizes))
+
     def require_shape(self, sizes: tuple | None, shape: tuple, index: int) -> None:
         """Raises InvalidArgumentError where an element of `shape` does not fit the shape of elements."""
         if sizes is not None and (len(sizes) != len(shape) or any(s not in (None, n) for s, n in zip(sizes, shape))):
@@ -234,15 +238,18 @@ class DeviceArray:
         turn, between = np.divmod(np.arange(self.capacity) - span.start, span.step)
         return self._with(written=jnp.asarray((between == 0) & (turn >= 0)) & (jnp.asarray(turn, np.int32) < count))
 
-    def gradient(self, source: str) -> DeviceArray:
-        """The array that gradients of the elements add up in: this one where it is such an array, else zeros."""
+    def gradient(self, source: str, first_sizes: tuple[int, ...] = ()) -> DeviceArray:
+        """The array that gradients of the elements add up in: this one where it is such an array, else zeros.
+
+        Its elements have `first_sizes` before the sizes of these ones.
+        """
         if self.meta.source:
             return self
         shape = None if self.buffer is None else self.buffer.shape
-        meta = replace(self.meta, source=source)
+        meta = self.meta.of_gradient(source, first_sizes)
         if shape is None:
             raise invalid(f"TensorArray {self.meta.name}: the shape of its elements is not known, so it has no gradient.")
-        found = DeviceArray(meta, jnp.zeros(shape, self.buffer.dtype), None, self.length)
+        found = DeviceArray(meta, jnp.zeros((shape[0], *first_sizes, *shape[1:]), self.buffer.dtype), None, self.length)
         found.is_zero = True
         return found
 
@@ -457,10 +464,11 @@ class HostArray:
     def empty(cls, meta: ArrayMeta, size: int) -> HostArray:
         return cls(meta, [None] * size)
 
-    def gradient(self, source: str) -> HostArray:
+    def gradient(self, source: str, first_sizes: tuple[int, ...] = ()) -> HostArray:
         if self.meta.source:
             return self
-        return HostArray(replace(self.meta, source=source), [None if e is None else np.zeros_like(e) for e in self.items])
+        zeros = [None if e is None else np.zeros((*first_sizes, *e.shape), e.dtype) for e in self.items]
+        return HostArray(self.meta.of_gradient(source, first_sizes), zeros)
 
     def zeros(self) -> HostArray:
         return self.gradient("gradients")

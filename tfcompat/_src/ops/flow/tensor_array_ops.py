@@ -71,6 +71,26 @@ op(
 )  # fmt: skip
 
 
+def _wider_gradient_array_shape(c: Any) -> list:
+    _require_handle(c)
+    first = c.value(2)
+    if c.handle(0) is not None:
+        dtype, sizes = c.handle(0)
+        c.set_handle(0, dtype, None if sizes is None or first is None else (*map(int, first), *sizes))
+    return [(2,), ()]
+
+
+def _wider_gradient_array(handle, flow, shape_to_prepend, *, source):
+    return ArrayHandle(source), flow.gradient(source, tuple(np.asarray(shape_to_prepend).tolist()))
+
+
+op(
+    "TensorArrayGradWithShape",
+    "(handle: resource, flow_in: float32, shape_to_prepend: int32, *, source: string) -> (grad_handle: resource, flow_out: float32)",
+    shape=_wider_gradient_array_shape, gradient=_NO_GRADIENT, kernel=_wider_gradient_array, fold=True, constants=("shape_to_prepend",),
+)  # fmt: skip
+
+
 # ---- elements ----
 
 

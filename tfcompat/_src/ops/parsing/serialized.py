@@ -16,7 +16,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
-from tfcompat._src.graph.tensor_proto import parse
+from tfcompat._src.graph.tensor_proto import content_proto, parse
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
 
@@ -38,16 +38,7 @@ def _each(function: Callable[[bytes], bytes], texts: np.ndarray) -> np.ndarray:
 
 @op("SerializeTensor", "(tensor: T, *, T: type) -> (serialized: string)", shape=si.scalar, gradient=_NO_GRADIENT, place=HOST)
 def _serialize_tensor(x):
-    x = np.asarray(x)
-    proto = messages.TensorProto(dtype=dtypes.as_dtype(x.dtype).as_datatype_enum)
-    proto.tensor_shape.SetInParent()
-    for size in x.shape:
-        proto.tensor_shape.dim.add(size=size)
-    if x.dtype == object:
-        proto.string_val.extend(x.reshape(-1).tolist())
-    else:
-        proto.tensor_content = x.tobytes()
-    return np.array(proto.SerializeToString(), object)
+    return np.array(content_proto(np.asarray(x)).SerializeToString(), object)
 
 
 @export("serialize_tensor", "io.serialize_tensor")

@@ -364,6 +364,45 @@ def _instance_norm(x, low, high, *, T, output_range_given, given_y_min, given_y_
     return quantized(requantized(found, least, most, T), T), least, most
 
 
+_BATCH_LIMIT = 1 << 20
+
+
+def _batch_norm_shape(c):
+    si.with_rank(c.inputs[0], 4)
+    for place in range(1, len(c.inputs)):
+        si.with_rank(c.inputs[place], 1 if place % 3 == 0 else 0)
+    return [c.inputs[0], (), ()]
+
+
+@op(
+    "QuantizedBatchNormWithGlobalNormalization",
+    "(t: Tinput, t_min: float32, t_max: float32, m: Tinput, m_min: float32, m_max: float32, v: Tinput, v_min: float32, v_max: float32, "
+    "beta: Tinput, beta_min: float32, beta_max: float32, gamma: Tinput, gamma_min: float32, gamma_max: float32, *, Tinput: QUANTIZED, "
+    "out_type: QUANTIZED, variance_epsilon: float, scale_after_normalization: bool) -> "
+    "(result: out_type, result_min: float32, result_max: float32)",
+    shape=_batch_norm_shape, gradient=_NO_GRADIENT, place=HOST,
+)  # fmt: skip
+def _batch_norm(
+    t, t_min, t_max, m, m_min, m_max, v, v_min, v_max, beta, beta_min, beta_max, gamma, gamma_min, gamma_max,
+    *, Tinput, out_type, variance_epsilon, scale_after_normalization,
+):  # fmt: skip
+    least, most = _F32(-_BATCH_LIMIT), _F32(_BATCH_LIMIT)
+
+    def floats(x, low, high):
+        return to_floats(integers(x), number(low, "range"), number(high, "range"), Tinput)
+
+    def fixed(x):
+        return to_integers(np.asarray(x, _F32), least, most, out_type).astype(np.int32)
+
+    scale = _F32(1) / np.sqrt(floats(v, v_min, v_max) + _F32(variance_epsilon))
+    if scale_after_normalization:
+        scale = scale * floats(gamma, gamma_min, gamma_max)
+    offset = -floats(m, m_min, m_max) * scale + floats(beta, beta_min, beta_max)
+    products = fixed(floats(t, t_min, t_max)) * fixed(scale)
+    found = np.trunc(products / np.float64(fixed(1.0))).astype(np.int32) + fixed(offset)
+    return quantized(found, out_type), least, most
+
+
 # ---- moving ----
 
 

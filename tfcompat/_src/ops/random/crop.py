@@ -17,7 +17,7 @@ from tfcompat._src.ops.math.reduce import reduce_all
 from tfcompat._src.ops.random.stateful import random_uniform
 
 
-@export("random_crop", "image.random_crop", "random.crop")
+@export("random_crop", "image.random_crop")
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of shape `size` out of `value`, at a uniformly random offset.
 

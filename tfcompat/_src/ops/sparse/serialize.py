@@ -14,7 +14,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import shape_text
-from tfcompat._src.graph.tensor_proto import parse
+from tfcompat._src.graph.tensor_proto import content_proto, parse
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.shape import invalid
@@ -26,23 +26,11 @@ _PARTS = "sparse_indices: int64, sparse_values: T, sparse_shape: int64"
 Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _serialized(array: np.ndarray) -> bytes:
-    proto = messages.TensorProto(dtype=dtypes.as_dtype(array.dtype).as_datatype_enum)
-    proto.tensor_shape.SetInParent()
-    for size in array.shape:
-        proto.tensor_shape.dim.add(size=size)
-    if array.dtype == object:
-        proto.string_val.extend(array.reshape(-1).tolist())
-    elif array.size:
-        proto.tensor_content = np.ascontiguousarray(array).tobytes()
-    return proto.SerializeToString()
-
-
 def parts_vector(parts: Iterable[np.ndarray], out_type: str = "variant") -> np.ndarray:
     """The three arrays of a sparse tensor as a vector: as they are in variants, as protos in strings."""
     found = np.empty(3, object)
     for i, part in enumerate(parts):
-        found[i] = part if out_type == "variant" else _serialized(part)
+        found[i] = part if out_type == "variant" else content_proto(part).SerializeToString()
     return found
 
 
@@ -308,7 +296,6 @@ def deserialize_many_sparse(serialized_sparse: Any, dtype: Any, rank: int | None
     return _with_rank(raw.DeserializeManySparse(serialized_sparse, dtype, name=name), rank)
 
 
-@export("io.deserialize_sparse")
 def deserialize_sparse(serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None) -> SparseTensor:
     """Serialized SparseTensors as one; the arguments are those of `deserialize_many_sparse` with a string Tensor [..., 3]."""
     return _with_rank(raw.DeserializeSparse(serialized_sparse, dtype, name=name), rank)

@@ -1,0 +1,98 @@
+"""The op types of datasets that say something about the pipeline after them: which transformations follow, that it stays in its process."""
+
+from __future__ import annotations
+
+import re
+
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.data.values import Consumer, DatasetValue, dataset_of, dataset_op
+from tfcompat._src.ops.queues.resource import invalid
+
+_REWRITES = {
+    "shuffle_and_repeat_fusion": ("Shuffle [A-Z][a-z]+Repeat", "ShuffleAndRepeat"),
+    "map_fusion": ("Map(?: Map)+", "Map"),
+    "filter_fusion": ("Filter(?: Filter)+", "Filter"),
+    "map_and_filter_fusion": ("Map Filter", "Map Filter Map"),
+    "map_parallelization": ("Map", "ParallelMap"),
+    "map_and_batch_fusion": ("(?:Parallel)?Map Batch(?:V2)?", "MapAndBatch"),
+}
+"""Which transformations an optimization of TensorFlow 1.15 turns into which, in its order."""
+_BY_NUMBER = ("Zip", "Concatenate", "DirectedInterleave")
+_ITERATORS = {"Snapshot": "SnapshotWriterImpl"}
+
+
+def _count(dataset: DatasetValue) -> int:
+    return int(dataset.arguments[1])
+
+
+def _name(consumer: Consumer) -> str:
+    """The name of an iterator of TensorFlow 1.15."""
+    dataset = consumer.dataset
+    kind: str = dataset.op.type.removeprefix("Experimental").replace("Dataset", "")
+    if kind == "Repeat":
+        count = _count(dataset)
+        return ("Forever" if count < 0 else "Finite" if count else "Empty") + kind
+    if kind in ("Take", "Skip"):
+        empty = not _count(dataset) if kind == "Take" else _count(dataset) < 0
+        return ("Empty" if empty else "Finite") + kind
+    if kind in ("Cache", "CacheV2"):
+        return ("FileCache" if dataset.arguments[1].item() else "MemoryCache") + "Impl"
+    if kind in _BY_NUMBER:
+        return f"{kind}[{consumer.place}]"
+    return f"{kind}_{consumer.place}" if kind == "ChooseFastest" else _ITERATORS.get(kind, kind)
+
+
+def _changes_nothing(dataset: DatasetValue) -> bool:
+    """Whether `noop_elimination` leaves a dataset out."""
+    neutral = {"RepeatDataset": 1, "SkipDataset": 0, "PrefetchDataset": 0}.get(dataset.op.type)
+    return neutral is not None and _count(dataset) == neutral
+
+
+def _following(consumer: Consumer | None) -> list[str]:
+    """The names of the transformations from a dataset on, as optimizations after them leave them."""
+    found: list[tuple[str, bool]] = []
+    while consumer is not None:
+        if consumer.dataset.op.type == "OptimizeDataset":
+            found = _optimized(found, {name.decode() for name in consumer.dataset.arguments[1].tolist()})
+        else:
+            found.append((_name(consumer), _changes_nothing(consumer.dataset)))
+        consumer = consumer.later
+    return [name for name, _ in found]
+
+
+def _optimized(steps: list[tuple[str, bool]], optimizations: set[str]) -> list[tuple[str, bool]]:
+    if "noop_elimination" in optimizations:
+        steps = [step for step in steps if not step[1]]
+    text = " ".join(name for name, _ in steps)
+    for optimization, (pattern, result) in _REWRITES.items():
+        if optimization in optimizations:
+            text = re.sub(rf"(?<!\S){pattern}(?!\S)", result, text)
+    return [(name, False) for name in text.split()]
+
+
+def _assert_next(context: HostContext, input_dataset: NDArray, transformations: NDArray) -> DatasetValue:
+    source = dataset_of(input_dataset)
+    if transformations.ndim != 1:
+        raise invalid("transformations must be a vector.")
+    wanted = [name.decode() for name in transformations.tolist()]
+
+    def check(later: Consumer | None) -> None:
+        found = _following(later)
+        if len(wanted) > len(found):
+            raise invalid(f"Asserted next {len(wanted)} transformations but encountered only {len(found)}.")
+        for offset, (name, other) in enumerate(zip(wanted, found)):
+            if name != other:
+                raise invalid(f"Asserted {name} transformation at offset {offset} but encountered {other} transformation instead.")
+
+    return DatasetValue(source.start, source.size, check=check)
+
+
+def _in_this_process(context: HostContext, input_dataset: NDArray) -> DatasetValue:
+    source = dataset_of(input_dataset)
+    return DatasetValue(source.start, source.size, has_no_graph=True)
+
+
+for _prefix in ("", "Experimental"):
+    dataset_op(_prefix + "AssertNextDataset", "input_dataset: variant, transformations: string")(_assert_next)
+    dataset_op(_prefix + "NonSerializableDataset", "input_dataset: variant")(_in_this_process)

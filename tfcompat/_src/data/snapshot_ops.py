@@ -1,0 +1,290 @@
+"""The op type of datasets that write their elements to files once and read them from there afterwards.
+
+As TensorFlow 1.15 lays them out: PATH/HASH/snapshot.metadata says which run is complete, PATH/HASH/RUN/00000000.snapshot and so on hold
+its elements; a record is its length (uint64, little-endian) and a message of data/experimental/snapshot.proto. HASH is of the pipeline
+before; 1.15's own number for a pipeline is another one, so its snapshots are written anew.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import hashlib
+import itertools
+import os
+import re
+import secrets
+import struct
+import time
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from google.protobuf.message import Message
+
+from tfcompat._src.base import errors
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.graph import tensor_proto
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.platform import file_io, temporary_files
+from tfcompat._src.proto import messages
+
+_LENGTH = struct.Struct("<Q")
+_SHARD_BYTES, _LEAST_SHARD_BYTES = 10 << 30, 1 << 20
+_EXPIRY_SECONDS = 86400
+Metadata: TypeAlias = "messages.data.experimental.SnapshotMetadataRecord"
+
+
+class _Settings(NamedTuple):
+    """The attributes of a node that matter here; reading and writing keep the order of elements, so the numbers of threads do not."""
+
+    compression: str
+    reader_prefix: str
+    writer_prefix: str
+    shard_bytes: int
+    expiry_seconds: int
+
+
+def _settings(context: HostContext) -> _Settings:
+    """The settings of a node, -1 being a default; InvalidArgumentError where one is out of range."""
+    attrs = context.op.attrs
+    shard, expiry = attrs["shard_size_bytes"], attrs["pending_snapshot_expiry_seconds"]
+    found = _Settings(
+        attrs["compression"].decode(), attrs["reader_path_prefix"].decode(), attrs["writer_path_prefix"].decode(),
+        _SHARD_BYTES if shard == -1 else shard, _EXPIRY_SECONDS if expiry == -1 else expiry,
+    )  # fmt: skip
+    if found.compression not in ("", "GZIP"):
+        raise invalid("compression must be either '' or 'GZIP'.")
+    if found.shard_bytes < _LEAST_SHARD_BYTES:
+        raise invalid("shard_size_bytes must be at least 1 MiB.")
+    if found.expiry_seconds < 1:
+        raise invalid("pending_snapshot_expiry_seconds must be at least 1 second.")
+    return found
+
+
+# ---- which pipeline it is ----
+
+
+def _fingerprint(dataset: DatasetValue) -> str:
+    """16 hexadecimal digits of a pipeline: its op types, attributes, functions and values, not the names of its nodes."""
+    digest = hashlib.sha256()
+    for part in _facts(dataset):
+        digest.update(_LENGTH.pack(len(part)) + part)
+    return digest.hexdigest()[:16]
+
+
+def _facts(dataset: DatasetValue) -> Iterator[bytes]:
+    node = dataset.op
+    yield node.type.encode()
+    for name, value in sorted(node.node_def.attr.items()):
+        functions = [value.func] if value.WhichOneof("value") == "func" else value.list.func
+        yield name.encode()
+        if not functions:
+            yield value.SerializeToString(deterministic=True)
+        for each in functions:
+            yield from _facts_of_function(node._graph, each.name, set())
+    for argument in dataset.arguments:
+        for part in argument if isinstance(argument, tuple) else (argument,):
+            yield from _facts_of_value(part)
+
+
+def _facts_of_value(value: object) -> Iterator[bytes]:
+    if not isinstance(value, np.ndarray):
+        yield type(value).__name__.encode()
+        return
+    yield f"{value.dtype}{value.shape}".encode()
+    if value.dtype != object:
+        yield value.tobytes()
+        return
+    for part in value.reshape(-1).tolist():
+        if isinstance(part, DatasetValue):
+            yield from _facts(part)
+        else:
+            yield part if isinstance(part, bytes) else type(part).__name__.encode()
+
+
+def _facts_of_function(graph: Graph, name: str, seen: set[str]) -> Iterator[bytes]:
+    """The definition of a function without the numbers in the names of functions, then the functions that it calls."""
+    function = graph._get_function(name)
+    if function is None or name in seen:
+        return
+    seen.add(name)
+    definition = function.definition
+    definition.signature.name = ""
+    text: bytes = definition.SerializeToString(deterministic=True)
+    for inner in sorted(function.held):
+        text = text.replace(inner.encode(), re.sub(r"\d+$", "", inner).encode())
+    yield text
+    for inner in sorted(function.held):
+        yield from _facts_of_function(function.body, inner, seen)
+
+
+# ---- files ----
+
+
+def _framed(message: Message) -> bytes:
+    """A message as a record."""
+    data: bytes = message.SerializeToString()
+    return _LENGTH.pack(len(data)) + data
+
+
+def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
+    while head := file.read(_LENGTH.size):
+        if len(head) == _LENGTH.size:
+            (length,) = _LENGTH.unpack(head)
+            data = file.read(length)
+            if len(data) == length:
+                yield data
+                continue
+        raise errors.DataLossError(None, None, f"The snapshot {path} ends inside a record.")
+
+
+def _opened(path: str, mode: str, compression: str) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, mode) if compression else open(path, mode))  # noqa: SIM115  (whoever asks closes it)
+
+
+def _metadata_path(folder: str) -> str:
+    return os.path.join(folder, "snapshot.metadata")
+
+
+def _read_metadata(folder: str) -> Metadata | None:
+    """The record of the run that is complete or under way, or None."""
+    path = _metadata_path(folder)
+    if not os.path.exists(path):
+        return None
+    with file_io.tensorflow_errors(path), open(path, "rb") as file:
+        return messages.data.experimental.SnapshotMetadataRecord.FromString(next(_records(file, path)))
+
+
+def _write_metadata(folder: str, record: Metadata) -> None:
+    path = _metadata_path(folder)
+    with file_io.tensorflow_errors(path):
+        temporary_files.write_whole(path, _framed(record))
+
+
+class _Writer:
+    """Writes elements into the files of a new run; `finish` makes it the one that is read."""
+
+    def __init__(self, folder: str, settings: _Settings, fingerprint: str) -> None:
+        self._folder, self._settings = folder, settings
+        self._record = messages.data.experimental.SnapshotMetadataRecord(
+            creation_timestamp=time.time_ns() // 1000, graph_hash=fingerprint, run_id=f"{secrets.randbits(64):04x}", finalized=False
+        )
+        self._run = settings.writer_prefix + os.path.join(folder, self._record.run_id)
+        with file_io.tensorflow_errors(self._run):
+            os.makedirs(self._run, exist_ok=True)
+            os.makedirs(folder, exist_ok=True)
+        _write_metadata(folder, self._record)
+        self._numbers = itertools.count()
+        self._file = self._next_file()
+
+    def _next_file(self) -> BinaryIO:
+        self._bytes = 0
+        path = os.path.join(self._run, f"{next(self._numbers):08d}.snapshot")
+        with file_io.tensorflow_errors(path):
+            return _opened(path, "wb", self._settings.compression)
+
+    def add(self, element: Element) -> None:
+        size = sum(value.nbytes for value in element)
+        if self._bytes + size > self._settings.shard_bytes:
+            self._file.close()
+            self._file = self._next_file()
+        self._bytes += size
+        record = messages.data.experimental.SnapshotRecord(tensor=map(tensor_proto.content_proto, element))
+        self._file.write(_framed(record))
+
+    def finish(self) -> None:
+        self._file.close()
+        now = _read_metadata(self._folder)
+        if now is not None and now.run_id == self._record.run_id:
+            self._record.finalized = True
+            _write_metadata(self._folder, self._record)
+
+    def abandon(self) -> None:
+        self._file.close()
+
+
+# ---- the dataset ----
+
+
+@dataset_op(
+    "SnapshotDataset", "input_dataset: variant, path: string",
+    f'{OUTPUTS}, compression: string = "", reader_path_prefix: string = "", writer_path_prefix: string = "", '
+    "shard_size_bytes: int = 10737418240, pending_snapshot_expiry_seconds: int = 86400, num_reader_threads: int = 1, "
+    "reader_buffer_size: int = 1, num_writer_threads: int = 1, writer_buffer_size: int = 1",
+)  # fmt: skip
+def _snapshot(context: HostContext, input_dataset: NDArray, path: NDArray) -> DatasetValue:
+    source, settings = dataset_of(input_dataset), _settings(context)
+    fingerprint = _fingerprint(source)
+    folder = os.path.join(path.item().decode(), fingerprint)
+
+    def start(scope: Scope) -> Next:
+        following: Next | None = None
+
+        def element() -> Element:
+            nonlocal following
+            if following is None:
+                following = _begin(source, folder, settings, fingerprint, scope)
+            return following()
+
+        return element
+
+    return DatasetValue(start, source.size)
+
+
+def _begin(source: DatasetValue, folder: str, settings: _Settings, fingerprint: str, scope: Scope) -> Next:
+    """The elements of a complete snapshot, else those of the dataset: they are written unless another run has begun to."""
+    found = _read_metadata(folder)
+    if found is not None and found.finalized:
+        elements = _read(os.path.join(folder, found.run_id), settings)
+        return lambda: next(elements)
+    if found is not None and found.creation_timestamp >= time.time_ns() // 1000 - settings.expiry_seconds * 1000000:
+        return source.start(scope)
+    return _writing(source.start(scope), _Writer(folder, settings, fingerprint), scope)
+
+
+def _read(run: str, settings: _Settings) -> Iterator[Element]:
+    paths = sorted(glob.glob(os.path.join(glob.escape(run), "*")))
+    if not paths:
+        raise invalid(f"Could not find any files in dir: {run}")
+    for path in paths:
+        path = settings.reader_prefix + path
+        with file_io.tensorflow_errors(path), _opened(path, "rb", settings.compression) as file:
+            for data in _records(file, path):
+                record = messages.data.experimental.SnapshotRecord.FromString(data)
+                yield tuple(tensor_proto.make_ndarray(each) for each in record.tensor)
+
+
+def _writing(following: Next, writer: _Writer, scope: Scope) -> Next:
+    """The elements, each written one ahead, so that the snapshot is complete when the last one is given."""
+    scope.on_end(writer.abandon)
+    ahead: Element | None = None
+    is_begun = is_over = False
+
+    def advance() -> None:
+        nonlocal ahead, is_over
+        try:
+            ahead = following()
+        except StopIteration:
+            ahead = None
+            if not is_over:
+                is_over = True
+                writer.finish()
+            return
+        writer.add(ahead)
+
+    def element() -> Element:
+        nonlocal is_begun
+        if not is_begun:
+            advance()
+            is_begun = True
+        found = ahead
+        if found is None:
+            raise StopIteration
+        advance()
+        return found
+
+    return element
