@@ -1,13 +1,13 @@
 """Tensors that are pushed: what arrives is what was sent, late ones are dropped, and a stream that ends fails who waits."""
 
-import queue
+import io
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.cluster.peers import Assembler, Outbox
+from tfcompat._src.cluster.peers import framed, parcels
 from tfcompat._src.cluster.rendezvous import Arrived, Steps
 from tfcompat._src.cluster.tensor_streams import TensorStreams, _packed, _unpacked
 
@@ -19,26 +19,23 @@ VALUES = {
 }  # fmt: skip
 
 
-def messages_of(*items):
-    """The messages in which an outbox sends items, without a server."""
-    outbox = Outbox.__new__(Outbox)
-    outbox._queue = queue.SimpleQueue()
-    for item in items:
-        outbox.send(*item)
-    outbox._queue.put(None)
-    return list(outbox._messages())
+class Bytes:
+    """The bytes of items as a receiver reads them."""
+
+    def __init__(self, *items):
+        self._file = io.BytesIO(b"".join(bytes(part) for item in items for part in framed(*item)))
+
+    def read_into(self, room):
+        return self._file.readinto(room)
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_a_tensor_arrives_as_it_was(name):
     value, dtype = VALUES[name]
-    parcels = []
-    assembler = Assembler(parcels.append)
-    for message in messages_of(("7 key", *_packed(Arrived(value, dtype))), ("7 other", *_packed(Arrived(None, dtype, is_dead=True)))):
-        assembler.take(message)
-    found, dead = map(_unpacked, parcels)
+    sent = list(parcels(Bytes(("7 key", *_packed(Arrived(value, dtype))), ("7 other", *_packed(Arrived(None, dtype, is_dead=True))))))
+    found, dead = map(_unpacked, sent)
     assert (found.dtype, found.is_dead, dead.is_dead) == (dtype, False, True)
-    assert [parcel.key for parcel in parcels] == ["7 key", "7 other"]
+    assert [parcel.key for parcel in sent] == ["7 key", "7 other"]
     assert found.value.dtype == value.dtype and found.value.shape == value.shape
     np.testing.assert_array_equal(found.value, value)
 
@@ -46,11 +43,11 @@ def test_a_tensor_arrives_as_it_was(name):
 def test_tensors_wait_for_their_step_and_are_dropped_behind_its_end():
     steps = Steps()
     streams = TensorStreams("/job:ps/replica:0/task:0", steps)
-    one = messages_of(("3 key", *_packed(Arrived(np.float32(1), tf.float32))))
-    streams.receive("/job:worker/replica:0/task:0", iter(one))
+    one = "3 key", *_packed(Arrived(np.float32(1), tf.float32))
+    streams.receive("/job:worker/replica:0/task:0", Bytes(one))
     assert steps.step(3).take("key").value == 1
-    streams.receive("/job:worker/replica:0/task:0", iter(messages_of(("3 ", "end", np.zeros(0, np.uint8)))))
-    streams.receive("/job:worker/replica:0/task:0", iter(one))
+    streams.receive("/job:worker/replica:0/task:0", Bytes(("3 ", "end", np.zeros(0, np.uint8))))
+    streams.receive("/job:worker/replica:0/task:0", Bytes(one))
     with pytest.raises(tf.errors.AbortedError):
         steps.step(3)
 
@@ -59,7 +56,7 @@ def test_a_stream_that_ends_fails_the_steps_that_wait_for_it():
     steps = Steps()
     steps.step(1).senders.add("/job:worker/replica:0/task:0")
     steps.step(2).senders.add("/job:worker/replica:0/task:1")
-    TensorStreams("/job:ps/replica:0/task:0", steps).receive("/job:worker/replica:0/task:0", iter(()))
+    TensorStreams("/job:ps/replica:0/task:0", steps).receive("/job:worker/replica:0/task:0", Bytes())
     with pytest.raises(tf.errors.UnavailableError, match="The stream of tensors from /job:worker/replica:0/task:0 has ended"):
         steps.step(1).take("key")
     steps.step(2).arrive("key", Arrived(np.float32(1), tf.float32))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import grpc
+from google.protobuf.message import Message
 
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import trust, wire
@@ -119,8 +120,11 @@ class RemoteService:
 
     def begin(self, name: str, *, timeout: float | None = None, **fields: Any) -> Call:
         """Begins a call of a method with the fields of its request; it ends `timeout` seconds later at the latest."""
-        method, request_class = self._methods[name]
-        request = request_class(**fields)
+        return self.begin_with(name, self._methods[name][1](**fields), timeout=timeout)
+
+    def begin_with(self, name: str, request: Message, *, timeout: float | None = None) -> Call:
+        """Begins a call of a method with a request."""
+        method, _ = self._methods[name]
         return Call(lambda: method.future(request, timeout=timeout, wait_for_ready=True))
 
     def call(self, name: str, *, timeout: float | None = None, **fields: Any) -> Any:

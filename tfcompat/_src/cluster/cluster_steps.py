@@ -13,11 +13,13 @@ from typing import Any
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.channel import Call
 from tfcompat._src.cluster.graph_partition import GraphPartition, TaskPart
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.members import Member
-from tfcompat._src.cluster.remote_worker import RemoteWorker, run_result
+from tfcompat._src.cluster.remote_worker import RemoteWorker, run_request, run_result
 from tfcompat._src.cluster.rendezvous import Arrived
+from tfcompat._src.cluster.stream_calls import StreamCall
 from tfcompat._src.cluster.tensor_streams import pushing_tasks
 from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.graph.graph import Graph
@@ -93,6 +95,7 @@ class ClusterSteps:
     ) -> None:  # fmt: skip
         self._gate = gate
         self._own, self._graph, self._config, self._handle = own, graph, config, handle
+        self._address = next(member.address for member in members if member.server is own.server)
         self._workers = {member.task: member.worker(own) for member in members}
         self._devices = _devices_of(self._workers, cancellation)
         self._pushing = pushing_tasks(self._devices)
@@ -178,7 +181,8 @@ class ClusterSteps:
                     continue
                 sent = {key: Arrived(feeds[t], t.dtype) for t, key in registered.part.feeds.items()}
                 wanted = list(registered.part.fetches.values())
-                call = registered.worker.begin_run(self._handle, registered.handle, number, sent, wanted, options)
+                request = run_request(self._handle, registered.handle, number, sent, wanted, options)
+                call = self._begin_run(registered, request)
                 stop.on_cancel(call.cancel)
                 call.when_done(functools.partial(_finish, outcomes, registered.task))
             if own is not None:
@@ -188,6 +192,12 @@ class ClusterSteps:
             stop.over()
             for registered in parts:
                 self._clean_up(registered, number)
+
+    def _begin_run(self, registered: _Registered, request: messages.RunGraphRequest) -> Call | StreamCall:
+        """Asks a task for the run of its part, over the stream of tensors where it takes one."""
+        if registered.task in self._pushing:
+            return self._own.streams.calls.begin(registered.worker.address, self._address, request)
+        return registered.worker.begin_run(request)
 
     def _clean_up(self, registered: _Registered, number: int) -> None:
         """Has a task end a step."""
@@ -230,7 +240,7 @@ class ClusterSteps:
                 worker.begin_delete_session(self._handle)
 
 
-def _finish(outcomes: _Outcomes, task: str, call: Any) -> None:
+def _finish(outcomes: _Outcomes, task: str, call: Call | StreamCall) -> None:
     outcomes.add(task, lambda: run_result(call.result()))
 
 

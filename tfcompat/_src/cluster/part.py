@@ -8,9 +8,9 @@ from typing import Any
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph, transfer_ops
 from tfcompat._src.cluster.cancellation import Cancellation
-from tfcompat._src.cluster.carried_derivatives import KEPT
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.part_order import STAGE, ordered
+from tfcompat._src.cluster.phases import Phase, is_transfer, phases_of
 from tfcompat._src.cluster.placement import Conditions, loops, needed
 from tfcompat._src.cluster.rendezvous import Arrived, StepRendezvous, entered
 from tfcompat._src.cluster.server_session import PartSession
@@ -33,37 +33,29 @@ class Part:
     """
 
     def __init__(self, graph_def: Any, make_session: Callable[[Graph], PartSession]) -> None:
-        self._graph = graph = Graph()
+        graph = Graph()
         session_graph.extend(graph, ordered(graph_def))
-        self._feeds: dict[str, Tensor] = {}
-        self._fetches: dict[str, Tensor] = {}
-        self._sent: list[tuple[str, Any]] = []
+        ops = graph.get_operations()
+        self._feeds = {transfer_ops.key_of(op): op.outputs[0] for op in ops if is_transfer(op, transfer_ops.RECV, True)}
+        self._fetches = {transfer_ops.key_of(op): op.inputs[0] for op in ops if is_transfer(op, transfer_ops.SEND, True)}
+        self._sent = [(transfer_ops.key_of(op), op.attrs["T"]) for op in ops if is_transfer(op, transfer_ops.SEND, False)]
         self.received: dict[tuple[Any, ...], list[str]] = {}
-        ends = []
-        consumed = {source for op in graph.get_operations() for source in (*(t.op for t in op.inputs), *op.control_inputs)}
-        for op in graph.get_operations():
-            is_clients = op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and op.attrs["client_terminated"]
-            if is_clients and op.type in transfer_ops.RECV:
-                self._feeds[transfer_ops.key_of(op)] = op.outputs[0]
-            elif is_clients:
-                self._fetches[transfer_ops.key_of(op)] = op.inputs[0]
-            elif op not in consumed and not op.attrs.get(KEPT):
-                ends.append(op)
-            if not is_clients and op.type in transfer_ops.SEND:
-                self._sent.append((transfer_ops.key_of(op), op.attrs["T"]))
-            if not is_clients and op.type in transfer_ops.RECV and not op.control_inputs:
+        for op in ops:
+            if is_transfer(op, transfer_ops.RECV, False) and not op.control_inputs:
                 key = transfer_ops.key_of(op)
                 together = (op.attrs["send_device"], op.attrs.get(STAGE, key))
                 self.received.setdefault(together, []).append(key)
-        self._wanted = [*self._fetches.values(), *ends]
         _check_control_flow(graph)
+        self._phases = phases_of(graph)
         self.session = make_session(graph)
 
-    def run(self, step: StepRendezvous, sent: dict[str, Any], options: Any, cancellation: Cancellation) -> tuple[dict[str, Arrived], Any]:
+    def run(
+        self, step: StepRendezvous, sent: dict[str, object], options: messages.RunOptions, cancellation: Cancellation
+    ) -> tuple[dict[str, Arrived], messages.RunMetadata | None]:
         """Runs all of it.
 
         Args:
-          step: where its nodes meet those of other parts.
+          step: where it meets other parts.
           sent: what the client feeds, by key.
           options: RunOptions. cancellation: tells it to stop.
 
@@ -77,14 +69,33 @@ class Part:
         if missing:
             raise errors.InvalidArgumentError(None, None, f"The part of the graph needs the feed {missing[0]}")
         metadata = messages.RunMetadata() if asks_for_metadata(options) else None
-        feeds = {tensor: sent[key] for key, tensor in self._feeds.items()}
+        values = {tensor: sent[key] for key, tensor in self._feeds.items()}
         cancellation.on_cancel(step.wake)
         with entered(step), self.session.cancelled_by(cancellation):
-            values = self.session.run(self._wanted, feeds, options, metadata)
+            for phase in self._phases:
+                self._run_phase(phase, step, values, options, metadata)
         for key, dtype in self._sent:
             if not step.has_put(key):
                 step.put(key, Arrived(None, dtype, is_dead=True))
-        return {key: Arrived(value, t.dtype) for (key, t), value in zip(self._fetches.items(), values)}, metadata
+        return {key: Arrived(values[t], t.dtype) for key, t in self._fetches.items()}, metadata
+
+    def _run_phase(
+        self, phase: Phase, step: StepRendezvous, values: dict[Tensor, object], options: messages.RunOptions,
+        metadata: messages.RunMetadata | None,
+    ) -> None:  # fmt: skip
+        """Runs a phase, which adds what it receives and gives to `values`."""
+        if phase.received:
+            with self.session.within_limits():
+                found = step.take_all(phase.received)
+            for key, tensor in phase.received.items():
+                values[tensor] = transfer_ops.received(key, found[key])
+        if phase.given or phase.targets:
+            recorded = messages.RunMetadata() if metadata is not None else None
+            given = self.session.run([*phase.given, *phase.targets], {t: values[t] for t in phase.fed}, options, recorded)
+            values.update(zip(phase.given, given))
+            if metadata is not None and recorded is not None:
+                metadata.MergeFrom(recorded)
+        step.put_all({key: Arrived(values[tensor], tensor.dtype) for key, tensor in phase.sent.items()})
 
 
 def _check_control_flow(graph: Graph) -> None:

@@ -1,74 +1,65 @@
-"""Streams of arrays between the processes of a group: each sends to each other one over a single call that stays open.
+"""Arrays that the processes of a group send each other: each sends to each other one over a line that stays open.
 
-A message of a stream is a run of frames; a frame is a header, the key of an array, a text that describes the array, and bytes of it.
-Arrays that are larger than a message are cut; small ones share a message.
+What goes over a line is one array behind the other: a header, the key of the array, a text that describes it, and its bytes.
 """
 
 from __future__ import annotations
 
+import functools
 import queue
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-import grpc
 import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
-from tfcompat._src.cluster import channel
-from tfcompat._src.proto import pool
+from tfcompat._src.cluster.lines import Line, Metadata, Source, open_line
 
 GROUP, RANK = "tfcompat-group", "tfcompat-rank"
 """Metadata of a stream: the name of the group, and the rank of the sender."""
-_MESSAGE_BYTES = 1 << 20
-_HEADER = struct.Struct("<HHQQI")
-"""Bytes of the key and of the description; bytes of the array, position of this part in it, bytes of this part."""
+_HEADER = struct.Struct("<HHQ")
+"""Bytes of the key, of the description, and of the array."""
 _FLUSH_SECONDS = 10.0
+_LOOK_SECONDS = 1.0
 
 Then: TypeAlias = Callable[["Parcel | errors.OpError"], None]
 """Is called with a parcel, or with the error that keeps it from coming."""
 
 
-class Parcel:
-    """An array on its way: its key, a text that describes it, and its bytes, which arrive in parts."""
-
-    def __init__(self, key: str, description: str, size: int) -> None:
-        self.key, self.description = key, description
-        self.data = np.empty(size, np.uint8)
-        self._missing = size
-
-    def add(self, position: int, part: memoryview) -> bool:
-        """Takes a part in; whether all bytes are there."""
-        self.data[position : position + len(part)] = np.frombuffer(part, np.uint8)
-        self._missing -= len(part)
-        return self._missing <= 0
+Item: TypeAlias = tuple[str, str, NDArray]
+"""The key of an array, a text that describes it, and the array, in C order."""
 
 
-class Assembler:
-    """Makes parcels of the messages of a stream, and hands each over when it is whole."""
+class Parcel(NamedTuple):
+    """An array that has come: its key, a text that describes it, and its bytes."""
 
-    def __init__(self, arrive: Callable[[Parcel], None]) -> None:
-        self._arrive = arrive
-        self._parts: dict[str, Parcel] = {}
+    key: str
+    description: str
+    data: NDArray
 
-    def take(self, message: bytes) -> None:
-        """Takes a message of the stream."""
-        view, at = memoryview(message), 0
-        while at < len(view):
-            key_size, text_size, size, position, count = _HEADER.unpack_from(view, at)
-            at += _HEADER.size
-            key = str(view[at : at + key_size], "utf-8")
-            at += key_size
-            parcel = self._parts.get(key)
-            if parcel is None:
-                parcel = self._parts[key] = Parcel(key, str(view[at : at + text_size], "utf-8"), size)
-            at += text_size
-            if parcel.add(position, view[at : at + count]):
-                del self._parts[key]
-                self._arrive(parcel)
-            at += count
+
+def parcels(source: Source) -> Iterator[Parcel]:
+    """What comes on a line, until it ends.
+
+    Raises:
+      errors.DataLossError: it ends in the midst of a parcel.
+    """
+    header = bytearray(_HEADER.size)
+    while count := source.read_into(memoryview(header)):
+        _require(count, len(header))
+        key_size, text_size, size = _HEADER.unpack(header)
+        texts, data = bytearray(key_size + text_size), np.empty(size, np.uint8)
+        _require(source.read_into(memoryview(texts)), len(texts))
+        _require(source.read_into(memoryview(data)), size)
+        yield Parcel(texts[:key_size].decode(), texts[key_size:].decode(), data)
+
+
+def _require(count: int, wanted: int) -> None:
+    if count < wanted:
+        raise errors.DataLossError(None, None, "it has ended in the midst of an array")
 
 
 class _Inbox:
@@ -79,9 +70,9 @@ class _Inbox:
         self._whole: dict[str, Parcel] = {}
         self._waiting: dict[str, Then] = {}
         self._error: errors.OpError | None = None
-        self.take = Assembler(self._arrive).take
 
-    def _arrive(self, parcel: Parcel) -> None:
+    def take(self, parcel: Parcel) -> None:
+        """Keeps a parcel, or gives it to who waits for it."""
         with self._lock:
             then = self._waiting.pop(parcel.key, None)
             if then is None:
@@ -113,60 +104,81 @@ class _Inbox:
 
 
 class Outbox:
-    """A stream to a server; `broke` is called with the reason when it ends before it is closed."""
+    """A line of arrays to a server, which begins with the first one.
 
-    def __init__(self, address: str, metadata: tuple[tuple[str, str], ...], broke: Callable[[str], None]) -> None:
-        self._queue: queue.SimpleQueue[tuple[str, str, NDArray] | None] = queue.SimpleQueue()
-        self._is_closed = False
-        self._broke = broke
-        path = pool.service(channel.TRANSFER)["Push"].path
-        self._call = channel.channel_to(address).stream_unary(path).future(self._messages(), metadata=metadata, wait_for_ready=True)
-        self._call.add_done_callback(self._ended)
+    Args:
+      address: "host:port". metadata: what it is for.
+      broke: is called with the reason when it breaks before it is closed.
+    """
 
-    def send(self, key: str, description: str, array: NDArray) -> None:
-        """Sends an array, whose bytes must stay as they are until then."""
-        self._queue.put((key, description, array.reshape(-1).view(np.uint8)))
+    def __init__(self, address: str, metadata: Metadata, broke: Callable[[str], None]) -> None:
+        self._open = functools.partial(open_line, address, metadata, broke)
+        self._lock = threading.Lock()
+        self._line: Line | None = None
 
-    def _messages(self) -> Iterator[bytes]:
-        parts: list[bytes | memoryview] = []
-        room = _MESSAGE_BYTES
-        while (item := self._queue.get()) is not None:
-            size = item[2].nbytes
-            for position in range(0, max(size, 1), _MESSAGE_BYTES):
-                count = min(size - position, _MESSAGE_BYTES)
-                if count > room:
-                    yield b"".join(parts)
-                    parts, room = [], _MESSAGE_BYTES
-                parts += _frame(*item, position, count)
-                room -= count
-            if self._queue.empty():
-                yield b"".join(parts)
-                parts, room = [], _MESSAGE_BYTES
-        if parts:
-            yield b"".join(parts)
+    def send(self, *items: Item) -> None:
+        """Sends arrays, whose bytes must stay as they are until then; may wait for the receiver to take in those before.
 
-    def _ended(self, call: grpc.Future) -> None:
-        if not self._is_closed:
-            self._broke("its stream was cancelled" if call.cancelled() else call.details() or "its stream has ended")
+        Raises:
+          errors.UnavailableError: the server does not answer.
+        """
+        parts = [part for item in items for part in framed(*item)]
+        with self._lock:
+            if self._line is None:
+                self._line = self._open()
+            self._line.send(parts)
 
     def begin_close(self) -> None:
-        """Ends the stream behind what is to be sent."""
-        self._is_closed = True
-        self._queue.put(None)
+        """Ends the line behind what was sent."""
+        with self._lock:
+            if self._line is not None:
+                self._line.end()
 
     def wait_closed(self) -> None:
         """Waits until the peer has all, or has gone."""
+        if self._line is not None:
+            self._line.wait_ended(_FLUSH_SECONDS)
+
+
+def framed(key: str, description: str, array: NDArray) -> list[bytes | memoryview]:
+    """An array as `parcels` reads it."""
+    name, text = key.encode(), description.encode()
+    data = array.reshape(-1).view(np.uint8)
+    return [_HEADER.pack(len(name), len(text), data.nbytes) + name + text, data.data]
+
+
+class _Sender:
+    """Sends by an outbox in a thread of its own, so that nobody waits for a receiver, or for its process to begin."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox, self._is_closing = outbox, False
+        self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="tfcompat-sender", daemon=True)
+        self._thread.start()
+
+    def send(self, key: str, description: str, array: NDArray) -> None:
+        self._queue.put((key, description, array))
+
+    def _serve(self) -> None:
+        while (item := self._queue.get()) is not None:
+            while not self._has_sent(item) and not self._is_closing:
+                continue
+        self._outbox.begin_close()
+
+    def _has_sent(self, item: Item) -> bool:
         try:
-            self._call.result(_FLUSH_SECONDS)
-        except grpc.FutureTimeoutError:
-            self._call.cancel()
-        except (grpc.RpcError, grpc.FutureCancelledError):
-            return  # it has ended before this process: what it did not take it does not need
+            self._outbox.send(item)
+        except errors.UnavailableError:
+            return False
+        return True
 
+    def begin_close(self) -> None:
+        self._is_closing = True
+        self._queue.put(None)
 
-def _frame(key: str, description: str, data: NDArray, position: int, count: int) -> list[bytes | memoryview]:
-    name, text = key.encode(), description.encode() if position == 0 else b""
-    return [_HEADER.pack(len(name), len(text), data.nbytes, position, count), name, text, data[position : position + count].data]
+    def wait_closed(self) -> None:
+        self._thread.join(_FLUSH_SECONDS)
+        self._outbox.wait_closed()
 
 
 class Peers:
@@ -180,7 +192,7 @@ class Peers:
         self.group, self.rank, self.addresses = group, rank, addresses
         self.size = len(addresses)
         self._inboxes = {other: _Inbox() for other in self.others}
-        self._outboxes: dict[int, Outbox] = {}
+        self._senders: dict[int, _Sender] = {}
         self._lock = threading.Lock()
 
     @property
@@ -191,11 +203,11 @@ class Peers:
     def send(self, rank: int, key: str, description: str, array: NDArray) -> None:
         """Sends an array of C order, whose bytes must stay as they are from now on."""
         with self._lock:
-            if rank not in self._outboxes:
+            if rank not in self._senders:
                 metadata = (GROUP, self.group), (RANK, str(self.rank))
-                self._outboxes[rank] = Outbox(self.addresses[rank], metadata, lambda why: self._broke(rank, why))
-            outbox = self._outboxes[rank]
-        outbox.send(key, description, array)
+                self._senders[rank] = _Sender(Outbox(self.addresses[rank], metadata, lambda why: self._broke(rank, why)))
+            sender = self._senders[rank]
+        sender.send(key, description, array)
 
     def expect(self, rank: int, key: str, then: Then) -> None:
         """Calls `then` with the parcel that a process sends under a key, or with the error that keeps it from coming."""
@@ -205,13 +217,13 @@ class Peers:
         """Forgets who waits for a key of a process."""
         self._inboxes[rank].expect_no_more(key)
 
-    def receive(self, rank: int, messages: Iterator[bytes]) -> None:
-        """Takes the messages of a process, until it ends its stream."""
+    def receive(self, rank: int, source: Source) -> None:
+        """Takes the arrays of a process, until it ends its line."""
         inbox = self._inboxes[rank]
         why = "it has left the group"
         try:
-            for message in messages:
-                inbox.take(message)
+            for parcel in parcels(source):
+                inbox.take(parcel)
         except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
             why = str(e) or "its stream has broken off"
         self._broke(rank, why)
@@ -223,11 +235,11 @@ class Peers:
     def close(self) -> None:
         """Sends what is to be sent, and ends all streams."""
         with self._lock:
-            outboxes = list(self._outboxes.values())
-        for outbox in outboxes:
-            outbox.begin_close()
-        for outbox in outboxes:
-            outbox.wait_closed()
+            senders = list(self._senders.values())
+        for sender in senders:
+            sender.begin_close()
+        for sender in senders:
+            sender.wait_closed()
 
 
 class Groups:
@@ -254,7 +266,7 @@ class Groups:
             while name not in self._groups:
                 if is_over():
                     return None
-                self._changed.wait()
+                self._changed.wait(_LOOK_SECONDS)
             return self._groups[name]
 
     def wake(self) -> None:

@@ -61,24 +61,9 @@ class RemoteWorker:
         """Begins to have a part forgotten."""
         return self._service.begin("DeregisterGraph", session_handle=session, create_worker_session_called=True, graph_handle=handle)
 
-    def begin_run(
-        self, session: str, handle: str, number: int, sent: dict[str, Arrived], wanted: Sequence[str], options: Any
-    ) -> Call:
-        """Begins to run a part in a step; the reply is a RunGraphResponse, for `run_result`.
-
-        Args:
-          session, handle: the part. number: the step.
-          sent: what is fed, by key. wanted: the keys of what is fetched.
-          options: RunOptions.
-        """
-        feeds = [messages.NamedTensorProto(name=key, tensor=wire.to_proto(f.value, f.dtype)) for key, f in sent.items()]
-        recorded = messages.ExecutorOpts(
-            record_timeline=bool(options.trace_level), record_partition_graphs=options.output_partition_graphs
-        )
-        return self._service.begin(
-            "RunGraph", session_handle=session, create_worker_session_called=True, graph_handle=handle, step_id=number, send=feeds,
-            recv_key=wanted, exec_opts=recorded, store_errors_in_response_body=True, request_id=request_id(),
-        )  # fmt: skip
+    def begin_run(self, request: messages.RunGraphRequest) -> Call:
+        """Begins to run a part in a step; the reply is a RunGraphResponse, for `run_result`."""
+        return self._service.begin_with("RunGraph", request)
 
     def begin_recv(self, number: int, keys: Sequence[str], arrive: Callable[[Callable[[], list[Arrived]]], None]) -> Call:
         """Begins to get tensors of a step; `arrive` is called when there is a reply, with a function that gives them or raises.
@@ -111,6 +96,26 @@ def worker_at(address: str) -> RemoteWorker:
 def _arrived(reply: Any) -> Arrived:
     dtype = dtypes.as_dtype(reply.tensor.dtype)
     return Arrived(None if reply.is_dead else wire.from_proto(reply.tensor), dtype, reply.is_dead)
+
+
+def run_request(
+    session: str, handle: str, number: int, sent: dict[str, Arrived], wanted: Sequence[str], options: messages.RunOptions
+) -> messages.RunGraphRequest:
+    """What asks for a run of a part in a step.
+
+    Args:
+      session, handle: the part. number: the step.
+      sent: what is fed, by key. wanted: the keys of what is fetched.
+      options: RunOptions.
+    """
+    feeds = [messages.NamedTensorProto(name=key, tensor=wire.to_proto(f.value, f.dtype)) for key, f in sent.items()]
+    recorded = messages.ExecutorOpts(
+        record_timeline=bool(options.trace_level), record_partition_graphs=options.output_partition_graphs
+    )
+    return messages.RunGraphRequest(
+        session_handle=session, create_worker_session_called=True, graph_handle=handle, step_id=number, send=feeds,
+        recv_key=wanted, exec_opts=recorded, store_errors_in_response_body=True, request_id=request_id(),
+    )  # fmt: skip
 
 
 def run_result(reply: Any) -> tuple[dict[str, Any], Any]:

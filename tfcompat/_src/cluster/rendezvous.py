@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from tfcompat._src.base import errors
@@ -49,8 +49,8 @@ class Arrived(NamedTuple):
 class StepRendezvous:
     """The tensors of one step in one process.
 
-    `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process. `push`, where set, sends a
-    tensor to the process that it is for, or says that it has to be asked for. `senders` are the tasks whose tensors come without being asked for.
+    `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process. `push`, where set, sends
+    tensors to the processes that they are for, and gives back those that have to be asked for. `senders` are the tasks whose tensors come without being asked for.
     """
 
     def __init__(self) -> None:
@@ -59,30 +59,39 @@ class StepRendezvous:
         self._put: set[str] = set()
         self._error: errors.OpError | None = None
         self._asked: set[str] = set()
+        self._awaited: list[set[str]] = []
         self.fetch: Callable[[str], None] | None = None
-        self.push: Callable[[str, Arrived], bool] | None = None
+        self.push: Callable[[dict[str, Arrived]], dict[str, Arrived]] | None = None
         self.senders: set[str] = set()
 
     def put(self, key: str, found: Arrived) -> None:
-        """Puts a tensor.
+        """Puts a tensor; see `put_all`."""
+        self.put_all({key: found})
+
+    def put_all(self, found: dict[str, Arrived]) -> None:
+        """Puts tensors, by key.
 
         Raises:
-          errors.AbortedError: one was put under this key before.
+          errors.AbortedError: one was put under its key before.
         """
         with self._changed:
-            if key in self._put:
-                raise errors.AbortedError(None, None, f"Duplicated send: {key}")
-            self._put.add(key)
-        if self.push is not None and self.push(key, found):
-            return
-        self.arrive(key, found)
+            twice = self._put.intersection(found)
+            if twice:
+                raise errors.AbortedError(None, None, f"Duplicated send: {min(twice)}")
+            self._put.update(found)
+        kept = found if self.push is None else self.push(found)
+        for key, one in kept.items():
+            self.arrive(key, one)
 
     def arrive(self, key: str, found: Arrived) -> None:
         """Takes in a tensor of this process, or one that another has sent."""
         with self._changed:
             self._put.add(key)
             self._arrived[key] = found
-            self._changed.notify_all()
+            for missing in self._awaited:
+                missing.discard(key)
+            if not all(self._awaited):
+                self._changed.notify_all()
 
     def has_put(self, key: str) -> bool:
         """Whether a tensor was put under a key, taken or not."""
@@ -96,27 +105,42 @@ class StepRendezvous:
         return new
 
     def take(self, key: str) -> Arrived:
-        """Takes a tensor out, within the limits of this thread's run.
+        """Takes a tensor out; see `take_all`."""
+        return self.take_all((key,))[key]
+
+    def take_all(self, keys: Collection[str]) -> dict[str, Arrived]:
+        """Takes tensors out when all have come, within the limits of this thread's run; they, by key.
 
         Raises:
           MustWait: it may not wait. errors.CancelledError, errors.DeadlineExceededError: it is to wait no more.
           errors.OpError: the step has failed.
         """
-        if self.fetch is not None and key not in self._asked and key not in self._put:
-            self.fetch(key)
+        if self.fetch is not None:
+            for key in keys:
+                if key not in self._asked and key not in self._put:
+                    self.fetch(key)
         with self._changed:
-            while key not in self._arrived:
-                left = seconds_left()
-                if self._error is not None:
-                    raise self._error
-                if is_cancelled():
-                    raise errors.CancelledError(None, None, "Step was cancelled")
-                if left is not None and left <= 0:
-                    raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
-                if not may_wait():
-                    raise MustWait
-                self._changed.wait(left)
-            return self._arrived.pop(key)
+            missing = {key for key in keys if key not in self._arrived}
+            self._awaited.append(missing)
+            try:
+                while missing:
+                    self._wait()
+            finally:
+                self._awaited = [other for other in self._awaited if other is not missing]
+            return {key: self._arrived.pop(key) for key in keys}
+
+    def _wait(self) -> None:
+        """Waits until something has changed, if it may."""
+        left = seconds_left()
+        if self._error is not None:
+            raise self._error
+        if is_cancelled():
+            raise errors.CancelledError(None, None, "Step was cancelled")
+        if left is not None and left <= 0:
+            raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
+        if not may_wait():
+            raise MustWait
+        self._changed.wait(left)
 
     def abort(self, error: errors.OpError) -> None:
         """Has all who wait, now and later, raise an error; the first one counts."""

@@ -6,7 +6,7 @@ import functools
 import os
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
@@ -14,6 +14,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.cluster import channel, trust, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.collective_groups import CollectiveGroups
+from tfcompat._src.cluster.lines import Door, MessageSource, SocketSource, Source
 from tfcompat._src.cluster.master import Master
 from tfcompat._src.cluster.master_service import MasterService
 from tfcompat._src.cluster.peers import GROUP, RANK, Groups
@@ -23,6 +24,9 @@ from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.cluster.worker_service import WorkerService
 from tfcompat._src.proto import pool
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.local_servers import LocalServer
 
 LISTEN_HOST = "TFCOMPAT_LISTEN_HOST"
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -36,12 +40,24 @@ class Services:
         self.master = Master(server, self.worker, gate)
         self.groups = Groups()
         self.collectives = CollectiveGroups(server, self.groups)
-        service = WorkerService(self.worker, self.collectives, gate)
+        self.door = Door(gate.host, functools.partial(_take_line, weakref.ref(server)))
+        weakref.finalize(server, self.door.close).atexit = False
+        service = WorkerService(self.worker, self.collectives, gate, self.door)
+        self.worker.streams.calls.answer = service.RunGraph
         self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
         """The reply to a request; raises one of `wire.FAILURES`."""
         return getattr(self._by_name[service], method)(request, cancellation)
+
+    def take(self, purpose: dict[str, str], source: Source, is_open: Callable[[], bool]) -> None:
+        """Takes the arrays that a process sends on a line, as long as it does; `is_open` says whether it still may."""
+        if purpose.get(GROUP) == TENSORS:
+            self.worker.streams.receive(purpose.get(SENDER, ""), source)
+            return
+        peers = self.groups.wait_for(purpose.get(GROUP, ""), lambda: not is_open())
+        if peers is not None:
+            peers.receive(int(purpose.get(RANK, -1)), source)
 
 
 class Listener:
@@ -95,20 +111,20 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no ty
         return self._by_path.get(handler_call_details.method)
 
 
-def _take_stream(server: Callable[[], Any], messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-    """Takes the arrays that a process of a group sends, as long as it does."""
+def _take_line(server: Callable[[], LocalServer | None], purpose: dict[str, str], source: SocketSource) -> None:
+    """Takes the arrays that a process sends on a connection."""
     running = server()
-    metadata = dict(context.invocation_metadata())
+    if running is not None:
+        running.services.take(purpose, source, source.is_open)
+
+
+def _take_stream(server: Callable[[], Any], messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+    """Takes the arrays that a process sends in messages of one call."""
+    running = server()
     if running is None:
         context.abort(grpc.StatusCode.UNAVAILABLE, "The server has ended")
-    if metadata.get(GROUP) == TENSORS:
-        running.services.worker.streams.receive(metadata.get(SENDER, ""), messages)
-        return b""
-    groups = running.services.groups
-    context.add_callback(groups.wake)
-    peers = groups.wait_for(metadata.get(GROUP), lambda: not context.is_active())
-    if peers is not None:
-        peers.receive(int(metadata.get(RANK, -1)), messages)
+    context.add_callback(running.services.groups.wake)
+    running.services.take(dict(context.invocation_metadata()), MessageSource(messages), context.is_active)
     return b""
 
 

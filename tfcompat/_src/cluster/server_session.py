@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from tfcompat._src.base import run_limits
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -72,6 +73,10 @@ class ServerSession(BaseSession):
             yield
         finally:
             self._running.cancellation = outer
+
+    def within_limits(self) -> contextlib.AbstractContextManager[None]:
+        """A block of this thread that waits for others as long as a run may."""
+        return run_limits.within(0, self._stops_waiting)
 
     def _resources(self) -> list[dict[str, Any]]:
         return [self.resources, *(server.resources for server in self._on_servers.values())]

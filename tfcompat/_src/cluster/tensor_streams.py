@@ -8,7 +8,7 @@ of their devices.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,10 @@ import numpy as np
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.cluster import wire
-from tfcompat._src.cluster.peers import GROUP, Assembler, Outbox, Parcel
+from tfcompat._src.cluster.lines import Source
+from tfcompat._src.cluster.peers import GROUP, Outbox, Parcel, parcels
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
+from tfcompat._src.cluster.stream_calls import StreamCalls, as_array
 from tfcompat._src.proto import messages
 
 if TYPE_CHECKING:
@@ -51,38 +53,41 @@ class TensorStreams:
         self._task, self._steps = task, steps
         self._lock = threading.Lock()
         self._outboxes: dict[str, Outbox] = {}
+        self.calls = StreamCalls(lambda address, key, text, data: self._outbox(address).send((key, text, as_array(data))))
 
-    def send(self, address: str, number: int, key: str, found: Arrived) -> None:
-        """Sends a tensor of a step to the worker at an address."""
-        self._outbox(address).send(f"{number} {key}", *_packed(found))
+    def send(self, address: str, number: int, tensors: list[tuple[str, Arrived]]) -> None:
+        """Sends tensors of a step, with their keys, to the worker at an address."""
+        self._outbox(address).send(*[(f"{number} {key}", *_packed(found)) for key, found in tensors])
 
     def end(self, address: str, number: int) -> None:
         """Has the worker at an address end a step."""
-        self._outbox(address).send(f"{number} ", _END, np.zeros(0, np.uint8))
+        self._outbox(address).send((f"{number} ", _END, np.zeros(0, np.uint8)))
 
     def _outbox(self, address: str) -> Outbox:
         with self._lock:
             outbox = self._outboxes.get(address)
             if outbox is None:
                 metadata = (GROUP, TENSORS), (SENDER, self._task)
-                outbox = self._outboxes[address] = Outbox(address, metadata, lambda why: self._forget(address))
+                outbox = self._outboxes[address] = Outbox(address, metadata, lambda why: self._forget(address, why))
             return outbox
 
-    def _forget(self, address: str) -> None:
-        """The next tensor begins a new stream; those who wait for tensors of the old one see its end themselves."""
+    def _forget(self, address: str, why: str) -> None:
+        """The next tensor begins a new stream; those who wait for tensors of the other worker see the end of its stream themselves."""
         with self._lock:
             self._outboxes.pop(address, None)
+        self.calls.lose_address(address, why)
 
-    def receive(self, task: str, stream: Iterator[bytes]) -> None:
+    def receive(self, task: str, source: Source) -> None:
         """Takes the tensors of a worker until its stream ends, which fails the steps that wait for more of them."""
-        assembler = Assembler(self._arrive)
         try:
-            for message in stream:
-                assembler.take(message)
+            for parcel in parcels(source):
+                if not self.calls.take(task, parcel):
+                    self._arrive(parcel)
         except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
             reason = str(e) or "it has broken off"
         else:
             reason = "it has ended"
+        self.calls.lose_task(task)
         self._steps.lose(task, errors.UnavailableError(None, None, f"The stream of tensors from {task} has ended: {reason}"))
 
     def _arrive(self, parcel: Parcel) -> None:
@@ -125,12 +130,16 @@ class Outgoing:
     def __init__(self, streams: TensorStreams, session: WorkerSession, number: int) -> None:
         self._streams, self._session, self._number = streams, session, number
 
-    def push(self, key: str, found: Arrived) -> bool:
-        """Sends a tensor to the worker that it is for; whether that takes pushed ones."""
-        task = task_of(parse_key(key).recv_device)
-        address = self._session.pushed_to(task)
-        if address is None:
-            return False
-        self._streams.send(address, self._number, key, found)
-        return True
-
+    def push(self, found: dict[str, Arrived]) -> dict[str, Arrived]:
+        """Sends tensors, by key, to the workers that they are for, as far as those take pushed ones; the others."""
+        kept: dict[str, Arrived] = {}
+        pushed: dict[str, list[tuple[str, Arrived]]] = {}
+        for key, one in found.items():
+            address = self._session.pushed_to(task_of(parse_key(key).recv_device))
+            if address is None:
+                kept[key] = one
+            else:
+                pushed.setdefault(address, []).append((key, one))
+        for address, tensors in pushed.items():
+            self._streams.send(address, self._number, tensors)
+        return kept

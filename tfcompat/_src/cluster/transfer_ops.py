@@ -7,7 +7,7 @@ from typing import Any
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.cluster import rendezvous, wire
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, Facts, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 
 SEND, RECV = ("_Send", "_HostSend"), ("_Recv", "_HostRecv")
@@ -29,11 +29,16 @@ def _send(context: Any, tensor: Any) -> tuple[()]:
 
 
 def _receive(context: Any) -> Any:
-    found = rendezvous.current().take(key_of(context.op))
+    key = key_of(context.op)
+    return received(key, rendezvous.current().take(key))
+
+
+def received(key: str, found: rendezvous.Arrived) -> Any:
+    """The value that has arrived under a key; errors.UnimplementedError where there is none, as its branch was not taken."""
     if found.is_dead:
         raise errors.UnimplementedError(
-            None, None, f"tfcompat does not receive tensors of branches that were not taken: {key_of(context.op)}. It does where the "
-            "master of the step is tfcompat's too, or the conditional stands on one task."
+            None, None, f"tfcompat does not receive tensors of branches that were not taken: {key}. It does where the master of the "
+            "step is tfcompat's too, or the conditional stands on one task."
         )  # fmt: skip
     return found.value
 
@@ -43,4 +48,4 @@ for _name in SEND:
        effects=EXTERNAL, context=True)  # fmt: skip
 for _name in RECV:
     op(_name, f"(*, tensor_type: type, {_ATTRS}) -> (tensor: tensor_type)", shape=si.unknown, gradient=_NO_GRADIENT, kernel=_receive,
-       place=HOST, effects=WAITING, context=True)  # fmt: skip
+       place=HOST, effects=WAITING, facts=Facts(is_placeholder=True), context=True)  # fmt: skip

@@ -65,11 +65,14 @@ class Gate:
 
     Args:
       host: where it listens.
+
+    Attributes: `host`; `is_beyond_loopback`: whether other machines reach it.
     """
 
     def __init__(self, host: str) -> None:
         named = os.environ.get(FILES)
         self._folders = [os.path.realpath(folder) for folder in (named or "").split(os.pathsep) if folder]
+        self.host = host
         self.is_beyond_loopback = not is_loopback(host)
         self._asks = self.is_beyond_loopback or named is not None
 
@@ -202,6 +205,11 @@ def channel(address: str, options: tuple[tuple[str, int], ...]) -> grpc.Channel:
         return grpc.insecure_channel(address, options=options)
     certificate, key, authority = pem
     return grpc.secure_channel(address, grpc.ssl_channel_credentials(authority, key, certificate), options=options)
+
+
+def is_encrypted() -> bool:
+    """Whether connections between servers are encrypted; ValueError as for the certificates."""
+    return _pem() is not None
 
 
 def largest_message() -> int:

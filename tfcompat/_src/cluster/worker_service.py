@@ -9,6 +9,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.collective_groups import CollectiveGroups
+from tfcompat._src.cluster.lines import Door
 from tfcompat._src.cluster.request_ids import RequestIds
 from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.cluster.worker import Worker
@@ -21,8 +22,8 @@ _FULL_TRACE = 3
 class WorkerService:
     """Answers requests by a Worker; each method takes a request and what tells that its sender gave up."""
 
-    def __init__(self, worker: Worker, collectives: CollectiveGroups, gate: Gate) -> None:
-        self._worker, self._collectives, self._gate = worker, collectives, gate
+    def __init__(self, worker: Worker, collectives: CollectiveGroups, gate: Gate, door: Door) -> None:
+        self._worker, self._collectives, self._gate, self._door = worker, collectives, gate, door
         self._requests = RequestIds("RunGraph (Worker)")
         self._receipts = RequestIds("RecvTensor (Worker)")
 
@@ -49,7 +50,7 @@ class WorkerService:
         self._worker.deregister(request.session_handle, request.graph_handle)
         return messages.DeregisterGraphResponse()
 
-    def RunGraph(self, request: Any, cancellation: Cancellation) -> Any:
+    def RunGraph(self, request: messages.RunGraphRequest, cancellation: Cancellation) -> messages.RunGraphResponse:
         reply = messages.RunGraphResponse()
         try:
             self._requests.require_new(request.request_id)
@@ -92,6 +93,10 @@ class WorkerService:
         self._receipts.require_new(request.request_id)
         found = [self._tensor(request.step_id, key, cancellation) for key in request.rendezvous_key]
         return pool.message("tfcompat.RecvTensorsResponse")(tensor=found)
+
+    def Open(self, request: Any, cancellation: Cancellation) -> Any:
+        port, secret = self._door.expect(dict(request.purpose))
+        return pool.message("tfcompat.OpenResponse")(port=port, secret=secret)
 
     def _tensor(self, number: int, key: str, cancellation: Cancellation) -> Any:
         found = self._worker.recv_tensor(number, key, cancellation)

@@ -136,9 +136,14 @@ file tfcompat/transfer.proto package tfcompat
     step_id: int64 = 1, rendezvous_key: string* = 2, request_id: int64 = 3
   message RecvTensorsResponse
     tensor: tensorflow.RecvTensorResponse* = 1
+  message OpenRequest
+    purpose: {string: string} = 1
+  message OpenResponse
+    port: int32 = 1, secret: bytes = 2
   message PushRequest
   message PushResponse
   service TransferService
     RecvTensors: RecvTensorsRequest -> RecvTensorsResponse
+    Open: OpenRequest -> OpenResponse
     Push: stream PushRequest -> PushResponse
 """

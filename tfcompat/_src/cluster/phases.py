@@ -1,0 +1,207 @@
+"""A part of a graph in phases: each takes in what it needs of other tasks, computes, and sends.
+
+What is received is fed to a phase, and what is sent is fetched from it: a phase is one run of the runtime, which compiles it as a whole.
+No phase waits for a tensor that none of its sends needs, so no task waits for one that waits for it. Where that cannot be had, because
+nodes that send or receive are on a side of a conditional or in a loop, or because a value that no feed can be would go from phase to phase,
+the part is one phase, in which nodes send and receive while it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from tfcompat._src.cluster.carried_derivatives import KEPT
+from tfcompat._src.cluster.part_order import STAGE
+from tfcompat._src.cluster.placement import Conditions, loops, needed
+from tfcompat._src.cluster.transfer_ops import RECV, SEND, key_of
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.function_body import CallOperation
+
+
+@dataclass
+class Phase:
+    """One run of a part.
+
+    Attributes:
+      received: what it waits for, by key. fed: the tensors that are fed to it; besides what it receives, those of the client and of
+        phases before it. sent: the tensors that it sends, by key. given: the tensors that are fetched. targets: what runs besides.
+    """
+
+    received: dict[str, Tensor] = field(default_factory=dict)
+    fed: list[Tensor] = field(default_factory=list)
+    sent: dict[str, Tensor] = field(default_factory=dict)
+    given: list[Tensor] = field(default_factory=list)
+    targets: list[Operation] = field(default_factory=list)
+
+
+def is_transfer(op: Operation, types: tuple[str, ...], of_client: bool) -> bool:
+    """Whether a node is of types that send or receive, and does so from or to the client or other tasks."""
+    return op.type in types and op.attrs["client_terminated"] == of_client
+
+
+def ends_of(ops: Collection[Operation]) -> list[Operation]:
+    """The nodes whose outputs nothing takes and nothing waits for, without those that exist for derivatives alone."""
+    consumed = {source for op in ops for source in (*(t.op for t in op.inputs), *op.control_inputs)}
+    return [op for op in ops if op not in consumed and not op.attrs.get(KEPT)]
+
+
+def phases_of(graph: Graph) -> list[Phase]:
+    """The phases of a part; nodes of `graph` wait no more, then, for what has come before their phase begins."""
+    ops = graph.get_operations()
+    cut = _Cut(graph, ops)
+    return cut.phases() if cut.is_possible else [_whole(ops)]
+
+
+def _whole(ops: list[Operation]) -> Phase:
+    """The phase of a part that sends and receives while it runs."""
+    fed = [op.outputs[0] for op in ops if is_transfer(op, RECV, True)]
+    fetched = [op for op in ops if is_transfer(op, SEND, True)]
+    targets = [c for op in fetched for c in op.control_inputs] + [op for op in ends_of(ops) if op not in fetched]
+    return Phase(fed=fed, given=[op.inputs[0] for op in fetched], targets=targets)
+
+
+class _Cut:
+    """Which node is in which phase.
+
+    Attributes: `is_possible`: whether the part can be cut into phases.
+    """
+
+    def __init__(self, graph: Graph, ops: list[Operation]) -> None:
+        self._sends = [op for op in ops if is_transfer(op, SEND, False)]
+        self._receives = {op for op in ops if is_transfer(op, RECV, False)}
+        self._ends = [op for op in ends_of(ops) if op not in self._sends]
+        self._ops = needed((), [*self._sends, *self._ends], set())
+        self._number: dict[Operation, int] = {}
+        groups = self._groups()
+        self.is_possible = groups is not None
+        if groups is not None:
+            self._count = self._fill(groups)
+            self._received = {op.outputs[0] for op in ops if op.type in RECV}
+            self._passed = [t for t in dict.fromkeys(t for op in self._ops for t in op.inputs if self._crosses(t, op)) if t not in self._received]
+            self.is_possible = self._keeps_whole(graph)
+
+    # ---- which node is in which phase ----
+
+    def _groups(self) -> list[list[Operation]] | None:
+        """The nodes that send, those of each phase together; None where they have no such order.
+
+        Parts of tfcompat's master say of each how often, at most, what it needs has crossed tasks; that orders them over all tasks. In other
+        parts each must need all that those before it need.
+        """
+        needs = {op: self._receives.intersection(needed((), [op], set())) for op in self._sends}
+        staged = all(STAGE in op.attrs for op in self._sends)
+        found: dict[int, list[Operation]] = {}
+        for op in self._sends:
+            found.setdefault(op.attrs[STAGE] if staged else len(needs[op]), []).append(op)
+        groups = [found[key] for key in sorted(found)]
+        before: set[Operation] = set()
+        for group in groups:
+            for op in group:
+                if not staged and (not before <= needs[op] or needs[op] != needs[group[0]]):
+                    return None
+            before = needs[group[0]]
+        return groups
+
+    def _fill(self, groups: list[list[Operation]]) -> int:
+        """Gives each node the first phase whose sends need it, what no send needs the last one; how many phases there are."""
+        for number, group in enumerate(groups):
+            for op in needed((), group, set()):
+                self._number.setdefault(op, number)
+        rest = [op for op in self._ops if op not in self._number]
+        comes_later = any(op in self._receives and not self._comes_with(op, groups[-1][0]) for op in rest) if groups else True
+        last = len(groups) if comes_later or any(map(_may_wait, rest)) else len(groups) - 1
+        self._number.update(dict.fromkeys(rest, last))
+        return last + 1
+
+    @staticmethod
+    def _comes_with(receive: Operation, send: Operation) -> bool:
+        """Whether it is known that what a node receives needs nothing that another one sends."""
+        return STAGE in receive.attrs and STAGE in send.attrs and receive.attrs[STAGE] <= send.attrs[STAGE]
+
+    def _crosses(self, tensor: Tensor, taker: Operation) -> bool:
+        """Whether a tensor is made in a phase before that of a node which takes it."""
+        return not _is_anywhere(tensor.op) and self._number[tensor.op] < self._number[taker]
+
+    def _keeps_whole(self, graph: Graph) -> bool:
+        """Whether what must run together does, and only what can be fed goes from phase to phase."""
+        crossing = [*self._sends, *self._receives]
+        conditions = Conditions(self._ops, set())
+        if any(conditions.of(op) for op in crossing) or any(op.control_inputs for op in self._receives):
+            return False
+        if any(_may_wait(op) and self._number[op] < self._count - 1 for op in self._ops):
+            return False
+        looped = loops(self._ops)
+        derived = [d.made | d.forward for d in graph.loop_derivatives]
+        for members in (*looped, *derived):
+            if len({self._number[op] for op in members if op in self._number}) > 1:
+                return False
+        if any(op in members for members in looped for op in crossing):
+            return False
+        if any(isinstance(op, CallOperation) and not set(self._passed).isdisjoint(op.inputs) for op in self._ops):
+            return False  # what a function does waits for its arguments' nodes, which are not to run again
+        return all(_can_be_fed(t) and not conditions.of(t) for t in self._passed)
+
+    # ---- the phases ----
+
+    def phases(self) -> list[Phase]:
+        """The phases, in order."""
+        found = [Phase() for _ in range(self._count)]
+        for op in self._ops:
+            if op in self._receives:
+                found[self._number[op]].received[key_of(op)] = op.outputs[0]
+        for op in self._sends:
+            self._give(found, op, op.inputs[0])
+            found[self._number[op]].sent[key_of(op)] = op.inputs[0]
+        for op in self._ends:
+            if is_transfer(op, SEND, True):
+                self._give(found, op, op.inputs[0])
+            else:
+                found[self._number[op]].targets.append(op)
+        for tensor in self._passed:
+            self._give(found, tensor.op, tensor)
+        for op in self._ops:
+            phase = found[self._number[op]]
+            taken = [t for t in op.inputs if t in self._received or self._crosses(t, op)]
+            waited_for = [c.outputs[0] for c in op.control_inputs if c.type in RECV]
+            phase.fed += [t for t in dict.fromkeys((*taken, *waited_for)) if t not in phase.fed]
+        self._let_go()
+        return found
+
+    def _give(self, phases: list[Phase], op: Operation, tensor: Tensor) -> None:
+        """Has the phase of a node fetch a tensor, after what the node waits for."""
+        phase = phases[self._number[op]]
+        phase.given += [tensor] if tensor not in phase.given else []
+        if op.type in SEND:
+            phase.targets += [c for c in op.control_inputs if c.type not in RECV and self._number[c] == self._number[op]]
+
+    def _let_go(self) -> None:
+        """Has no node wait for what comes before its phase begins."""
+        for op in self._ops:
+            waits = [c for c in op.control_inputs if c.type in RECV or _is_anywhere(c) or self._number[c] == self._number[op]]
+            if len(waits) < len(op.control_inputs):
+                op._set_control_inputs(waits)
+
+
+def _is_anywhere(op: Operation) -> bool:
+    """Whether a node is in each phase that uses it: constants, and handles of variables and resources."""
+    if op.inputs or op.control_inputs:
+        return False
+    return op.type == "Const" or bool(op.outputs) and not any(map(_can_be_fed, op.outputs))
+
+
+def _can_be_fed(tensor: Tensor) -> bool:
+    dtype = tensor.dtype
+    return dtype.is_numpy_compatible and not dtype._is_ref_dtype
+
+
+def _may_wait(op: Operation) -> bool:
+    """Whether a node, or the function that it calls, may wait for what others do."""
+    if op.type in RECV:
+        return False
+    if isinstance(op, CallOperation):
+        return op.call_spec.effects.external
+    return op.spec.effects.waits
+
