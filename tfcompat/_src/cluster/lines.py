@@ -222,6 +222,10 @@ class SocketSource:
             filled += count
         return filled
 
+    def close(self) -> None:
+        """Lets go of what it reads by; the connection stays."""
+        self._file.close()
+
     def is_open(self) -> bool:
         """Whether the other end may still send."""
         try:
@@ -274,10 +278,9 @@ class Door:
 
     def let_in(self, connection: socket.socket) -> None:
         """Takes the line of a connection that knows a secret, and ends the others."""
-        with connection:
+        with connection, contextlib.closing(SocketSource(connection)) as source:
             _of_this_process(connection)
             _probe(connection)
-            source = SocketSource(connection)
             room = bytearray(_SECRET_BYTES)
             connection.settimeout(_ANSWER_SECONDS)
             try:
