@@ -1,8 +1,9 @@
-"""`tfcompat launch`: a cluster on this machine, one process for each task, that ends as a whole."""
+"""`tfcompat launch`: a cluster on this machine or on several, one process for each task, that ends as a whole."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import queue
@@ -14,15 +15,22 @@ import threading
 import time
 from typing import IO, NamedTuple
 
-ARGUMENTS = "[--np N | [--ps N] [--workers N] [--chief] [--evaluator]] SCRIPT [ARGS...]"
-_DESCRIPTION = """Starts a cluster of processes on this machine, each as `tfcompat run SCRIPT ARGS...` with TF_CONFIG set to the cluster
+from tfcompat._src.cli import nodes
+
+ARGUMENTS = "[--np N | [--ps N] [--workers N] [--chief] [--evaluator]] [--nodes FILE | -H HOSTS] [--grace SECONDS] SCRIPT [ARGS...]"
+_DESCRIPTION = """Starts a cluster of processes, each as `tfcompat run SCRIPT ARGS...` with TF_CONFIG set to the cluster
 and its task. In ARGS, {job}, {task}, {ps_hosts}, {worker_hosts} and {chief_hosts} stand for what programs take as flags:
 `--job_name={job} --task_index={task} --ps_hosts={ps_hosts} --worker_hosts={worker_hosts}`. What the tasks print comes line by line,
-after the name of the task. When a task fails, or when all but the parameter servers have ended, the others are ended too, within ten
-seconds; the status is that of the first task that failed. Where a parameter server ends before the others, a line says so.
-With --np, starts so many equal processes of a program of Horovod, as `horovodrun -np N` does; all are waited for."""
-_LONGEST_END = 10.0
+after the name of the task. When a task fails, or when all but the parameter servers have ended, the others are ended too, all at once, within
+the seconds of --grace; the status is that of the first task that failed. A second Ctrl-C kills them. Where a parameter server ends before the
+others, a line says so. With --np, starts so many equal processes of a program of Horovod, as `horovodrun -np N` does; all are waited for.
+
+Without --nodes and -H all tasks are on this machine. With them each machine is filled before the next, by the chief, the workers, the parameter
+servers and the evaluator in this order. Others are reached by `ssh` (another command: TFCOMPAT_SSH); they need the same folder, Python and
+tfcompat at the same paths, and get TF_CONFIG, PYTHONPATH and what begins with TFCOMPAT_, HOROVOD_, JAX_, XLA_FLAGS."""
+_GRACE = 10.0
 """Seconds that all tasks have to end when they are asked to."""
+_FIRST_PORT = 2222
 
 
 class Task(NamedTuple):
@@ -37,24 +45,33 @@ class Task(NamedTuple):
     def name(self) -> str:
         return f"{self.job}:{self.index}"
 
+    def ask_to_end(self) -> None:
+        """Asks it to end; a process on another machine does so when its input ends."""
+        if self.process.stdin is None:
+            self.process.terminate()
+        else:
+            self.process.stdin.close()
+
 
 def main(arguments: list[str]) -> int:
     """Starts the cluster that `arguments` describe, waits for its end and returns the exit status."""
     options = _parse(arguments)
-    sizes = {"chief": int(options.chief), "worker": options.workers, "ps": options.ps} if options.np is None else {"process": options.np}
-    cluster = _cluster({job: size for job, size in sizes.items() if size})
-    places = [(job, i) for job, hosts in cluster.items() for i in range(len(hosts))] + [("evaluator", 0)] * options.evaluator
+    places = _places(options)
+    cluster = _cluster(places, None if options.nodes is None else options.port)
     settings = _task_settings if options.np is None else _process_settings
     tasks: list[Task] = []
     previous = signal.signal(signal.SIGTERM, _exit)
     try:
-        for job, index in places:
-            tasks.append(_start(job, index, cluster, [options.script, *options.arguments], settings(job, index, cluster)))
+        for i, place in enumerate(places):
+            tasks.append(_start(place, cluster, options, settings(i, places, cluster)))
         return _status(tasks)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
+    except OSError as e:
+        sys.stderr.write(f"tfcompat launch: a task could not be started: {e}\n")
+        return 1
     finally:
-        _end([task.process for task in tasks])
+        _end(tasks, options.grace)
         signal.signal(signal.SIGTERM, previous)
 
 
@@ -65,52 +82,110 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, metavar="N", help="how many workers (default: 1)")
     parser.add_argument("--chief", action="store_true", help="a chief beside the workers")
     parser.add_argument("--evaluator", action="store_true", help="an evaluator, which is no part of the cluster")
+    parser.add_argument("--nodes", type=_nodes_of_file, metavar="FILE", help="machines, a line `HOST slots=N` for each")
+    parser.add_argument("-H", "--hosts", dest="nodes", type=_hosts, metavar="HOST:N,...", help="the same, in one argument")
+    parser.add_argument("--port", type=int, default=_FIRST_PORT, metavar="N", help="the first port on machines of --nodes (default: 2222)")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that tasks on other machines get too")
+    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the Python of other machines (default: this one's path)")
+    parser.add_argument("--grace", type=float, default=_GRACE, metavar="SECONDS", help="how long tasks have to end (default: 10)")
     parser.add_argument("script", metavar="SCRIPT")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS")
     options = parser.parse_args(arguments)
     if options.np is not None:
         if options.np < 1 or options.ps or options.workers is not None or options.chief or options.evaluator:
             parser.error("--np takes a number from 1, and no other jobs beside it")
-        return options
     options.workers = 1 if options.workers is None else options.workers
     if options.ps < 0 or options.workers < 0 or options.workers + options.chief == 0:
         parser.error("a cluster needs a worker or a chief, and no job has fewer than no tasks")
+    try:
+        nodes.assigned(options.nodes or [], len(_jobs(options)) if options.nodes is not None else 0)
+    except ValueError as e:
+        parser.error(str(e))
     return options
 
 
-def _cluster(sizes: dict[str, int]) -> dict[str, list[str]]:
-    """The address of each task: ports of the loopback interface that are free."""
-    sockets = {job: [socket.create_server(("localhost", 0)) for _ in range(size)] for job, size in sizes.items()}
-    cluster = {job: [f"localhost:{s.getsockname()[1]}" for s in found] for job, found in sockets.items()}
-    for found in sockets.values():
-        for each in found:
-            each.close()
+def _nodes_of_file(path: str) -> list[nodes.Node]:
+    try:
+        return nodes.read_nodes(path)
+    except (ValueError, OSError) as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+
+
+def _hosts(text: str) -> list[nodes.Node]:
+    try:
+        return nodes.parse_hosts(text)
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from None
+
+
+class Place(NamedTuple):
+    """A task, and the machine that it is on."""
+
+    job: str
+    index: int
+    node: nodes.Node
+
+
+def _jobs(options: argparse.Namespace) -> list[tuple[str, int]]:
+    """The tasks, by job and number."""
+    sizes = {"chief": int(options.chief), "worker": options.workers, "ps": options.ps, "evaluator": int(options.evaluator)}
+    return [(job, i) for job, size in (sizes if options.np is None else {"process": options.np}).items() for i in range(size)]
+
+
+def _places(options: argparse.Namespace) -> list[Place]:
+    jobs = _jobs(options)
+    machines = [nodes.Node("localhost", len(jobs))] if options.nodes is None else options.nodes
+    return [Place(job, index, node) for (job, index), node in zip(jobs, nodes.assigned(machines, len(jobs)))]
+
+
+def _cluster(places: list[Place], first_port: int | None) -> dict[str, list[str]]:
+    """The address of each task of the cluster, by job: on each machine ports from the first one on, or free ones of this machine."""
+    members = [place for place in places if place.job != "evaluator"]
+    found = _free_ports(len(members)) if first_port is None else nodes.ports([place.node for place in members], first_port)
+    cluster: dict[str, list[str]] = {}
+    for place, port in zip(members, found):
+        cluster.setdefault(place.job, []).append(f"{place.node.host}:{port}")
     return cluster
 
 
-def _task_settings(job: str, index: int, cluster: dict[str, list[str]]) -> dict[str, str]:
+def _free_ports(count: int) -> list[int]:
+    """Ports of the loopback interface that are free."""
+    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
+    found = [int(s.getsockname()[1]) for s in sockets]
+    for each in sockets:
+        each.close()
+    return found
+
+
+def _task_settings(number: int, places: list[Place], cluster: dict[str, list[str]]) -> dict[str, str]:
     """The environment of a task of a cluster."""
-    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": job, "index": index}})}
+    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": places[number].job, "index": places[number].index}})}
 
 
-def _process_settings(job: str, index: int, cluster: dict[str, list[str]]) -> dict[str, str]:
+def _process_settings(number: int, places: list[Place], cluster: dict[str, list[str]]) -> dict[str, str]:
     """The environment of a process of Horovod: as from `horovodrun`, and where the processes listen."""
-    rank, size = str(index), str(len(cluster[job]))
+    local_rank, local_size, cross_rank, cross_size = map(str, nodes.local_numbers([place.node for place in places])[number])
     return {
-        "TFCOMPAT_PEERS": ",".join(cluster[job]), "HOROVOD_RANK": rank, "HOROVOD_SIZE": size, "HOROVOD_LOCAL_RANK": rank,
-        "HOROVOD_LOCAL_SIZE": size, "HOROVOD_CROSS_RANK": "0", "HOROVOD_CROSS_SIZE": "1",
+        "TFCOMPAT_PEERS": ",".join(cluster["process"]), "HOROVOD_RANK": str(number), "HOROVOD_SIZE": str(len(places)),
+        "HOROVOD_LOCAL_RANK": local_rank, "HOROVOD_LOCAL_SIZE": local_size, "HOROVOD_CROSS_RANK": cross_rank, "HOROVOD_CROSS_SIZE": cross_size,
     }  # fmt: skip
 
 
-def _start(job: str, index: int, cluster: dict[str, list[str]], command: list[str], settings: dict[str, str]) -> Task:
-    named = {"job": job, "task": str(index), **{f"{name}_hosts": ",".join(cluster.get(name, ())) for name in ("chief", "worker", "ps")}}
-    for name, value in named.items():
+def _start(place: Place, cluster: dict[str, list[str]], options: argparse.Namespace, settings: dict[str, str]) -> Task:
+    command = ["-m", "tfcompat", "run", options.script, *options.arguments]
+    hosts = {f"{name}_hosts": ",".join(cluster.get(name, ())) for name in ("chief", "worker", "ps")}
+    for name, value in {"job": place.job, "task": str(place.index), **hosts}.items():
         command = [part.replace(f"{{{name}}}", value) for part in command]
+    settings = {**settings, "PYTHONUNBUFFERED": "1"}
+    if place.node.is_here:
+        command = [sys.executable, *command]
+    else:
+        command = nodes.remote_command(place.node, [options.python, *command], settings, options.env, options.grace)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tfcompat", "run", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", env={**os.environ, **settings, "PYTHONUNBUFFERED": "1"},
+        command, stdin=subprocess.DEVNULL if place.node.is_here else subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", env={**os.environ, **settings},
     )  # fmt: skip
-    return Task(job, index, process, job != "ps")
+    return Task(place.job, place.index, process, place.job != "ps")
 
 
 def _status(tasks: list[Task]) -> int:
@@ -144,16 +219,20 @@ def _follow(task: Task, ended: queue.SimpleQueue[Task], lock: threading.Lock) ->
     ended.put(task)
 
 
-def _end(processes: list[subprocess.Popen[str]]) -> None:
-    for process in processes:
-        process.terminate()
-    end = time.monotonic() + _LONGEST_END
-    for process in processes:
-        try:
-            process.wait(max(0.0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+def _end(tasks: list[Task], grace: float) -> None:
+    """Asks all tasks to end at once, and kills those that have not within `grace` seconds, or at a second Ctrl-C."""
+    for task in tasks:
+        task.ask_to_end()
+    end = time.monotonic() + grace
+    try:
+        for task in tasks:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                task.process.wait(max(0.0, end - time.monotonic()))
+    finally:
+        for task in tasks:
+            if task.process.poll() is None:
+                task.process.kill()
+                task.process.wait()
 
 
 def _exit(*_: object) -> None:
