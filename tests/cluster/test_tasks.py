@@ -212,11 +212,26 @@ def test_metadata_is_that_of_all_tasks(target):
     assert len(metadata.partition_graphs) == 2
 
 
-def test_no_partial_runs_over_tasks(target):
+def test_partial_runs_over_tasks(target):
     with tf.device(PS):
-        v = tf.Variable(1.0)
-    with pytest.raises(NotImplementedError, match="partial_run"):
-        tf.Session(target).partial_run_setup([v], [])
+        v, a = tf.Variable([1.0, 2.0]), tf.placeholder(tf.float32, [2])
+        added = v.assign_add(a)
+    with tf.device(WORKER):
+        b, drawn = tf.placeholder(tf.float32, [2]), tf.random_uniform([2])
+        twice = added * 2.0
+        both = twice + b + drawn
+        last = both + drawn
+    with tf.control_dependencies([added.op]), tf.device(PS):
+        after = v + 0.0
+    session = tf.Session(target)
+    session.run(v.initializer)
+    handle = session.partial_run_setup([twice, both, last, drawn, after], [a, b])
+    assert session.partial_run(handle, twice, {a: [10.0, 20.0]}).tolist() == [22.0, 44.0]
+    x, y = session.partial_run(handle, [both, drawn], {b: [100.0, 200.0]})
+    assert x - y == pytest.approx([122.0, 244.0]) and session.partial_run(handle, last) - x == pytest.approx(y, abs=1e-4)
+    assert session.partial_run(handle, after).tolist() == session.run(v).tolist() == [11.0, 22.0]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        session.partial_run(handle, after)
 
 
 def test_input_by_datasets_queues_and_tables(target):

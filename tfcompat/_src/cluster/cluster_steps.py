@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import queue
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from tfcompat._src.cluster.channel import Call
 from tfcompat._src.cluster.graph_partition import GraphPartition, TaskPart
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.members import Member
+from tfcompat._src.cluster.placement import needed
 from tfcompat._src.cluster.remote_worker import RemoteWorker, run_request, run_result
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.cluster.stream_calls import StreamCall
@@ -28,6 +30,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import Device
+from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.place import Placer
 
 _PATIENCE_SECONDS = 10.0
@@ -104,6 +107,7 @@ class ClusterSteps:
         }
         self._placer = Placer([Device(d.name, d.device_type, None) for d in self._devices if _is_placed(d)], config)
         self._lock = threading.Lock()
+        self._numbers, self._partial = itertools.count(1), dict[str, PartialRun]()
         self._registered: dict[tuple[Any, ...], list[_Registered]] = {}
         self._begin_sessions(members)
 
@@ -129,7 +133,14 @@ class ClusterSteps:
         self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
     ) -> tuple[list[Any], Any]:  # fmt: skip
         """The values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
-        parts = self._parts_for(list(feeds), list(fetches), list(targets))
+        return self._computed(feeds, fetches, targets, options, cancellation)
+
+    def _computed(
+        self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: messages.RunOptions,
+        cancellation: Cancellation, ran: Collection[Operation] = (),
+    ) -> tuple[list[Any], Any]:  # fmt: skip
+        """As `run`, where some operations have run before."""
+        parts = self._parts_for(list(feeds), list(fetches), list(targets), ran)
         results = self._run_parts(parts, feeds, options, cancellation) if parts else []
         metadata = None
         if asks_for_metadata(options):
@@ -140,18 +151,22 @@ class ClusterSteps:
         keys = {t: key for registered in parts for t, key in registered.part.fetches.items()}
         return [by_key[keys[t]] if t in keys else feeds[t] for t in fetches], metadata
 
-    def _parts_for(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> list[_Registered]:
+    def _parts_for(
+        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation]
+    ) -> list[_Registered]:
         """The registered parts of a step."""
-        key = (frozenset(feeds), frozenset(fetches), frozenset(targets))
+        key = (frozenset(feeds), frozenset(fetches), frozenset(targets), frozenset(ran))
         with self._lock:
             if key not in self._registered:
-                self._registered[key] = self._register(feeds, fetches, targets)
+                self._registered[key] = self._register(feeds, fetches, targets, ran)
             return self._registered[key]
 
-    def _register(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> list[_Registered]:
+    def _register(
+        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation]
+    ) -> list[_Registered]:
         self._placer.place(self._graph, targets)
         noted = self._graph.loop_derivatives
-        partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations, noted)
+        partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations, noted, ran)
         found = []
         for task, part in partition.parts.items():
             worker = self._workers[task]
@@ -218,14 +233,23 @@ class ClusterSteps:
         return {key: arrived.value for key, arrived in found.items()}, metadata
 
     def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
-        """NotImplementedError: there are no steps of several runs over tasks."""
-        raise NotImplementedError("tfcompat has no partial_run over tasks of several processes.")
+        """Prepares a step of several calls of `go_on`; its name. What one call has computed and later ones need comes to the master."""
+        name = f"{next(self._numbers)}"
+        self._partial[name] = PartialRun(fetches, targets, feeds, _needed)
+        return name
 
     def go_on(
         self, name: str, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], cancellation: Cancellation
     ) -> list[Any]:  # fmt: skip
-        """InvalidArgumentError: none was set up."""
-        raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
+        """The values of `fetches`, of a step that was set up."""
+        if name not in self._partial:
+            raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
+        options = messages.RunOptions()
+        found = self._partial[name].go_on(
+            list(fetches), list(targets), feeds,
+            lambda wanted, more, given, ran: self._computed(given, wanted, more, options, cancellation, ran)[0],
+        )  # fmt: skip
+        return [found[t] for t in fetches]
 
     def devices(self) -> list[Any]:
         """DeviceAttributes messages of its tasks."""
@@ -238,6 +262,13 @@ class ClusterSteps:
                 worker.delete_session(self._handle)
             else:
                 worker.begin_delete_session(self._handle)
+
+
+def _needed(
+    fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor], ran: Collection[Operation]
+) -> list[Operation]:
+    """What tensors and targets need where others are fed and some operations have run; functions are not looked into."""
+    return needed(fetched, targets, set(fed), ran)
 
 
 def _finish(outcomes: _Outcomes, task: str, call: Call | StreamCall) -> None:

@@ -6,7 +6,7 @@ one side of a conditional is sent on that side, and received there: the receiver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from typing import Any, TypeAlias
@@ -60,7 +60,7 @@ class GraphPartition:
       graph: an imported tf.Graph. feeds, fetches, targets: of the step.
       device_of: the name of an operation's device.
       incarnations: that of each task's first CPU, where tensors are sent from, by task.
-      derivatives: what is noted of the graph's loops.
+      derivatives: what is noted of the graph's loops. ran: operations that have run, which nothing waits for.
 
     Attributes: `parts` by task.
 
@@ -70,16 +70,16 @@ class GraphPartition:
 
     def __init__(
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], device_of: Callable[[Operation], str],
-        incarnations: dict[str, int], derivatives: Iterable[LoopDerivative] = (),
+        incarnations: dict[str, int], derivatives: Iterable[LoopDerivative] = (), ran: Collection[Operation] = (),
     ) -> None:  # fmt: skip
-        self._fed = set(feeds)
+        self._fed, self._ran = set(feeds), ran
         self._device_of, self._incarnations = device_of, incarnations
-        ops = needed(fetches, targets, self._fed)
+        ops = needed(fetches, targets, self._fed, ran)
         present = set(ops)
         self._derivatives = carried_derivatives.served(derivatives, present, feeds)
         kept = {op for op in carried_derivatives.ends(self._derivatives) if op not in present}
         if kept:
-            ops = needed(fetches, [*targets, *kept], self._fed)
+            ops = needed(fetches, [*targets, *kept], self._fed, ran)
         self._task = tasks_of(ops, device_of)
         self._conditions = Conditions(ops, self._fed)
         self._count = 0
@@ -118,7 +118,7 @@ class GraphPartition:
         device = self._device_of(op)
         node.device = device if device.startswith(f"{task}/") else _cpu(task)
         inputs = [t._as_node_def_input() if t.op.type in BACK_EDGE else self._source(t, task) for t in op.inputs]
-        inputs += [f"^{name}" for name in dict.fromkeys(self._control_source(c, task) for c in op.control_inputs)]
+        inputs += [f"^{name}" for name in dict.fromkeys(self._control_source(c, task) for c in op.control_inputs if c not in self._ran)]
         del node.input[:]
         node.input.extend(inputs)
         self._put(task, node)

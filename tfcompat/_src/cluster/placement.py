@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from tfcompat._src.graph import op_spec
@@ -18,10 +18,12 @@ _OF_A_STEP = frozenset(("TensorArrayV3", "StackV2"))
 """Op types that make what lives as long as a step."""
 
 
-def needed(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: set[Tensor]) -> list[Operation]:
+def needed(
+    fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Container[Tensor], ran: Container[Operation] = ()
+) -> list[Operation]:
     """The operations that a step needs, in creation order: sources come first, as in every graph that was imported.
 
-    Calls of functions stand for themselves.
+    Calls of functions stand for themselves. Nothing waits for operations that have `ran`.
     """
     pending = [t.op for t in fetched if t not in fed] + list(targets)
     found: set[Operation] = set()
@@ -30,7 +32,7 @@ def needed(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: set[Ten
         if op not in found:
             found.add(op)
             pending.extend(t.op for t in op.inputs if t not in fed)
-            pending.extend(op.control_inputs)
+            pending.extend(c for c in op.control_inputs if c not in ran)
     return sorted(found, key=lambda op: op._id)
 
 

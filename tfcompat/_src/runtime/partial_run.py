@@ -2,73 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable
+from typing import TypeAlias
 
 import numpy as np
 
 from tfcompat._src.base import array_memory, errors
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.prune import prune
-from tfcompat._src.runtime.run_context import RunContext
 
-if TYPE_CHECKING:
-    from tfcompat._src.runtime.fetch import Fetches
+Needed: TypeAlias = Callable[[Iterable[Tensor], Iterable[Operation], Iterable[Tensor], Collection[Operation]], list[Operation]]
+"""The operations that fetched tensors and targets need, where others are fed, and some have run."""
+Compute: TypeAlias = Callable[[list[Tensor], list[Operation], dict[Tensor, object], Collection[Operation]], Iterable[object]]
+"""Computes tensors, and runs operations, of what is fed, where some have run."""
 
 
 class PartialRun:
-    """The handle: what may be fetched and fed, what has been, and the values of what has run."""
+    """The handle: what may be fetched and fed, what has been, and the values of what has run.
 
-    def __init__(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor]) -> None:
+    Args:
+      fetched, targets, fed: what the calls may name. needed: see `Needed`.
+    """
+
+    def __init__(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], needed: Needed = prune) -> None:
         self._fetches = set(fetched) | set(targets)
         self._fetched: set[Tensor | Operation] = set()
         self._feeds = set(fed)
-        self._all = prune(fetched, targets, fed)
+        self._needed = needed
+        self._all = needed(fetched, targets, fed, ())
         self._fed: set[Tensor] = set()
-        self._values: dict[Tensor, Any] = {}
+        self._values: dict[Tensor, object] = {}
         self._ran: set[Operation] = set()
 
-    def go_on(self, wanted: Fetches, feeds: dict[Tensor, Any], session: RunContext, make_plan: Callable[..., Any]) -> list[Any]:
-        self._check(wanted, feeds)
+    def go_on(self, fetched: list[Tensor], targets: list[Operation], feeds: dict[Tensor, object], compute: Compute) -> dict[Tensor, object]:
+        """Runs what has not run yet of what tensors and targets need; all values that there are.
+
+        Raises:
+          errors.InvalidArgumentError: a tensor was not named before, or was fetched or fed already, or a feed is missing.
+        """
+        self._check([*fetched, *targets], feeds)
         self._fed.update(feeds)
         self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})
-        done = list(self._values)
-        ops = prune(wanted.tensors, [t for t in wanted.targets if t not in self._ran], done)
+        targets = [t for t in targets if t not in self._ran]
+        ops = self._needed(fetched, targets, list(self._values), self._ran)
         missing = [t for op in ops for t in op.outputs if t in self._feeds and t not in self._fed]
         if missing:
             raise errors.InvalidArgumentError(
-                None, None, f"Fetching {wanted.tensors or wanted.targets} needs the feed {missing[0].name!r}, which has not been given."
+                None, None, f"Fetching {fetched or targets} needs the feed {missing[0].name!r}, which has not been given."
             )
         ran = set(ops)
         kept = [t for op in ops for t in op.outputs if t not in self._values and self._is_used_later(t, ran)]
-        extra = [t for t in kept if t not in wanted.tensors and not t.dtype._is_ref_dtype]
-        targets = [t for t in wanted.targets if t not in self._ran]
-        fetch = [t for t in wanted.tensors if t not in self._values] + extra
-        plan = make_plan(fetch, targets, done, [self._values[t] for t in done])
-        self._values.update(zip(fetch, execute(plan, [self._values[t] for t in done], session, _result)))
+        extra = [t for t in kept if t not in fetched and not t.dtype._is_ref_dtype]
+        wanted = [t for t in fetched if t not in self._values] + extra
+        self._values.update(zip(wanted, compute(wanted, targets, dict(self._values), frozenset(self._ran))))
         self._ran |= ran
-        return [fetched_value(t, dict(self._values), session) for t in wanted.tensors]
+        return dict(self._values)
 
     def _is_used_later(self, tensor: Tensor, ran: set[Operation]) -> bool:
         return any(tensor in op.takes for op in self._all if op not in self._ran and op not in ran)
 
-    def _check(self, wanted: Fetches, feeds: dict[Tensor, Any]) -> None:
+    def _check(self, elements: list[Tensor | Operation], feeds: dict[Tensor, object]) -> None:
         for tensor in feeds:
             if tensor not in self._feeds:
                 raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} was not specified in partial_run_setup.")
             if tensor in self._fed:
                 raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} has already been fed.")
-        elements: list[Tensor | Operation] = [*wanted.tensors, *wanted.targets]
         for element in elements:
             if element not in self._fetches:
                 raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} was not specified in partial_run_setup.")
             if element in self._fetched:
                 raise errors.InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
             self._fetched.add(element)
-
-
-def _result(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
-    """A value for later calls: what the run made, or what a fetch shows of a variable."""
-    return values[tensor] if tensor in values else fetched_value(tensor, values, session)

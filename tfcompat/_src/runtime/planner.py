@@ -44,6 +44,7 @@ class Request:
       deciding: values of fed tensors that may decide branches; the plan is for these.
       assumed: sizes that are taken for granted, and checked by the run.
       given: values of fed tensors that are the same in every run of the plan.
+      ran: operations that have run, in calls before of the same computation.
       prefers_numpy: whether NumPy computes where there is a choice.
     """
 
@@ -53,6 +54,7 @@ class Request:
     deciding: Mapping[Tensor, Any]
     assumed: Mapping[Tensor, NDArray] | None = None
     given: Mapping[Tensor, NDArray] | None = None
+    ran: Collection[Operation] = ()
     prefers_numpy: bool = False
 
 
@@ -89,7 +91,7 @@ class Planner:
     def work(self, graph: Graph, request: Request, variables: Collection[str]) -> tuple[Work, dict[Tensor, Guard]]:
         """The items of a run, not yet placed, and the fetched tensors that have a value in some branches only. Arguments are as for `plan`."""
         fed = set(request.fed)
-        ops = prune(request.fetched, request.targets, fed)
+        ops = prune(request.fetched, request.targets, fed, request.ran)
         ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, noted_in(graph, ops))
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
@@ -10,9 +10,11 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import CallOperation
 
 
-def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor]) -> list[Operation]:
+def prune(
+    fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor], ran: Container[Operation] = ()
+) -> list[Operation]:
     """The operations that must run: data and control inputs of what is asked for, cut at fed tensors, with those of the functions that
-    are called.
+    are called. Nothing waits for operations that have `ran`.
 
     Returns:
       them in creation order as far as data, control and back edges allow: first those that were made first.
@@ -28,7 +30,7 @@ def prune(fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable
         if isinstance(op, CallOperation):
             op.inline()
         pending.extend(t.op for t in op.takes if t not in fed)
-        pending.extend(c for c in op.waits_for if not _is_fed(c, fed))
+        pending.extend(c for c in op.waits_for if c not in ran and not _is_fed(c, fed))
     return topological(needed, fed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from typing import Any
 
 import jax
@@ -36,6 +36,7 @@ from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.session_interface import SessionInterface
 from tfcompat._src.runtime.variable_state import Place, VariableState, required_variable_op, variable_key
 
@@ -265,9 +266,9 @@ class BaseSession(SessionInterface):
 
     def _plan(
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
-        assumed: dict[Tensor, NDArray] | None = None,
+        assumed: dict[Tensor, NDArray] | None = None, ran: Collection[Operation] = (),
     ) -> Plan:  # fmt: skip
-        request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed)
+        request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, ran=ran)
         return self.planner.plan(self._graph, request, self.variable_state.values)
 
     def explain(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> str:
@@ -355,8 +356,19 @@ class BaseSession(SessionInterface):
         wanted = Fetches(self._graph, fetches)
         feeds = {t: convert_feed(t, v) for t, v in expand_feeds(self._graph, feed_dict or {}).items()}
         with jax_compat.x64():
-            values = handle.go_on(wanted, feeds, self, self._plan)
-        return wanted.rebuild(values)
+            values = handle.go_on(wanted.tensors, wanted.targets, feeds, self._compute_part)
+            return wanted.rebuild([fetched_value(t, values, self) for t in wanted.tensors])
+
+    def _compute_part(
+        self, fetched: list[Tensor], targets: list[Operation], feeds: dict[Tensor, object], ran: Collection[Operation]
+    ) -> list[object]:
+        """Computes tensors as they are, and what a fetch shows of variables."""
+
+        def kept(tensor: Tensor, values: dict[Tensor, object], session: RunContext) -> object:
+            return values[tensor] if tensor in values else fetched_value(tensor, values, session)
+
+        given = list(feeds.values())
+        return execute(self._plan(fetched, targets, list(feeds), given, ran=ran), given, self, kept)
 
     # ---- servers ----
 
