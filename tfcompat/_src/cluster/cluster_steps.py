@@ -136,9 +136,9 @@ class ClusterSteps:
         return self._computed(feeds, fetches, targets, options, cancellation)
 
     def _computed(
-        self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: messages.RunOptions,
+        self, feeds: dict[Tensor, object], fetches: Sequence[Tensor], targets: Sequence[Operation], options: messages.RunOptions,
         cancellation: Cancellation, ran: Collection[Operation] = (),
-    ) -> tuple[list[Any], Any]:  # fmt: skip
+    ) -> tuple[list[object], messages.RunMetadata | None]:  # fmt: skip
         """As `run`, where some operations have run before."""
         parts = self._parts_for(list(feeds), list(fetches), list(targets), ran)
         results = self._run_parts(parts, feeds, options, cancellation) if parts else []
