@@ -1,19 +1,22 @@
-"""Strategies whose variables are on one device and whose replicas are on several: CentralStorageStrategy and others."""
+"""Strategies whose variables are on one device, or on parameter servers: CentralStorageStrategy and ParameterServerStrategy."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import nest
-from tfcompat._src.base.device import canonical_name
+from tfcompat._src.base.device import DeviceSpec, canonical_name
 from tfcompat._src.base.export import export
-from tfcompat._src.distribute import device_util
-from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
-from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
+from tfcompat._src.distribute import device_util, multi_worker_util
+from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver
+from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice, devices_of
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.mirrored_strategy import check_local
+from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import Mirrored, PerReplica
 from tfcompat._src.distribute.variables import AggregatingVariable, in_collections
@@ -21,6 +24,10 @@ from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.scopes import colocate_with as colocated
 from tfcompat._src.graph.scopes import device
 from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.platform import logging
+from tfcompat._src.proto import messages
+from tfcompat._src.train.device_setter import replica_device_setter
+from tfcompat._src.variables.variable import Variable
 
 _LOCAL_CPU = "/device:CPU:0"
 
@@ -115,25 +122,148 @@ class CentralStorageStrategy(Strategy):
         super().__init__(CentralStorageExtended(self, compute_devices, parameter_device))
 
 
-def check_one_process(name: str, cluster_resolver: Any) -> None:
-    """Raises NotImplementedError where a cluster has more than one task."""
-    spec = cluster_resolver.cluster_spec()
-    tasks = spec.as_dict() if spec else {}
-    if sum(len(addresses) for addresses in tasks.values()) > 1:
-        raise NotImplementedError(f"tfcompat has no {name} over several processes; this cluster has the tasks {tasks}.")
+class ParameterServerExtended(CentralStorageExtended):
+    """What ParameterServerStrategy does: on one task what CentralStorageStrategy does.
+
+    Args:
+      container_strategy: the strategy.
+      compute_devices, parameter_device: as for CentralStorageStrategy, where there is one task.
+      cluster_resolver: says the cluster and this task. num_gpus: how many GPUs of each worker have a replica, None for all.
+    """
+
+    def __init__(
+        self, container_strategy: Strategy, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None,
+        cluster_resolver: ClusterResolver | None = None, num_gpus: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(container_strategy, compute_devices, parameter_device)
+        self._num_gpus, self._cluster_spec, self._is_chief = num_gpus, None, True
+        self._task_type: str | None = None
+        self._task_id: int | None = None
+        spec = cluster_resolver.cluster_spec() if cluster_resolver is not None else None
+        if cluster_resolver is not None and spec and spec.as_dict():
+            self._join(spec, cluster_resolver.task_type, cluster_resolver.task_id)
+
+    def _join(self, cluster_spec: object, task_type: str | None, task_id: int | None) -> None:
+        """Makes this the strategy of a task of a cluster: variables are on the parameter servers in turn, replicas on the task's devices.
+
+        Raises:
+          ValueError: the task is not known, or the cluster has no such task, or no parameter servers.
+        """
+        if not task_type or task_id is None:
+            raise ValueError("When `cluster_spec` is given, you must also specify `task_type` and `task_id`")
+        cluster = multi_worker_util.normalize_cluster_spec(cluster_spec)
+        servers = len(cluster.as_dict().get("ps", ()))
+        if servers == 0:
+            raise ValueError("The cluster spec needs to have `ps` jobs.")
+        task = f"/job:{task_type}/task:{task_id}"
+        here = device_util.local_devices() if self._num_gpus is None else device_util.local_devices_from_num_gpus(self._num_gpus)
+        self._devices = tuple(device_util.canonicalize(d, default=task) for d in here)
+        self._variable_device = replica_device_setter(ps_tasks=servers, worker_device=task, merge_devices=True, cluster=cluster)
+        self._parameter_devices = tuple(f"/job:ps/task:{i}" for i in range(servers))
+        self._default_device = task
+        self._is_chief = multi_worker_util.is_chief(cluster, task_type, task_id)
+        self._cluster_spec, self._task_type, self._task_id = cluster, task_type, task_id
+        logging.info("ParameterServerStrategy as %s of %s with %s", task, cluster, self._devices)
+
+    # ---- properties ----
+
+    def _in_multi_worker_mode(self) -> bool:
+        return self._cluster_spec is not None
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        return super().parameter_devices if self._cluster_spec is None else self._parameter_devices
+
+    @property
+    def experimental_between_graph(self) -> bool:
+        """True: each worker makes a graph of its own."""
+        return True
+
+    @property
+    def experimental_should_init(self) -> bool:
+        """Whether this worker initializes the variables."""
+        return self._is_chief
+
+    @property
+    def should_checkpoint(self) -> bool:
+        """Whether this worker writes checkpoints."""
+        return self._is_chief
+
+    @property
+    def should_save_summary(self) -> bool:
+        """Whether this worker writes summaries."""
+        return self._is_chief
+
+    # ---- values ----
+
+    def _create_variable(self, next_creator: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
+        if self._cluster_spec is None or self._num_replicas_in_sync > 1:
+            return super()._create_variable(next_creator, *args, **kwargs)
+        beside = kwargs.pop("colocate_with", None)
+        with contextlib.ExitStack() as stack:
+            if beside is None:
+                stack.enter_context(colocated(None, ignore_existing=True))
+                stack.enter_context(device(self._variable_device))
+            else:
+                stack.enter_context(device(None))
+                stack.enter_context(colocated(beside.op))
+            made = next_creator(*args, **kwargs)
+        made._strategy = self._strategy
+        return made
+
+    def _reduce_to(self, reduce_op: ReduceOp, value: object, destinations: object) -> object:
+        self._require_own(destinations)
+        return super()._reduce_to(reduce_op, value, destinations)
+
+    def _require_own(self, destinations: object) -> None:
+        """Raises ValueError where a value would go to another worker."""
+        for name in devices_of(destinations) if self._cluster_spec is not None and destinations is not None else ():
+            spec = DeviceSpec.from_string(name)
+            if spec.job == self._task_type and spec.task not in (None, self._task_id):
+                raise ValueError(f"Cannot reduce to another worker: {name!r}, current worker is {self._default_device!r}")
+
+    # ---- input ----
+
+    def _input_context(self) -> InputContext:
+        if self._cluster_spec is None:
+            return super()._input_context()
+        count = multi_worker_util.worker_count(self._cluster_spec, self._task_type)
+        return InputContext(count, multi_worker_util.id_in_cluster(self._cluster_spec, self._task_type, self._task_id), self._num_replicas_in_sync)
+
+    # ---- configuration ----
+
+    def _configure(
+        self, session_config: messages.ConfigProto | None, cluster_spec: object, task_type: str | None, task_id: int | None
+    ) -> None:
+        if cluster_spec:
+            self._join(cluster_spec, task_type, task_id)
+        if session_config is not None:
+            session_config.CopyFrom(self._update_config_proto(session_config))
+
+    def _update_config_proto(self, config_proto: messages.ConfigProto) -> messages.ConfigProto:
+        """A ConfigProto for sessions: workers talk to parameter servers, not to each other."""
+        found = copy.deepcopy(config_proto)
+        found.isolate_session_state = self._cluster_spec is None
+        if self._cluster_spec is not None:
+            del found.device_filters[:]
+            own = f"/job:{self._task_type}/task:{self._task_id}"
+            found.device_filters.extend({"chief": [own, "/job:ps"], "worker": [own, "/job:ps"], "evaluator": [own]}.get(self._task_type or "", []))
+        return found
 
 
 @export("distribute.experimental.ParameterServerStrategy")
 class ParameterServerStrategy(Strategy):
-    """CentralStorageStrategy with the variables on the CPU, as 1.15's strategy is with one worker.
+    """Trains with the variables on parameter servers, which workers update without waiting for each other.
+
+    All tasks run one program, whose TF_CONFIG says the cluster and the task; tf.estimator.train_and_evaluate starts the server of the task.
+    Until then, and without a cluster, it is CentralStorageStrategy.
 
     Args:
-      cluster_resolver: a ClusterResolver, by default of the environment variable TF_CONFIG.
+      cluster_resolver: a ClusterResolver, which makes it the strategy of that task at once.
 
     Raises:
-      NotImplementedError: the cluster has more than one task.
+      ValueError: the task is not known, or the cluster has no such task, or no parameter servers.
     """
 
-    def __init__(self, cluster_resolver: Any = None) -> None:
-        check_one_process("ParameterServerStrategy", cluster_resolver or TFConfigClusterResolver())
-        super().__init__(CentralStorageExtended(self))
+    def __init__(self, cluster_resolver: ClusterResolver | None = None) -> None:
+        super().__init__(ParameterServerExtended(self, cluster_resolver=cluster_resolver))

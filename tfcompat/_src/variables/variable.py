@@ -284,9 +284,12 @@ class Variable(Trackable, metaclass=VariableMetaclass):
     def _shared_name(self) -> str:
         return self.name[: self.name.index(":")]
 
+    _strategy: object = None
+
     @property
-    def _distribute_strategy(self) -> None:
-        return None
+    def _distribute_strategy(self) -> object:
+        """The tf.distribute.Strategy that made it, None outside of one."""
+        return self._strategy
 
     def _set_save_slice_info(self, save_slice_info: SaveSliceInfo) -> None:
         self._save_slice_info = save_slice_info

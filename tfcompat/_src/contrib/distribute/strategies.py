@@ -15,7 +15,7 @@ from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps, C
 from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
-from tfcompat._src.distribute.parameter_server_strategy import CentralStorageExtended
+from tfcompat._src.distribute.parameter_server_strategy import ParameterServerExtended
 from tfcompat._src.train.cluster import Server
 
 
@@ -68,14 +68,15 @@ class MirroredStrategy(Strategy):
 
 @export("contrib.distribute.ParameterServerStrategy")
 class ParameterServerStrategy(Strategy):
-    """Variables on the CPU, replicas on GPUs of this machine.
+    """Variables on the CPU, replicas on GPUs of this machine; in a cluster (`configure`), variables on its parameter servers.
 
     Args:
       num_gpus_per_worker: how many; 0 for the CPU.
     """
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:
-        super().__init__(CentralStorageExtended(self, local_devices_from_num_gpus(num_gpus_per_worker), "/device:CPU:0"))
+        devices = local_devices_from_num_gpus(num_gpus_per_worker)
+        super().__init__(ParameterServerExtended(self, devices, "/device:CPU:0", num_gpus=num_gpus_per_worker))
 
 
 @export("contrib.distribute.CollectiveAllReduceStrategy")
