@@ -12,6 +12,7 @@ from cluster import processes
 import tfcompat as tf
 
 PROGRAM = pathlib.Path(__file__).parent / "parameter_servers.py"
+CLIENT = PROGRAM.parent / "standalone_client.py"
 
 
 def train(folder, workers):
@@ -72,3 +73,17 @@ def test_a_task_places_variables_on_the_servers_in_turn():
     assert (extended.should_checkpoint, extended.experimental_should_init, extended.experimental_between_graph) == (False, False, True)
     config = extended._update_config_proto(tf.ConfigProto(device_filters=["/job:x"]))
     assert list(config.device_filters) == ["/job:worker/task:1", "/job:ps"] and not config.isolate_session_state
+
+
+def test_a_client_runs_the_workers_of_a_cluster(tmp_path):
+    """Each of two workers adds its number plus one to the variable of the server, and then sees both."""
+    parts = processes.free_addresses(3)
+    started = [children.start(sys.executable, *children.RUN, CLIENT, *parts, job, str(i), XLA_FLAGS="") for job, i in (("ps", 0), ("worker", 0), ("worker", 1))]
+    try:
+        client = children.start(sys.executable, *children.RUN, CLIENT, *parts, XLA_FLAGS="")
+        out, _ = children.end(client)
+        assert json.loads(out) == {"results": [4.0, 4.0], "workers": [2, 2], "chiefs": [False, True]}
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()

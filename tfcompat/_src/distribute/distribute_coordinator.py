@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ from tfcompat._src.distribute import multi_worker_util
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.train.cluster import ClusterSpec, Server
+from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, SessionCreator, WorkerSessionCreator
 from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.train.worker_context import _worker_context, get_current_worker_context
@@ -32,6 +35,10 @@ class CoordinatorMode:
 
     STANDALONE_CLIENT = "standalone_client"
     INDEPENDENT_WORKER = "independent_worker"
+
+
+class _Barrier(threading.Barrier):
+    """Where the workers of a client wait for each other; their number is its argument."""
 
 
 class _WorkerContext:
@@ -150,16 +157,43 @@ def _run_std_server(
 
 def _run_single_worker(
     worker_fn: Callable[[Any], Any], strategy: Any, cluster_spec: ClusterSpec | None, task_type: str | None, task_id: int | None,
-    session_config: Any, rpc_layer: str | None = "",
+    session_config: Any, rpc_layer: str | None = "", worker_barrier: _Barrier | None = None, coord: Coordinator | None = None,
 ) -> Any:  # fmt: skip
-    """Calls a function with a copy of the strategy that is configured for a task, in the context of that."""
+    """Calls a function with a copy of the strategy that is configured for a task, in the context of that; `coord` gets what it raises."""
     session_config, strategy = copy.deepcopy(session_config), copy.deepcopy(strategy)
     if task_type != _TaskType.EVALUATOR:
         strategy.configure(session_config, cluster_spec, task_type, task_id)
     elif strategy:
         strategy.configure(session_config)
-    with _WorkerContext(strategy, cluster_spec, task_type, task_id, session_config, rpc_layer):
-        return worker_fn(strategy)
+    with _WorkerContext(strategy, cluster_spec, task_type, task_id, session_config, rpc_layer, worker_barrier):
+        with contextlib.nullcontext() if coord is None else coord.stop_on_exception():
+            return worker_fn(strategy)
+
+
+def _run_client(
+    worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: Any, spec: ClusterSpec,
+    session_config: Any, rpc_layer: str,
+) -> Any:  # fmt: skip
+    """Calls the functions of all workers and of the evaluator, in threads, against the servers of a cluster.
+
+    Where the strategy has one graph for all workers, there is one call for them, whose result it returns.
+    """
+    coord = Coordinator()
+    calls = [(eval_fn, eval_strategy, spec, _TaskType.EVALUATOR, 0)] if _TaskType.EVALUATOR in spec.jobs else []
+    barrier = None
+    if strategy.extended.experimental_between_graph:
+        workers = [(job, i) for job in (_TaskType.CHIEF, _TaskType.WORKER) for i in range(len(spec.as_dict().get(job, ())))]
+        calls += [(worker_fn, strategy, spec, *task) for task in workers]
+        barrier = _Barrier(len(workers))
+    threads = [
+        threading.Thread(target=_run_single_worker, args=(*call, session_config, rpc_layer, barrier if call[0] is worker_fn else None, coord))
+        for call in calls
+    ]
+    for thread in threads:
+        thread.start()
+    result = None if barrier else _run_single_worker(worker_fn, strategy, spec, None, None, session_config, rpc_layer, coord=coord)
+    coord.join(threads)
+    return result
 
 
 def run_distribute_coordinator(
@@ -172,7 +206,8 @@ def run_distribute_coordinator(
     Args:
       worker_fn: trains. strategy: its strategy, which is copied and told about the task.
       eval_fn, eval_strategy: in place of these, for an evaluator.
-      mode: INDEPENDENT_WORKER: each task of the cluster calls this.
+      mode: INDEPENDENT_WORKER: each task of the cluster calls this. STANDALONE_CLIENT: a client, which is no task of the cluster, calls the
+        functions of all workers in its threads; the tasks, where they call this, are servers.
       cluster_spec, task_type, task_id: the cluster and the task, by default as TF_CONFIG says.
       session_config: a ConfigProto. rpc_layer: the protocol in targets.
 
@@ -180,7 +215,7 @@ def run_distribute_coordinator(
       what the function returns; a parameter server does not return.
 
     Raises:
-      ValueError: the mode or the task is none. NotImplementedError: STANDALONE_CLIENT with a cluster.
+      ValueError: the mode or the task is none.
     """
     tf_config = json.loads(os.environ.get("TF_CONFIG", "{}"))
     if not cluster_spec:
@@ -197,8 +232,10 @@ def run_distribute_coordinator(
         logging.warning("Skipped evaluation since `eval_fn` is not passed in.")
         return None
     spec = multi_worker_util.normalize_cluster_spec(cluster_spec)
+    if mode == CoordinatorMode.STANDALONE_CLIENT and task_type in (_TaskType.CLIENT, None):
+        return _run_client(worker_fn, strategy, eval_fn or worker_fn, eval_strategy, spec, session_config, rpc_layer)
     if mode == CoordinatorMode.STANDALONE_CLIENT:
-        raise NotImplementedError("tfcompat has no STANDALONE_CLIENT of a cluster: start the program as each of its tasks, with TF_CONFIG.")
+        return _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer).join()
     if mode != CoordinatorMode.INDEPENDENT_WORKER:
         raise ValueError(f"Unexpected coordinator mode: {mode!r}")
     logging.info("Running Distribute Coordinator with cluster_spec = %r, task = %r, %r", spec.as_dict(), task_type, task_id)
@@ -210,13 +247,7 @@ def _run_task(
     task_type: str | None, task_id: int | None, session_config: Any, rpc_layer: str,
 ) -> Any:  # fmt: skip
     """Does the part of a task of a cluster; see `run_distribute_coordinator`."""
-    of_server = copy.deepcopy(session_config)
-    if task_type != _TaskType.EVALUATOR:
-        copy.deepcopy(strategy).configure(of_server, spec, task_type, task_id)
-    elif eval_strategy:
-        eval_strategy.configure(of_server)
-    del of_server.device_filters[:]
-    server = _run_std_server(spec, task_type, task_id, of_server, rpc_layer)
+    server = _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer)
     if task_type == _TaskType.EVALUATOR:
         return _run_single_worker(eval_fn, eval_strategy, spec, task_type, task_id, session_config, rpc_layer)
     if task_type not in (_TaskType.CHIEF, _TaskType.WORKER, _TaskType.PS):
@@ -228,3 +259,16 @@ def _run_task(
     if _WorkerContext(strategy, spec, task_type, task_id).is_chief:
         return _run_single_worker(worker_fn, strategy, spec, None, None, session_config, rpc_layer)
     return server.join()
+
+
+def _server_of_task(
+    strategy: Any, eval_strategy: Any, spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: Any, rpc_layer: str
+) -> Server:
+    """The started server of a task, with the settings of its strategy, but for the device filters, which sessions bring themselves."""
+    of_server = copy.deepcopy(session_config)
+    if task_type != _TaskType.EVALUATOR:
+        copy.deepcopy(strategy).configure(of_server, spec, task_type, task_id)
+    elif eval_strategy:
+        eval_strategy.configure(of_server)
+    del of_server.device_filters[:]
+    return _run_std_server(spec, task_type, task_id, of_server, rpc_layer)

@@ -123,6 +123,12 @@ class _CoordinatedSessionCreator(SessionCreator):
         return _CoordinatedSession(hooked, self.coord, self._stop_grace_period_secs)
 
 
+def _default_creator() -> SessionCreator:
+    """What makes sessions where nothing is named: of the task that a coordinator runs, or of this process."""
+    context = get_current_worker_context()
+    return ChiefSessionCreator() if context is None else context.session_creator()
+
+
 class _MonitoredSession:
     """See MonitoredSession; `should_recover` says whether a lost session is replaced."""
 
@@ -137,7 +143,7 @@ class _MonitoredSession:
         for hook in self._hooks:
             hook.begin()
         self._coordinated_creator = _CoordinatedSessionCreator(
-            session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
+            session_creator or _default_creator(), self._hooks, stop_grace_period_secs
         )
         self._sess: Any = (
             _RecoverableSession(self._coordinated_creator)
