@@ -128,31 +128,29 @@ class _WorkerContext:
         return WorkerSessionCreator(scaffold, self.master_target, session_config, max_wait_secs)
 
 
-class _Servers:
-    """The server that this process has started for its task, as it can start no second one there."""
-
-    task: tuple[str | None, int | None] | None = None
-    server: Server | None = None
+_thread_local = threading.local()
+"""The server that this thread has started for its task, as a process can start no second one there."""
 
 
 def _run_std_server(
     cluster_spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: Any = None, rpc_layer: str | None = None
 ) -> Server:
-    """The started server of a task: that of before, where there is one.
+    """The started server of a task: that of before, where this thread has started one.
 
     Raises:
       ValueError: it is of another task.
     """
-    if _Servers.server is None:
+    server: Server | None = getattr(_thread_local, "server", None)
+    if server is None:
         jobs = cluster_spec.as_dict()
         alone = {_TaskType.EVALUATOR: jobs.get(_TaskType.EVALUATOR)}
         together = {job: tasks for job, tasks in jobs.items() if job != _TaskType.EVALUATOR}
         spec = ClusterSpec(alone if task_type == _TaskType.EVALUATOR else together)
-        _Servers.task = task_type, task_id
-        _Servers.server = Server(spec, task_type, task_id, protocol=rpc_layer, config=session_config)
-    elif _Servers.task != (task_type, task_id):
-        raise ValueError(f"This process is the server of {_Servers.task}, and cannot be that of {task_type}, {task_id} too.")
-    return _Servers.server
+        server = _thread_local.server = Server(spec, task_type, task_id, protocol=rpc_layer, config=session_config)
+        _thread_local.task = task_type, task_id
+    elif _thread_local.task != (task_type, task_id):
+        raise ValueError(f"This thread has the server of {_thread_local.task}, and cannot have that of {task_type}, {task_id} too.")
+    return server
 
 
 def _run_single_worker(
@@ -271,4 +269,4 @@ def _server_of_task(
     elif eval_strategy:
         eval_strategy.configure(of_server)
     del of_server.device_filters[:]
-    return _run_std_server(spec, task_type, task_id, of_server, rpc_layer)
+    return _run_std_server(cluster_spec=spec, task_type=task_type, task_id=task_id, session_config=of_server, rpc_layer=rpc_layer)
