@@ -194,6 +194,7 @@ class Peers:
         self._inboxes = {other: _Inbox() for other in self.others}
         self._senders: dict[int, _Sender] = {}
         self._lock = threading.Lock()
+        self._sending: set[int] = set()
 
     @property
     def others(self) -> list[int]:
@@ -205,7 +206,7 @@ class Peers:
         with self._lock:
             if rank not in self._senders:
                 metadata = (GROUP, self.group), (RANK, str(self.rank))
-                self._senders[rank] = _Sender(Outbox(self.addresses[rank], metadata, lambda why: self._broke(rank, why)))
+                self._senders[rank] = _Sender(Outbox(self.addresses[rank], metadata, lambda why: self._lost_receiver(rank, why)))
             sender = self._senders[rank]
         sender.send(key, description, array)
 
@@ -220,6 +221,7 @@ class Peers:
     def receive(self, rank: int, source: Source) -> None:
         """Takes the arrays of a process, until it ends its line."""
         inbox = self._inboxes[rank]
+        self._sending.add(rank)
         why = "it has left the group"
         try:
             for parcel in parcels(source):
@@ -227,6 +229,13 @@ class Peers:
         except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
             why = str(e) or "its stream has broken off"
         self._broke(rank, why)
+
+    def _lost_receiver(self, rank: int, why: str) -> None:
+        """Fails who waits for a process that takes nothing more, unless it sends: what it has sent before its end is still on its way."""
+        if rank not in self._sending:
+            timer = threading.Timer(_LOOK_SECONDS, lambda: None if rank in self._sending else self._broke(rank, why))
+            timer.daemon = True
+            timer.start()
 
     def _broke(self, rank: int, why: str) -> None:
         text = f"Process {rank} of the group {self.group!r} at {self.addresses[rank]} cannot be reached any more: {why}"
