@@ -5,10 +5,12 @@ What goes over a line is one array behind the other: a header, the key of the ar
 
 from __future__ import annotations
 
+import atexit
 import functools
 import queue
 import struct
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -195,6 +197,7 @@ class Peers:
         self._senders: dict[int, _Sender] = {}
         self._lock = threading.Lock()
         self._sending: set[int] = set()
+        _open.add(self)
 
     @property
     def others(self) -> list[int]:
@@ -242,13 +245,24 @@ class Peers:
         self._inboxes[rank].fail(errors.UnavailableError(None, None, text))
 
     def close(self) -> None:
-        """Sends what is to be sent, and ends all streams."""
+        """Sends what is to be sent, and ends all lines."""
+        _open.discard(self)
         with self._lock:
             senders = list(self._senders.values())
         for sender in senders:
             sender.begin_close()
         for sender in senders:
             sender.wait_closed()
+
+
+_open: weakref.WeakSet[Peers] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Has others get what this process has sent, although it ends."""
+    for peers in list(_open):
+        peers.close()
 
 
 class Groups:
