@@ -210,9 +210,10 @@ class ClusterSteps:
 
     def _begin_run(self, registered: _Registered, request: messages.RunGraphRequest) -> Call | StreamCall:
         """Asks a task for the run of its part, over the stream of tensors where it takes one."""
-        if registered.task in self._pushing:
-            return self._own.streams.calls.begin(registered.worker.address, self._address, request)
-        return registered.worker.begin_run(request)
+        worker = registered.worker
+        pushes = registered.task in self._pushing
+        call: Call | StreamCall = self._own.streams.calls.begin(worker.address, self._address, request) if pushes else worker.begin_run(request)
+        return call
 
     def _clean_up(self, registered: _Registered, number: int) -> None:
         """Has a task end a step."""

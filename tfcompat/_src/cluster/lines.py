@@ -8,6 +8,7 @@ reached from here, the bytes go in messages of one call that stays open.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import queue
 import secrets
@@ -16,7 +17,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import grpc
 
@@ -214,7 +215,7 @@ class SocketSource:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._file = connection.makefile("rb", 1 << 16)
+        self._file = cast(io.BufferedReader, connection.makefile("rb", 1 << 16))
 
     def read_into(self, room: memoryview) -> int:
         filled = 0

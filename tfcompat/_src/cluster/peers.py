@@ -55,7 +55,7 @@ def parcels(source: Source) -> Iterator[Parcel]:
         key_size, text_size, size = _HEADER.unpack(header)
         texts, data = bytearray(key_size + text_size), np.empty(size, np.uint8)
         _require(source.read_into(memoryview(texts)), len(texts))
-        _require(source.read_into(memoryview(data)), size)
+        _require(source.read_into(data.data), size)
         yield Parcel(texts[:key_size].decode(), texts[key_size:].decode(), data)
 
 
