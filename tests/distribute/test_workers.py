@@ -1,4 +1,4 @@
-"""Two workers that are processes: collective nodes, and MultiWorkerMirroredStrategy. Values are those of TensorFlow 1.15.5 with `workers.py`."""
+"""Two workers that are processes: collective nodes, and MultiWorkerMirroredStrategy. Values are those of TensorFlow 1.15.5 with `workers_program.py`."""
 
 import glob
 import json
@@ -11,7 +11,7 @@ from cluster import processes
 
 import tfcompat as tf
 
-PROGRAM = pathlib.Path(__file__).parent / "workers.py"
+PROGRAM = pathlib.Path(__file__).parent / "workers_program.py"
 
 
 def start(way, *arguments, count=2):

@@ -1,4 +1,4 @@
-"""A program of several workers: `workers.py WAY ADDRESSES NUMBER [FOLDER]`; TensorFlow 1.15.5 runs it too. Prints JSON values."""
+"""A program of several workers: `workers_program.py WAY ADDRESSES NUMBER [FOLDER]`; TensorFlow 1.15.5 runs it too. Prints JSON values."""
 
 import json
 import os

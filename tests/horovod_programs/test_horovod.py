@@ -1,4 +1,4 @@
-"""Programs of Horovod over two processes. The values are those of Horovod 0.19.5 with Gloo and TensorFlow 1.15.5, running `train.py`."""
+"""Programs of Horovod over two processes. The values are those of Horovod 0.19.5 with Gloo and TensorFlow 1.15.5, running `horovod_program.py`."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cluster import processes
 
-PROGRAM = pathlib.Path(__file__).parent / "train.py"
+PROGRAM = pathlib.Path(__file__).parent / "horovod_program.py"
 MEAN, ODD = [[0, 1.5, 3], [4.5, 6, 7.5]], [[0, 1, 2], [3, 4, 5]]
 NODES = [
     "HorovodAllreduce_x_0", "HorovodAllreduce_x_0_1", "HorovodAllreduce_Cast_3_0", "HorovodAllgather_mul_1_0", "sent",
