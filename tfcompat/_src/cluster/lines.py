@@ -249,6 +249,7 @@ class Door:
         self._host, self._take = host.strip("[]"), take
         self._lock = threading.Lock()
         self._listening: socket.socket | None = None
+        self._held: socket.socket | None = None
         self._expected: OrderedDict[bytes, dict[str, str]] = OrderedDict()
 
     def expect(self, metadata: dict[str, str]) -> tuple[int, bytes]:
@@ -271,6 +272,7 @@ class Door:
     def _listen(self) -> socket.socket:
         try:
             found = socket.create_server((self._host, 0), family=socket.AF_INET6 if ":" in self._host else socket.AF_INET)
+            self._held = _other_loopback(found)
         except OSError as e:
             raise errors.UnimplementedError(None, None, f"This server cannot listen at another port of {self._host}: {e}") from None
         _of_this_process(found)
@@ -301,6 +303,22 @@ class Door:
                 with contextlib.suppress(OSError):  # some systems do not shut down what listens
                     self._listening.shutdown(socket.SHUT_RDWR)
                 self._listening.close()
+            if self._held is not None:
+                self._held.close()
+
+
+def _other_loopback(listening: socket.socket) -> socket.socket | None:
+    """Holds the port of a socket on the loopback interface of IPv6 too, so that no server of "localhost" gets half of it; None without IPv6."""
+    held = None
+    try:
+        held = socket.socket(socket.AF_INET6)
+        held.bind(("::1", listening.getsockname()[1]))
+    except OSError:  # there is no IPv6, or the port is held there already: either way nobody else gets it now
+        if held is not None:
+            held.close()
+        return None
+    _of_this_process(held)
+    return held
 
 
 def _accept(listening: socket.socket, door: Callable[[], Door | None]) -> None:
