@@ -123,11 +123,21 @@ DEFAULT = DefaultStrategy()
 _DEFAULT_REPLICA = ReplicaContext(DEFAULT, 0)
 
 
+def _get_default_strategy() -> Strategy:
+    """The strategy that is in use where no other is."""
+    return DEFAULT
+
+
+def _get_default_replica_context() -> ReplicaContext:
+    """The context of the one replica of the default strategy."""
+    return _DEFAULT_REPLICA
+
+
 @export("distribute.get_strategy", "contrib.distribute.get_strategy", "contrib.distribute.get_distribution_strategy")
 def get_strategy() -> Strategy:
     """The strategy in use; a default one where none is."""
     mode = distribution_context.current()
-    return DEFAULT if mode is None else mode.strategy
+    return _get_default_strategy() if mode is None else mode.strategy
 
 
 @export("distribute.has_strategy", "contrib.distribute.has_strategy", "contrib.distribute.has_distribution_strategy")
@@ -140,7 +150,7 @@ def has_strategy() -> bool:
 def get_replica_context() -> ReplicaContext | None:
     """The context of the replica that runs; None in cross-replica context."""
     mode = distribution_context.current()
-    return _DEFAULT_REPLICA if mode is None else mode.replica_context
+    return _get_default_replica_context() if mode is None else mode.replica_context
 
 
 @export("distribute.in_cross_replica_context", "contrib.distribute.in_cross_replica_context")

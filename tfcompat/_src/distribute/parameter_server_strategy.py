@@ -68,7 +68,7 @@ class CentralStorageExtended(StrategyExtended):
             with colocated(None, ignore_existing=True), device(self._variable_device):
                 return next_creator(*args, **kwargs)
 
-        return in_collections(kwargs, lambda aggregation: AggregatingVariable(self._strategy, [create(**kwargs)], aggregation))
+        return in_collections(kwargs, lambda aggregation: AggregatingVariable(self._strategy, create(**kwargs), aggregation))
 
     def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import dtypes
+from tfcompat._src.distribute.device_map import replica_number
 from tfcompat._src.distribute.replica_context import ReplicaContext
-from tfcompat._src.distribute.values import regroup, replica_number, select_replica
-from tfcompat._src.distribute.variables import shared_creator
+from tfcompat._src.distribute.shared_variable_creator import make_fn
+from tfcompat._src.distribute.values import regroup, select_replica
 from tfcompat._src.graph.scopes import control_dependencies, device, get_default_graph, name_scope
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
@@ -132,7 +133,7 @@ def call_for_each_replica(strategy: Any, devices: Sequence[str], fn: Callable, a
     for i, where in enumerate(devices):
         mine, mine_by_name = select_replica(i, args), select_replica(i, kwargs)
         call = lambda a=mine, k=mine_by_name: fn(*a, **k)  # noqa: E731
-        replicas.append(_Replica(strategy, i, where, shared_creator(store, i), call))
+        replicas.append(_Replica(strategy, i, where, make_fn(store, i), call))
     for replica in replicas:
         replica.start()
     try:

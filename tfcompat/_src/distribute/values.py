@@ -7,8 +7,8 @@ from typing import Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute.device_map import DeviceMap, of_replicas, replica_number
 from tfcompat._src.graph import distribution_context
-from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.scopes import control_dependencies, device
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
@@ -21,16 +21,30 @@ class DistributedValues:
     """Components on several devices.
 
     Args:
-      devices: canonical device strings.
+      device_map: the DeviceMap, or the canonical device string of each replica.
       values: one component per device.
+      logical_device: the number of the map's logical device, by default what the map says.
     """
 
     _is_distributed = True
 
-    def __init__(self, devices: Sequence[str], values: Sequence[Any]) -> None:
-        if len(devices) != len(values):
-            raise AssertionError(f"{len(values)} values for {len(devices)} devices")
-        self._devices, self._values = tuple(devices), tuple(values)
+    def __init__(self, device_map: DeviceMap | Sequence[str], values: Sequence[Any], logical_device: int | None = None) -> None:
+        self._device_map = device_map if isinstance(device_map, DeviceMap) else of_replicas(device_map)
+        self._values = tuple(values)
+        self._logical_device = self._device_map.logical_device_from_values(self._values) if logical_device is None else logical_device
+        self._devices = self._device_map.logical_to_actual_devices(self._logical_device)
+        if len(self._devices) != len(self._values):
+            raise AssertionError(f"{len(self._values)} values for {len(self._devices)} devices")
+
+    @property
+    def device_map(self) -> DeviceMap:
+        """Which device, and which replica, each component belongs to."""
+        return self._device_map
+
+    @property
+    def logical_device(self) -> int:
+        """The number of the map's logical device that the components are on."""
+        return self._logical_device
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -59,14 +73,13 @@ class DistributedValues:
           ValueError: there is none for it.
         """
         if device is None:
-            index = current_index(self._devices)
-            if index is None:
+            mode = distribution_context.current()
+            if mode is None or mode.replica_context is not None:
+                return self._device_map.select_for_current_replica(self._values, mode and mode.replica_context)
+            device = distribution_context.update_device()
+            if device is None:
                 return self._get_cross_replica()
-            return self._values[index]
-        device = device_util.canonicalize(device)
-        if device not in self._devices:
-            raise ValueError(f"Device {device} not found in {self._devices} (current device {device_util.current()!r})")
-        return self._values[self._devices.index(device)]
+        return self._device_map.select_for_device(self._values, device_util.canonicalize(device))
 
     def _get_cross_replica(self) -> Any:
         raise ValueError(
@@ -88,19 +101,6 @@ def current_index(devices: tuple[str, ...]) -> int | None:
         updated = distribution_context.update_device()
         return None if updated is None else devices.index(device_util.canonicalize(updated))
     return 0 if len(devices) == 1 else replica_number(mode.replica_context)
-
-
-def replica_number(replica_context: Any) -> int:
-    """The number of the replica that a context is of, where it is known while the graph is built.
-
-    Raises:
-      ValueError: it is not known.
-    """
-    number = constant_value(replica_context.replica_id_in_sync_group) if isinstance(
-        replica_context.replica_id_in_sync_group, Tensor) else replica_context.replica_id_in_sync_group
-    if number is None:
-        raise ValueError("The number of the replica is not known while the graph is built.")
-    return int(number)
 
 
 class PerReplica(DistributedValues):
@@ -139,12 +139,13 @@ def _require(alike: bool, values: Sequence[Any]) -> None:
         raise AssertionError(f"The replicas give values of different structure: {values}")
 
 
-def regroup(devices: Sequence[str], values: Sequence[Any], wrap: Callable[..., Any] = PerReplica) -> Any:
+def regroup(device_map: DeviceMap | Sequence[str], values: Sequence[Any], wrap_class: Callable[..., Any] = PerReplica) -> Any:
     """One nest with distributed values in it, of one nest per device.
 
     Args:
-      devices: the devices. values: as many nests of one structure.
-      wrap: makes the distributed value of `devices` and components.
+      device_map: the DeviceMap, or the canonical device string of each replica.
+      values: a nest for each device, of one structure.
+      wrap_class: makes the distributed value of the map and components.
 
     Raises:
       AssertionError: the structures differ.
@@ -152,21 +153,26 @@ def regroup(devices: Sequence[str], values: Sequence[Any], wrap: Callable[..., A
     first = values[0]
     if isinstance(first, (list, tuple)):
         _require(all(type(v) is type(first) and len(v) == len(first) for v in values), values)
-        parts = [regroup(devices, column, wrap) for column in zip(*values)]
+        parts = [regroup(device_map, column, wrap_class) for column in zip(*values)]
         return type(first)._make(parts) if hasattr(first, "_make") else type(first)(parts)
     if isinstance(first, dict):
         _require(all(isinstance(v, dict) and v.keys() == first.keys() for v in values), values)
-        return {key: regroup(devices, [v[key] for v in values], wrap) for key in first}
+        return {key: regroup(device_map, [v[key] for v in values], wrap_class) for key in first}
     if isinstance(first, Variable) and hasattr(first, "_distributed_container"):
         container = first._distributed_container
         _require(all(getattr(v, "_distributed_container", None) is container for v in values), values)
         return container
-    return first if all(v is first for v in values) else wrap(devices, values)
+    return first if all(v is first for v in values) else wrap_class(device_map, values)
 
 
 def select_replica(replica_id: int, structured: Any) -> Any:
     """A nest with the component of one replica in place of each distributed value."""
     return nest.map_structure(lambda x: x.values[replica_id] if hasattr(x, "_is_distributed") else x, structured)
+
+
+def select_device(device: str, structured: Any) -> Any:
+    """A nest with the component on one device in place of each distributed value."""
+    return nest.map_structure(lambda x: x.get(device) if hasattr(x, "_is_distributed") else x, structured)
 
 
 def select_device_mirrored(device: str, structured: Any) -> Any:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY
-from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute.device_map import DeviceMap, ReplicaDeviceMap, SingleDeviceMap
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, current_index, select_replica
 from tfcompat._src.graph import distribution_context
@@ -29,14 +28,19 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
 
     Args:
       strategy: the strategy that it was made under.
-      components: the resource variables.
+      device_map: the DeviceMap of the components.
+      values: the components, resource variables.
       aggregation: how values that replicas assign are combined.
+      logical_device: the number of the map's logical device.
     """
 
-    def __init__(self, strategy: Any, components: Sequence[BaseResourceVariable], aggregation: VariableAggregation) -> None:
-        super().__init__([device_util.canonicalize(v.device) for v in components], components)
+    def __init__(
+        self, strategy: Any, device_map: DeviceMap, values: Sequence[BaseResourceVariable], aggregation: VariableAggregation,
+        logical_device: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(device_map, values, logical_device)
         self._strategy, self._aggregation_mode = strategy, aggregation
-        for component in components:
+        for component in values:
             component._distributed_container = self
 
     @property
@@ -159,7 +163,15 @@ class MirroredVariable(DistributedVariable, Mirrored):
 
 
 class AggregatingVariable(MirroredVariable):
-    """A variable on one device that several replicas use."""
+    """A variable on one device that several replicas use.
+
+    Args:
+      strategy: the strategy that it was made under. v: the resource variable.
+      aggregation: how values that replicas assign are combined.
+    """
+
+    def __init__(self, strategy: Any, v: BaseResourceVariable, aggregation: VariableAggregation) -> None:
+        super().__init__(strategy, SingleDeviceMap(v.device), (v,), aggregation)
 
 
 class SyncOnReadVariable(DistributedVariable):
@@ -280,7 +292,12 @@ def create_mirrored_variable(strategy: Any, make_components: Callable[..., list]
     elif synchronization not in (VariableSynchronization.ON_WRITE, VariableSynchronization.AUTO):
         raise ValueError(f"Invalid variable synchronization mode: {synchronization} for variable: {name}")
     kind = SyncOnReadVariable if synchronization is VariableSynchronization.ON_READ else MirroredVariable
-    return in_collections(kwargs, lambda aggregation: kind(strategy, make_components(**kwargs), aggregation))
+
+    def make(aggregation: VariableAggregation) -> DistributedVariable:
+        components = make_components(**kwargs)
+        return kind(strategy, ReplicaDeviceMap([v.device for v in components]), components, aggregation)
+
+    return in_collections(kwargs, make)
 
 
 def in_collections(kwargs: dict[str, Any], make: Callable[[VariableAggregation], DistributedVariable]) -> DistributedVariable:
@@ -306,30 +323,3 @@ def in_collections(kwargs: dict[str, Any], make: Callable[[VariableAggregation],
         listed[:] = [v for v in listed if all(v is not component for component in made.values)]
     add_to_collections(collections, made)
     return made
-
-
-def shared_creator(store: dict[str, list], replica_id: int) -> Callable:
-    """A variable creator with which a replica finds the variables that the first replica made, by name and order.
-
-    Args:
-      store: what the replicas share. replica_id: the replica's number.
-    """
-    found: dict[str, int] = {}
-
-    def create(next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
-        name = _canonical(kwargs.get("name"))
-        position = found[name] = found.get(name, -1) + 1
-        if replica_id == 0:
-            made = next_creator(*args, **kwargs)
-            store.setdefault(name, []).append(made)
-            return made
-        if len(store.get(name, ())) <= position:
-            raise RuntimeError(f"Tried to create variable {name} with mismatching name on device {replica_id}")
-        return store[name][position]
-
-    return create
-
-
-def _canonical(name: str | None) -> str:
-    """A variable's name without the numbers that made it or its scopes unique."""
-    return "Variable" if name is None else re.sub(r"_\d+(?=/|$)", "", name)

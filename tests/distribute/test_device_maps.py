@@ -1,0 +1,61 @@
+"""Device maps: every value here is what TensorFlow 1.15.5 gives."""
+
+import pytest
+
+from tfcompat._src.distribute.device_map import ReplicaDeviceMap, SingleDeviceMap, WorkerDeviceMap
+from tfcompat._src.distribute.shared_variable_creator import _canonicalize_variable_name, make_fn
+from tfcompat._src.distribute.values import PerReplica, select_replica
+
+CPU, GPU = "/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:GPU:0"
+WORKERS = ("/job:w/replica:0/task:0/device:CPU:0", "/job:w/replica:0/task:1/device:CPU:0")
+
+
+def test_replicas() -> None:
+    devices = ReplicaDeviceMap(("/cpu:0", "/gpu:0"))
+    assert devices.all_devices == devices.logical_to_actual_devices(0) == (CPU, GPU)
+    assert list(devices.devices_by_replica) == [(CPU,), (GPU,)]
+    assert (devices.num_logical_devices, devices.num_replicas_in_graph) == (1, 2)
+    assert (devices.replica_for_device(GPU), devices.replica_for_device("/gpu:1")) == (1, None)
+    assert devices.select_for_device("ab", GPU) == "b"
+    assert devices.is_device_in_replica("/gpu:0", 1)
+    assert str(devices) == f"[{CPU}, {GPU}]"
+    assert repr(devices) == f"ReplicaDeviceMap(['{CPU}', '{GPU}'])"
+    with pytest.raises(AssertionError):
+        devices.logical_to_actual_devices(1)
+    with pytest.raises(AssertionError):
+        devices.select_for_device("abc", GPU)
+    with pytest.raises(ValueError, match="Duplicate devices"):
+        ReplicaDeviceMap(("/cpu:0", "/device:CPU:0"))
+
+
+@pytest.mark.parametrize("devices, all_devices", [(SingleDeviceMap("/cpu:0"), (CPU,)), (WorkerDeviceMap(WORKERS, 2), WORKERS)])
+def test_components_without_replicas(devices: SingleDeviceMap | WorkerDeviceMap, all_devices: tuple[str, ...]) -> None:
+    assert devices.all_devices == all_devices
+    assert devices.select_for_device("ab"[: devices.num_replicas_in_graph], devices.all_devices[0]) == "a"
+    for use in (lambda: devices.devices_by_replica, lambda: devices.replica_for_device(CPU), lambda: devices.is_device_in_replica(CPU, 0)):
+        with pytest.raises(ValueError, match="not indexed by replicas"):
+            use()
+
+
+def test_workers() -> None:
+    devices = WorkerDeviceMap(("/job:w/task:0", "/job:w/task:1"), 2)
+    assert devices.all_devices == WORKERS
+    assert repr(devices) == f"WorkerDeviceMap({WORKERS!r}, num_replicas_per_worker=2)"
+
+
+def test_values_on_a_map() -> None:
+    devices = ReplicaDeviceMap(("/cpu:0", "/gpu:0"))
+    value = PerReplica(devices, (1, 2))
+    assert (value.get("/gpu:0"), value.get(), value.devices, value.logical_device) == (2, 1, (CPU, GPU), 0)
+    assert value.device_map is devices
+    assert repr(value) == f"PerReplica:{{\n  0 {CPU}: 1,\n  1 {GPU}: 2\n}}"
+    assert select_replica(1, [value, 3]) == [2, 3]
+
+
+def test_replicas_find_variables_by_name_without_numbers() -> None:
+    store: dict[str, list] = {}
+    made = [make_fn(store, 0)(lambda name: object(), name=name) for name in ("a", "scope_1/b_2")]
+    assert [make_fn(store, 1)(None, name=name) for name in ("a", "scope/b_7")] == made
+    assert [_canonicalize_variable_name(n) for n in (None, "foo_1:0", "foo1", "foo_a")] == ["Variable", "foo_1:0", "foo1", "foo_a"]
+    with pytest.raises(RuntimeError, match="mismatching name"):
+        make_fn(store, 1)(None, name="c")
