@@ -1,10 +1,13 @@
 """Device maps: every value here is what TensorFlow 1.15.5 gives."""
 
+from collections.abc import Callable
+
 import pytest
 
+import tfcompat as tf
 from tfcompat._src.distribute.device_map import ReplicaDeviceMap, SingleDeviceMap, WorkerDeviceMap
 from tfcompat._src.distribute.shared_variable_creator import _canonicalize_variable_name, make_fn
-from tfcompat._src.distribute.values import PerReplica, select_replica
+from tfcompat._src.distribute.values import PerReplica, select_device, select_replica
 
 CPU, GPU = "/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:GPU:0"
 WORKERS = ("/job:w/replica:0/task:0/device:CPU:0", "/job:w/replica:0/task:1/device:CPU:0")
@@ -49,7 +52,7 @@ def test_values_on_a_map() -> None:
     assert (value.get("/gpu:0"), value.get(), value.devices, value.logical_device) == (2, 1, (CPU, GPU), 0)
     assert value.device_map is devices
     assert repr(value) == f"PerReplica:{{\n  0 {CPU}: 1,\n  1 {GPU}: 2\n}}"
-    assert select_replica(1, [value, 3]) == [2, 3]
+    assert select_replica(1, [value, 3]) == select_device("/gpu:0", [value, 3]) == [2, 3]
 
 
 def test_replicas_find_variables_by_name_without_numbers() -> None:
@@ -59,3 +62,16 @@ def test_replicas_find_variables_by_name_without_numbers() -> None:
     assert [_canonicalize_variable_name(n) for n in (None, "foo_1:0", "foo1", "foo_a")] == ["Variable", "foo_1:0", "foo1", "foo_a"]
     with pytest.raises(RuntimeError, match="mismatching name"):
         make_fn(store, 1)(None, name="c")
+
+
+def test_a_creator_outside_the_scope_may_put_all_components_on_one_device() -> None:
+    def on_cpu(next_creator: Callable, *args: object, **kwargs: object) -> tf.Variable:
+        with tf.device("/cpu:0"):
+            return next_creator(*args, **kwargs)
+
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/gpu:0"])
+    with tf.Graph().as_default(), tf.variable_creator_scope(on_cpu), strategy.scope():
+        v = tf.Variable(1.0, name="v")
+        assert v.devices == (CPU, GPU)
+        assert [c.device for c in v.values] == [CPU, CPU]
+        assert (v.get("/gpu:0").name, v.get("/cpu:0").name) == ("v/replica_1:0", "v:0")

@@ -68,7 +68,7 @@ class MirroredExtended(StrategyExtended):
                     made.append(next_creator(*args, **kwargs))
             return made
 
-        return create_mirrored_variable(self._strategy, components, kwargs)
+        return create_mirrored_variable(self._strategy, devices, components, kwargs)
 
     def _first_initial_value(self, initial_value: Any, where: str, dtype: Any) -> Any:
         """The initial value of the first component of a variable."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.distribute import device_util
-from tfcompat._src.distribute.device_map import DeviceMap, of_replicas, replica_number
+from tfcompat._src.distribute.device_map import DeviceMap, of_replicas
 from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.scopes import control_dependencies, device
 from tfcompat._src.graph.tensor import Tensor
@@ -73,13 +73,16 @@ class DistributedValues:
           ValueError: there is none for it.
         """
         if device is None:
-            mode = distribution_context.current()
-            if mode is None or mode.replica_context is not None:
-                return self._device_map.select_for_current_replica(self._values, mode and mode.replica_context)
-            device = distribution_context.update_device()
-            if device is None:
-                return self._get_cross_replica()
+            return self._in_use(self._get_cross_replica)
         return self._device_map.select_for_device(self._values, device_util.canonicalize(device))
+
+    def _in_use(self, cross_replica: Callable[[], Any]) -> Any:
+        """The component of the replica that runs, or of the device that is updated; where there is neither, what `cross_replica` gives."""
+        mode = distribution_context.current()
+        if mode is None or mode.replica_context is not None:
+            return self._device_map.select_for_current_replica(self._values, mode and mode.replica_context)
+        updated = distribution_context.update_device()
+        return cross_replica() if updated is None else self.get(updated)
 
     def _get_cross_replica(self) -> Any:
         raise ValueError(
@@ -90,17 +93,6 @@ class DistributedValues:
     def __repr__(self) -> str:
         rows = ",\n".join(f"  {i} {d}: {v}" for i, (d, v) in enumerate(zip(self._devices, self._values)))
         return f"{type(self).__name__}:{{\n{rows}\n}}"
-
-
-def current_index(devices: tuple[str, ...]) -> int | None:
-    """The position, in `devices`, of the component that plain use means; None in a cross-replica context."""
-    mode = distribution_context.current()
-    if mode is None:
-        return 0
-    if mode.replica_context is None:
-        updated = distribution_context.update_device()
-        return None if updated is None else devices.index(device_util.canonicalize(updated))
-    return 0 if len(devices) == 1 else replica_number(mode.replica_context)
 
 
 class PerReplica(DistributedValues):

@@ -10,7 +10,7 @@ from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY
 from tfcompat._src.distribute.device_map import DeviceMap, ReplicaDeviceMap, SingleDeviceMap
 from tfcompat._src.distribute.reduce_util import ReduceOp
-from tfcompat._src.distribute.values import DistributedValues, Mirrored, current_index, select_replica
+from tfcompat._src.distribute.values import DistributedValues, Mirrored, select_replica
 from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.scopes import add_to_collections, device, get_collection_ref
 from tfcompat._src.graph.tensor import Tensor
@@ -46,7 +46,7 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
     @property
     def _here(self) -> BaseResourceVariable:
         """The component that plain use means, the first one where all replicas are meant."""
-        return self._values[current_index(self._devices) or 0]
+        return self._in_use(lambda: self.primary)
 
     _distributed_container = property(lambda self: self)
     handle = _handle = property(lambda self: self._here._handle)
@@ -269,11 +269,12 @@ def _assign_on(where: str, variable: BaseResourceVariable, tensor: Tensor) -> An
 # ---- making ----
 
 
-def create_mirrored_variable(strategy: Any, make_components: Callable[..., list], kwargs: dict[str, Any]) -> DistributedVariable:
+def create_mirrored_variable(strategy: Any, devices: Sequence[str], make_components: Callable[..., list], kwargs: dict[str, Any]) -> DistributedVariable:
     """A variable of several components, in the collections that it was asked for.
 
     Args:
       strategy: the strategy.
+      devices: the device of each replica, whose component it uses wherever a creator of the program's puts that.
       make_components: gives the components for the arguments of tf.Variable.
       kwargs: these arguments.
 
@@ -292,12 +293,7 @@ def create_mirrored_variable(strategy: Any, make_components: Callable[..., list]
     elif synchronization not in (VariableSynchronization.ON_WRITE, VariableSynchronization.AUTO):
         raise ValueError(f"Invalid variable synchronization mode: {synchronization} for variable: {name}")
     kind = SyncOnReadVariable if synchronization is VariableSynchronization.ON_READ else MirroredVariable
-
-    def make(aggregation: VariableAggregation) -> DistributedVariable:
-        components = make_components(**kwargs)
-        return kind(strategy, ReplicaDeviceMap([v.device for v in components]), components, aggregation)
-
-    return in_collections(kwargs, make)
+    return in_collections(kwargs, lambda aggregation: kind(strategy, ReplicaDeviceMap(devices), make_components(**kwargs), aggregation))
 
 
 def in_collections(kwargs: dict[str, Any], make: Callable[[VariableAggregation], DistributedVariable]) -> DistributedVariable:
