@@ -13,6 +13,7 @@ from tfcompat._src.base import dtypes, errors, jax_compat
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
+from tfcompat._src.data.saving import require_repeatable
 from tfcompat._src.data.values import (
     NO_GRADIENT,
     OUTPUTS,
@@ -65,9 +66,9 @@ class IteratorValue(SharedResource):
         self._asked = 0
         self.dataset: DatasetValue | None = None
 
-    def begin(self, dataset: DatasetValue, session: RunContext, seeds: Any = ()) -> None:
-        """Starts iterating over a dataset; `seeds` are those that an iteration chose which is to be repeated."""
-        scope = Scope(session, seeds)
+    def begin(self, dataset: DatasetValue, session: RunContext, seed: int | None = None) -> None:
+        """Starts iterating over a dataset; `seed` is that of an iteration which is to be repeated."""
+        scope = Scope(session, seed)
         following = begun(dataset, scope)
         with self._running:
             old, self._scope, self._next, self._is_over = self._scope, scope, following, False
@@ -76,15 +77,17 @@ class IteratorValue(SharedResource):
             old.end()
 
     def state(self) -> EncodedVariant:
-        """Where the iteration is: how often it was asked for an element, and the seeds that it chose.
+        """Where the iteration is: how often it was asked for an element, and the seed of what it chooses at random.
 
         Raises:
-          errors.FailedPreconditionError: nothing was begun.
+          errors.FailedPreconditionError: nothing was begun, or a function of the pipeline is stateful. errors.UnimplementedError: a dataset
+          is never saved.
         """
         with self._running:
-            if self._scope is None:
+            if self._scope is None or self.dataset is None:
                 raise errors.FailedPreconditionError(None, None, "SerializeIterator failed because the iterator has not been initialized.")
-            found = {"asked": self._asked, "is_over": self._is_over, "seeds": self._scope.seeds}
+            require_repeatable(self.dataset)
+            found = {"asked": self._asked, "is_over": self._is_over, "seed": self._scope.seed}
         return EncodedVariant(_STATE, json.dumps(found).encode())
 
     def go_to(self, state: EncodedVariant, session: RunContext) -> None:
@@ -101,7 +104,7 @@ class IteratorValue(SharedResource):
                 "operation for this iterator before restoring it."
             )  # fmt: skip
         found = json.loads(state.metadata)
-        self.begin(self.dataset, session, map(tuple, found["seeds"]))
+        self.begin(self.dataset, session, found["seed"])
         for _ in range(found["asked"]):
             try:
                 self._take()

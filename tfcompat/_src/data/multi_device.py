@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from tfcompat._src.data import multi_device_ops, structure  # noqa: F401  (the ops)
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import DatasetV1, DatasetV1Adapter, as_v1
-from tfcompat._src.data.iterator import flat_attrs, get_next_as_optional
+from tfcompat._src.data.iterator import EagerIterator, Iterator, flat_attrs, get_next_as_optional
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.remote_functions import HANDLE, generator_dataset, no_more, remote_function
 from tfcompat._src.function.tracing import Traced
+from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import device as on_device
+from tfcompat._src.graph.scopes import executing_eagerly, executing_eagerly_outside_functions
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.control.groups import group
+
+T = TypeVar("T")
+_Functions = tuple[Traced, Traced, Traced]
+"""What begins, gives and ends the elements of a device."""
 
 
 class MultiDeviceIterator:
@@ -45,20 +51,48 @@ class MultiDeviceIterator:
             self._incarnation_id = raw.MultiDeviceIteratorInit(
                 self._dataset._variant_tensor, self._multi_device_iterator_resource, max_buffer_size=self._max_buffer_size
             )
+        self._prefetch_buffer_size = prefetch_buffer_size
+        self._device_iterators: list[Iterator] | list[EagerIterator]
+        self._initializer: Operation | None = None
+        if executing_eagerly():
+            self._device_iterators = self._of_devices(lambda functions: EagerIterator(self._on_device(functions)))
+        else:
+            iterators = self._of_devices(lambda functions: self._on_device(functions).make_initializable_iterator())
+            self._device_iterators, self._initializer = iterators, group(*[iterator.initializer for iterator in iterators])
+
+    def _of_devices(self, make: Callable[[_Functions], T]) -> list[T]:
+        """What is made of the functions of each device, on the device."""
         functions = []
-        for shard, device in enumerate(devices):
+        for shard, device in enumerate(self._devices):
             with on_device(device):
                 functions.append(self._functions(shard))
                 generator_dataset(*functions[-1], self._dataset.element_spec)
-        self._device_iterators = []
-        for device, three in zip(devices, functions):
+        made = []
+        for device, three in zip(self._devices, functions):
             with on_device(device):
-                self._device_iterators.append(self._on_device(three, prefetch_buffer_size).make_initializable_iterator())
-        self._initializer = group(*[iterator.initializer for iterator in self._device_iterators])
+                made.append(make(three))
+        return made
 
-    def _functions(self, shard: int) -> tuple[Traced, Traced, Traced]:
+    def _eager_reset(self) -> None:
+        """Begins a pass anew where operations run at once.
+
+        Raises:
+          ValueError: they do not.
+        """
+        if not executing_eagerly_outside_functions():
+            raise ValueError("Eager reset is only supported in eager mode.")
+        with on_device(self._source_device):
+            self._incarnation_id = raw.MultiDeviceIteratorInit(
+                self._dataset._variant_tensor, self._multi_device_iterator_resource, max_buffer_size=self._max_buffer_size
+            )
+        for iterator, dataset in zip(self._device_iterators, self._of_devices(self._on_device)):
+            raw.MakeIterator(dataset._apply_options()._variant_tensor, iterator._iterator_resource)
+
+    def _functions(self, shard: int) -> _Functions:
         """What begins, gives and ends the elements of a device."""
         handle = raw.MultiDeviceIteratorToStringHandle(self._multi_device_iterator_resource)
+        if isinstance(handle, EagerTensor):
+            handle.stays_captured = True  # a remote call takes what its function captures, and takes at least one tensor
         source, attrs = self._source_device_tensor, flat_attrs(self._dataset.element_spec)
 
         def next_element(inputs: list[Tensor]) -> Any:
@@ -71,10 +105,10 @@ class MultiDeviceIterator:
             remote_function("finalize_func", source, HANDLE, no_more),
         )
 
-    def _on_device(self, functions: tuple[Traced, Traced, Traced], prefetch_buffer_size: int) -> DatasetV1:
+    def _on_device(self, functions: _Functions) -> DatasetV1:
         found: DatasetV2 = DatasetV1Adapter(generator_dataset(*functions, self._dataset.element_spec), self._dataset.element_spec)
-        if prefetch_buffer_size > 0:
-            found = found.prefetch(prefetch_buffer_size)
+        if self._prefetch_buffer_size > 0:
+            found = found.prefetch(self._prefetch_buffer_size)
         options = Options()
         options.experimental_optimization.apply_default_optimizations = False
         options.experimental_optimization.autotune = False
@@ -99,7 +133,7 @@ class MultiDeviceIterator:
 
     @property
     def initializer(self) -> Operation | None:
-        """The operation that begins a pass."""
+        """The operation that begins a pass; None where operations run at once and the pass has begun."""
         return self._initializer
 
     @property

@@ -23,12 +23,13 @@ def remote_function(name: str, source_device: Tensor, kinds: Sequence[Any], fn: 
     graph = get_default_graph()
     creators = list(creator_stack(graph))
     inner = Traced(f"__inference_{name}", kinds, fn, creators=creators)
-    inner.add_to(graph)
-    called = FunctionRef(inner.function().name)
-    outer = Traced(
-        f"__inference_remote_{name}", kinds,
-        lambda inputs: raw.RemoteCall(source_device, [*inputs, *inner.body.captures], Tout=inner.kinds, f=called), creators=creators,
-    )  # fmt: skip
+    called = FunctionRef(inner.add_to(graph).name)
+
+    def call_there(inputs: list[Tensor]) -> Any:
+        inner.add_to(get_default_graph())
+        return raw.RemoteCall(source_device, [*inputs, *inner.body.captures], Tout=inner.kinds, f=called)
+
+    outer = Traced(f"__inference_remote_{name}", kinds, call_there, creators=creators)
     outer.add_to(graph)
     return outer
 

@@ -7,6 +7,7 @@ after another error it may be called again for the element that follows.
 from __future__ import annotations
 
 import functools
+import random
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ import numpy as np
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.data.op_ranks import require_scalars, shape_of
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.ops.flow.list_value import variant
@@ -39,17 +41,17 @@ class Scope:
     `record(tag, number)` takes down statistics where they are wanted.
 
     Args:
-      session: the session. seeds: those that another iteration chose, for one that is to be the same.
+      session: the session. seed: of all that the iteration chooses at random; that of another iteration for one that is to be the same.
 
     Functions have random counters of their own in each iteration. `kept` holds what datasets remember between epochs, `shards`
     the number of workers and the own one for kernels, by the id of their context, whose input is split over workers.
     """
 
-    def __init__(self, session: RunContext, seeds: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(self, session: RunContext, seed: int | None = None) -> None:
         self._session = session
         self.fuses: frozenset[str] = frozenset()
-        self.seeds: list[tuple[int, int]] = []
-        self._seeds_given = list(seeds)
+        self.seed = secrets.randbits(63) if seed is None else seed
+        self._chosen = random.Random(self.seed)
         self.most_threads: int | None = None
         self.record: Callable[[str, float], None] | None = None
         self.shards: dict[int, tuple[int, int]] = {}
@@ -73,14 +75,11 @@ class Scope:
         return self
 
     def seeds_or_chosen(self, seed: int, seed2: int) -> tuple[int, int]:
-        """Two seeds, or, where both are 0, seeds chosen at random: an iteration that is to be the same is given the same ones."""
+        """Two seeds, or, where both are 0, the next two that the iteration chooses."""
         if seed or seed2:
             return seed, seed2
         with self.lock:
-            place = len(self.seeds)
-            chosen = self._seeds_given[place] if place < len(self._seeds_given) else (secrets.randbits(63), secrets.randbits(63))
-            self.seeds.append(chosen)
-        return chosen
+            return self._chosen.getrandbits(63), self._chosen.getrandbits(63)
 
     def numbers(self, seed: int, seed2: int) -> Iterator[int]:
         """The 32-bit numbers of a generator with two seeds; see `seeds_or_chosen`."""
@@ -196,13 +195,16 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
     """Registers an op type that makes a dataset; its kernel takes the HostContext first and gives a DatasetValue."""
 
     def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        check = require_scalars(name, inputs)
+
         @functools.wraps(kernel)
         def run(context: HostContext, *arguments: object) -> NDArray:
+            check(arguments)
             return variant(kernel(context, *arguments).made_by(context, arguments))
 
         op(
-            name, f"({inputs}{', ' if inputs and attrs else ''}{'*, ' + attrs if attrs else ''}) -> ({output}: variant)", shape=si.scalar,
-            gradient=NO_GRADIENT, kernel=run, place=HOST, context=True, depth=2,
+            name, f"({inputs}{', ' if inputs and attrs else ''}{'*, ' + attrs if attrs else ''}) -> ({output}: variant)",
+            shape=shape_of(name, inputs), gradient=NO_GRADIENT, kernel=run, place=HOST, context=True, depth=2,
         )  # fmt: skip
         return kernel
 

@@ -7,7 +7,7 @@ import enum
 from typing import Any
 
 from tfcompat._src.base.export import export
-from tfcompat._src.distribute import device_util, input_lib, multi_worker_util
+from tfcompat._src.distribute import device_util, multi_worker_util
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.cross_device_ops import CollectiveAllReduce, choose_the_best, reduce_non_distributed_value
 from tfcompat._src.distribute.cross_device_utils import CollectiveKeys
@@ -137,11 +137,8 @@ class CollectiveAllReduceExtended(MirroredExtended):
         pipeline = 0 if self._cluster_spec is None else multi_worker_util.id_in_cluster(self._cluster_spec, self._task_type, self._task_id)
         return InputContext(self._num_workers, pipeline, self._num_replicas_in_sync)
 
-    def _make_dataset_iterator(self, dataset: Any) -> Any:
-        return self._experimental_distribute_dataset(dataset).make_initializable_iterator()
-
-    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
-        return input_lib.DistributedDataset(dataset, self._devices, self._num_replicas_in_sync, self._input_context())
+    def _shared_input(self) -> InputContext:
+        return self._input_context()
 
     # ---- configuration ----
 

@@ -6,7 +6,7 @@ A sum is one AddN and copies of it, whatever the algorithm is called: a plan ove
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
@@ -211,6 +211,51 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
 
     def __init__(self, num_packs: int = 1) -> None:
         super().__init__("hierarchical_copy", num_packs)
+
+
+_WORKER_ALGORITHMS = ("nccl", "nccl/xring", "nccl/rechd", "nccl/pscpu", "xring", "pscpu", "psgpu", "pscpu/pscpu")
+
+
+class _AllReduceSpec(NamedTuple):
+    """Which algorithm sums tensors of up to `limit` bytes, in how many parts; -1: of any size."""
+
+    alg: str
+    shards: int = 1
+    limit: int = -1
+
+
+@export("contrib.distribute.MultiWorkerAllReduce")
+class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
+    """Reduces by an all-reduce among the devices of several workers.
+
+    Args:
+      worker_devices: device strings of the workers. num_gpus_per_worker: how many GPUs each has.
+      all_reduce_spec: the name of an algorithm, or (name, parts, bytes up to which it serves), or a list of such tuples in rising order of
+        bytes, which ends with -1. As for AllReduceCrossDeviceOps, the compiler says which messages are sent: what is computed is the same.
+      num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: as for AllReduceCrossDeviceOps.
+
+    Raises:
+      ValueError: `all_reduce_spec` is something else, or `num_packs` is negative.
+    """
+
+    def __init__(
+        self, worker_devices: Sequence[str], num_gpus_per_worker: int, all_reduce_spec: Any = ("pscpu/pscpu", 2, -1), num_packs: int = 0,
+        agg_small_grads_max_bytes: int = 0, agg_small_grads_max_group: int = 10,
+    ) -> None:  # fmt: skip
+        super().__init__("pscpu/pscpu", num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group)
+        self._worker_devices, self._num_gpus_per_worker = worker_devices, num_gpus_per_worker
+        specs = all_reduce_spec if isinstance(all_reduce_spec, list) else [all_reduce_spec]
+        self._all_reduce_spec = [_all_reduce_spec((spec,) if isinstance(spec, str) else spec) for spec in specs]
+
+
+def _all_reduce_spec(spec: Any) -> _AllReduceSpec:
+    if not isinstance(spec, tuple):
+        raise ValueError(f"A tuple is expected for all-reduce spec: {spec!r}")
+    if not 1 <= len(spec) <= 3:
+        raise ValueError(f"An all-reduce spec has one to three elements, (algorithm, parts, bytes), not {spec!r}.")
+    if spec[0] not in _WORKER_ALGORITHMS:
+        raise ValueError(f"Unknown all-reduce algorithm {spec[0]!r}: it must be one of {', '.join(_WORKER_ALGORITHMS)}.")
+    return _AllReduceSpec(*spec)
 
 
 class CollectiveAllReduce(CrossDeviceOps):

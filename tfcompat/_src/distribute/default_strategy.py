@@ -9,7 +9,6 @@ from typing import Any
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
 from tfcompat._src.data.dataset import DatasetV2
-from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp
@@ -77,7 +76,11 @@ class DefaultExtended(StrategyExtended):
 
     def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
         found = input_fn(InputContext())
-        return self._make_dataset_iterator(found) if isinstance(found, DatasetV2) else input_lib.callable_iterator(found, self._devices)
+        if isinstance(found, DatasetV2):
+            return self._make_dataset_iterator(found)
+        if not callable(found):
+            raise ValueError("input_fn must return a tf.data.Dataset or a callable.")
+        return _DefaultInputFunction(found)
 
     def _make_dataset_iterator(self, dataset: Any) -> Any:
         return _DefaultInputIterator(dataset)
@@ -110,6 +113,17 @@ class _DefaultInputIterator:
     def initialize(self) -> list:
         """The operations that begin a pass."""
         return [self._iterator.initializer]
+
+
+class _DefaultInputFunction:
+    """What a function makes, with the methods of an iterator."""
+
+    def __init__(self, fn: Callable[[], Any]) -> None:
+        self.get_next = fn
+
+    def initialize(self) -> list:
+        """Nothing: a function has no start."""
+        return []
 
 
 class DefaultStrategy(Strategy):

@@ -7,15 +7,23 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distribute import device_util, input_lib
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, reduce_non_distributed_value
+from tfcompat._src.distribute.device_map import of_replicas
+from tfcompat._src.distribute.input_workers import InputWorkers
+from tfcompat._src.distribute.multi_step_context import MultiStepContext
+from tfcompat._src.distribute.numpy_dataset import one_host_numpy_dataset
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
-from tfcompat._src.distribute.values import DistributedValues, Mirrored, value_container
+from tfcompat._src.distribute.values import DistributedValues, Mirrored, regroup, value_container
 from tfcompat._src.graph import distribution_context
-from tfcompat._src.graph.scopes import device
+from tfcompat._src.graph.scopes import control_dependencies, device
+from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.ops.control.groups import group
+from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.variable import variable_creator_scope
@@ -248,31 +256,81 @@ class StrategyExtended:
 
     # ---- input ----
 
-    def _make_dataset_iterator(self, dataset: Any) -> Any:
-        return input_lib.dataset_iterator(dataset, self._devices, self._num_replicas_in_sync)
+    @property
+    def _input_workers(self) -> InputWorkers:
+        """The host that reads the input of the replicas."""
+        devices = self.worker_devices
+        return InputWorkers(of_replicas(devices), [(device_util.get_host_for_device(devices[0]), devices)])
 
-    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
-        return input_lib.input_function_iterator(input_fn, self._input_context(), self._devices)
+    def _split_batch_by(self) -> int | None:
+        """In how many parts a batch of a dataset is split, as each replica takes one; None: it stays whole."""
+        return self._num_replicas_in_sync
+
+    def _shared_input(self) -> Any:
+        """The InputContext where other processes share a dataset; None in the only one."""
+        return None
 
     def _input_context(self) -> Any:
         """What an input function is told."""
         raise NotImplementedError("must be implemented in descendants")
 
+    def _make_dataset_iterator(self, dataset: Any) -> Any:
+        split_by = self._split_batch_by() if self._global_batch_size else None
+        return input_lib.DatasetIterator(dataset, self._input_workers, self._strategy, split_by, self._shared_input())
+
+    def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
+        return input_lib.InputFunctionIterator(input_fn, self._input_workers, [self._input_context()], self._strategy)
+
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
-        return input_lib.numpy_dataset(numpy_input, device_util.get_host_for_device(self._devices[0]), session)
+        return one_host_numpy_dataset(numpy_input, device_util.get_host_for_device(self.worker_devices[0]), session)
 
     def _experimental_distribute_dataset(self, dataset: Any) -> Any:
-        return input_lib.DistributedDataset(dataset, self._devices, self._num_replicas_in_sync)
+        return input_lib.get_distributed_dataset(dataset, self._input_workers, self._strategy, self._split_batch_by(), self._shared_input())
 
     def _experimental_distribute_datasets_from_function(self, dataset_fn: Callable) -> Any:
-        return input_lib.DistributedDatasetFromFunction(dataset_fn, self._input_context(), self._devices)
+        return input_lib.get_distributed_datasets_from_function(dataset_fn, self._input_workers, [self._input_context()], self._strategy)
+
+    # ---- steps in a loop ----
 
     def experimental_run_steps_on_iterator(
         self, fn: Callable, iterator: Any, iterations: int = 1, initial_loop_values: Any = None
-    ) -> Any:
-        """`iterations` steps of `fn(context, inputs)` in one loop of the graph."""
-        raise NotImplementedError("tfcompat has no experimental_run_steps_on_iterator: run each step by itself, with iterator.get_next().")
+    ) -> MultiStepContext:
+        """Runs `iterations` steps of `fn(context, inputs)` in one loop.
+
+        Arguments:
+          fn: builds a step: of a MultiStepContext, to which it gives outputs, and of the inputs of all replicas; gives the operation of it.
+          iterator: of the inputs.
+          iterations: how many steps, a Python integer or a scalar.
+          initial_loop_values: what the outputs are before the first step: a structure of their dtypes and shapes, by their names.
+
+        Returns:
+          The MultiStepContext, whose `run_op` runs all steps and whose `last_step_outputs` are those of the last one.
+        """
+        with self._strategy.scope():
+            return self._steps_in_loop(fn, iterator, iterations, {} if initial_loop_values is None else initial_loop_values)
+
+    def _steps_in_loop(self, fn: Callable, iterator: Any, iterations: Any, initial_values: Any) -> MultiStepContext:
+        context = MultiStepContext()
+
+        def step(i: Any, *_: Any) -> list:
+            done = fn(context, iterator.get_next())
+            for name, output in context.last_step_outputs.items():
+                context.last_step_outputs[name] = self._local_results(output)
+            with control_dependencies([done]):
+                return [i + 1, *nest.flatten(context.last_step_outputs)]
+
+        start = [constant(0), *nest.flatten(initial_values)]
+        _, *last = loop = while_loop(
+            lambda i, *_: i < iterations, step, start, parallel_iterations=1, back_prop=False, name="", return_same_structure=True
+        )
+        context.run_op = group(loop)
+        outputs = nest.pack_sequence_as(context.last_step_outputs, last)
+        for name, reduce_op in context._last_step_outputs_reduce_ops.items():
+            output = outputs[name]
+            outputs[name] = output[0] if reduce_op is not None or len(output) == 1 else regroup(of_replicas(self.worker_devices), output)
+        context._set_last_step_outputs(outputs)
+        return context
 
     # ---- configuration ----
 

@@ -15,8 +15,19 @@ from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import select_device_mirrored, update_regroup
 from tfcompat._src.distribute.variables import DistributedVariable, SyncOnReadVariable, create_mirrored_variable
 from tfcompat._src.graph import distribution_context
-from tfcompat._src.graph.scopes import device, name_scope
+from tfcompat._src.graph.scopes import (
+    device,
+    executing_eagerly,
+    executing_eagerly_outside_functions,
+    get_default_graph,
+    name_scope,
+)
 from tfcompat._src.ops.array.constant import identity
+
+
+def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
+    """Device strings of so many GPUs of this process, of all by default; of the CPU where there is none."""
+    return device_util.local_devices() if num_gpus is None else device_util.local_devices_from_num_gpus(num_gpus)
 
 
 def check_local(devices: Sequence[str]) -> None:
@@ -51,6 +62,8 @@ class MirroredExtended(StrategyExtended):
         check_local(devices)
         resolved = _resolved(devices)
         super().__init__(container_strategy, resolved, cross_device_ops or choose_the_best(resolved))
+        if executing_eagerly_outside_functions():
+            self.experimental_enable_get_next_as_optional = True
 
     def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
         beside = kwargs.pop("colocate_with", None)
@@ -114,7 +127,8 @@ class MirroredExtended(StrategyExtended):
 def _copy_of_initial_value(first: Any, where: str) -> Callable[[], Any]:
     def initial_value() -> Any:
         with device(where):
-            return identity(first.initial_value)
+            has_value = executing_eagerly() or get_default_graph().building_function
+            return identity(first.value() if has_value else first.initial_value)
 
     return initial_value
 

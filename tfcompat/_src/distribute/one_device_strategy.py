@@ -7,7 +7,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
-from tfcompat._src.distribute import device_util, input_lib
+from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.mirrored_strategy import check_local
@@ -75,11 +75,8 @@ class OneDeviceExtended(StrategyExtended):
     def _input_context(self) -> InputContext:
         return InputContext()
 
-    def _make_dataset_iterator(self, dataset: Any) -> Any:
-        return input_lib.dataset_iterator(dataset, self._devices)
-
-    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
-        return input_lib.DistributedDataset(dataset, self._devices)
+    def _split_batch_by(self) -> None:
+        return None
 
     def value_container(self, value: Any) -> Any:
         return value

@@ -121,6 +121,11 @@ class CentralStorageStrategy(Strategy):
     def __init__(self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None) -> None:
         super().__init__(CentralStorageExtended(self, compute_devices, parameter_device))
 
+    @classmethod
+    def _from_num_gpus(cls, num_gpus: int) -> CentralStorageStrategy:
+        """The strategy over so many GPUs, or the CPU where there is none."""
+        return cls(device_util.local_devices_from_num_gpus(num_gpus))
+
 
 class ParameterServerExtended(CentralStorageExtended):
     """What ParameterServerStrategy does: on one task what CentralStorageStrategy does.

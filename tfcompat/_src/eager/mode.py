@@ -13,7 +13,6 @@ from tfcompat._src.eager.graph import EagerGraph
 from tfcompat._src.eager.state import EagerState
 from tfcompat._src.graph import scopes
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.runtime.config import session_config
 
 
 class _Mode:
@@ -27,7 +26,7 @@ def eager_graph(config: Any = None) -> EagerGraph:
     """The graph whose operations run when they are made; where it is made now, on the devices of a ConfigProto."""
     with _Mode.lock:
         if _Mode.graph is None:
-            _Mode.graph = EagerGraph(EagerState(session_config() if config is None else config))
+            _Mode.graph = EagerGraph(EagerState(config))
         return _Mode.graph
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import weakref
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
@@ -13,8 +14,8 @@ import numpy as np
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.runtime.config import process_config
-from tfcompat._src.runtime.devices import session_devices
+from tfcompat._src.runtime.config import process_config, session_config
+from tfcompat._src.runtime.devices import Device, session_devices
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.variable_state import VariableState
 
@@ -42,12 +43,11 @@ class EagerState:
     """What operations that run at once share: variables, random counters, resources, and the programs made so far.
 
     Args:
-      config: the ConfigProto of the devices.
+      config: the ConfigProto of the devices; None: the settings of the process, which stand still from the first use of a device on.
     """
 
-    def __init__(self, config: Any) -> None:
-        self.config, self.process = config, process_config()
-        self.devices = session_devices(config)
+    def __init__(self, config: Any = None) -> None:
+        self._config_given, self.process = config, process_config()
         self.variable_state = VariableState()
         self.writes: dict[str, int] = collections.Counter()
         """How often each variable has been written."""
@@ -55,6 +55,16 @@ class EagerState:
         self.random_state = _EagerRandomState()
         self.programs: dict[tuple, Recent] = {}
         """By op type, attributes and device, those for inputs of some kinds."""
+
+    @functools.cached_property
+    def config(self) -> Any:
+        """The ConfigProto of the devices."""
+        return session_config() if self._config_given is None else self._config_given
+
+    @functools.cached_property
+    def devices(self) -> list[Device]:
+        """Those that operations run on."""
+        return session_devices(self.config)
 
     @property
     def variables(self) -> MutableMapping[str, np.ndarray | jax.Array]:

@@ -26,6 +26,15 @@ def _handle_or_self(x: object) -> Any:
     return handle if isinstance(handle, Tensor) and handle.dtype == dtypes.resource else x
 
 
+def _entry(tensor: Tensor) -> tuple[Tensor, list[Operation]] | None:
+    """The handle of a variable that stands outside of loops, and the nodes that bring it in, whenever they were made; None for other tensors."""
+    entered = []
+    while tensor.dtype == dtypes.resource and tensor.op.type == "Enter":
+        entered.append(tensor.op)
+        tensor = origin(tensor.op.inputs[0])
+    return (tensor, entered) if entered else None
+
+
 @export("GradientTape", "contrib.eager.GradientTape")
 class GradientTape:
     """Records which operations are made of watched tensors inside of its `with` block, to differentiate through them.
@@ -165,9 +174,13 @@ class GradientTape:
         tracked = dict(self._watched)
         if self._watches_variables:
             tracked.update((_handle_or_self(v), 0) for v in self._variables(graph))
-        recorded = set()
+        recorded: set[Operation] = set()
         for op in graph.get_operations():
             if any(low < op._id <= (high if high >= 0 else op._id) for low, high in self._intervals):
+                for handle, entered in filter(None, map(_entry, op.inputs)):
+                    if tracked.get(handle, op._id) < op._id:
+                        recorded.update(entered)
+                        tracked.update((t, 0) for each in entered for t in each.outputs)
                 if any(tracked.get(origin(t), op._id) < op._id for t in op.inputs):
                     recorded.add(op)
                     tracked.update((t, 0) for t in op.outputs)

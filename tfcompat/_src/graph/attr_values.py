@@ -15,7 +15,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import signature as signature_lib
-from tfcompat._src.graph import tensor_proto, variant
+from tfcompat._src.graph import stateful, tensor_proto, variant
 from tfcompat._src.graph.op_spec import OpSpec
 from tfcompat._src.proto import messages
 
@@ -243,7 +243,7 @@ def _tensor_of_fields(fields: list[tuple[str, Any]]) -> NDArray:
 def op_def(spec: OpSpec) -> messages.OpDef:
     """The OpDef message of a record."""
     signature = spec.signature
-    proto = messages.OpDef(name=spec.name, is_stateful=spec.effects.is_stateful)
+    proto = messages.OpDef(name=spec.name, is_stateful=stateful.is_stateful(spec))
     for args, target in ((signature.inputs, proto.input_arg), (signature.outputs, proto.output_arg)):
         for arg in args:
             target.add(

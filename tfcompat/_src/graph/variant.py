@@ -40,11 +40,11 @@ class NumberVariant(EncodedVariant):
 _EMPTY = NumberVariant("", b"")
 
 
-def array_of(proto: messages.TensorProto) -> NDArray:
+def array_of(proto: messages.TensorProto, numbers_only: bool = True) -> NDArray:
     """The array of a TensorProto, whose elements may be variants; those that the message leaves out are empty ones.
 
     Raises:
-      NotImplementedError: a variant is no number. TypeError: the dtype has no values. ValueError: the values do not fit the shape.
+      NotImplementedError: a variant is no number, where only those are wanted. TypeError: the dtype has no values. ValueError: the values do not fit the shape.
     """
     if proto.dtype != dtypes.variant.as_datatype_enum:
         return tensor_proto.parse(proto)
@@ -52,7 +52,7 @@ def array_of(proto: messages.TensorProto) -> NDArray:
     if 8 * math.prod(sizes) > memory.total():
         raise ValueError(f"a tensor of variants with shape {list(sizes)} does not fit into memory")
     found = np.empty(math.prod(sizes), object)
-    values = [_number(v) for v in proto.variant_val]
+    values = [_number(v) if numbers_only or v.type_name in _NUMBERS else EncodedVariant(v.type_name, v.metadata) for v in proto.variant_val]
     if len(values) > found.size:
         raise ValueError(f"The tensor has {found.size} elements, but {len(values)} values were given.")
     found[:] = values + [_EMPTY] * (found.size - len(values))

@@ -140,6 +140,9 @@ REAL_MODULES = {
     "tensorflow.examples.tutorials.mnist.input_data": "tfcompat._src.contrib.learn.mnist",
     "tensorflow.python.autograph.pyct.transformer": SHIM + "internal.transformer",
     "tensorflow.python.data.experimental.kernel_tests.reader_dataset_ops_test_base": "tfcompat._src.testing.data_reader_test_base",
+    "tensorflow.python.data.experimental.kernel_tests.serialization.dataset_serialization_test_base": (
+        "tfcompat._src.testing.data_serialization_test_base"
+    ),
     "tensorflow.python.data.kernel_tests.test_base": "tfcompat._src.testing.data_test_base",
     "tensorflow.python.data.ops.options": "tfcompat._src.data.options",
     "tensorflow.python.data.util.nest": "tfcompat._src.data.nest",
@@ -171,6 +174,9 @@ REAL_MODULES = {
     "tensorflow.python.debug.wrappers.grpc_wrapper": "tfcompat._src.debug.grpc_wrapper",
     "tensorflow.python.debug.wrappers.local_cli_wrapper": "tfcompat._src.debug.local_cli_wrapper",
     "tensorflow.contrib.eager.python.tfe": "tfcompat.contrib.eager",
+    "tensorflow.python.distribute.multi_worker_test_base": "tfcompat._src.testing.multi_worker_test_base",
+    "tensorflow.python.distribute.single_loss_example": "tfcompat._src.testing.single_loss_example",
+    "tensorflow.python.distribute.strategy_test_lib": "tfcompat._src.testing.strategy_test_lib",
     "tensorflow.python.distribute.combinations": "tfcompat._src.testing.distribute_combinations",
     "tensorflow.python.distribute.strategy_combinations": "tfcompat._src.testing.strategy_combinations",
     "tensorflow.python.eager.backprop": "tfcompat._src.gradients.backprop",
@@ -430,6 +436,7 @@ PLACES = {
     "tensorflow.python.framework.graph_to_function_def": ("graph.function_def",),
     "tensorflow.python.framework.graph_util_impl": ("shim.internal.graph_util_impl", "graph"),
     "tensorflow.python.framework.ops": ("shim.internal.ops", "nodes", "graph", "base", "ops", "runtime", "gradients"),
+    "tensorflow.python.framework.op_def_registry": ("shim.internal.op_def_registry",),
     "tensorflow.python.framework.smart_cond": ("ops.control",),
     "tensorflow.python.framework.constant_op": ("shim.internal.tensor_util", "nodes", "graph", "base", "ops", "runtime"),
     "tensorflow.python.framework.tensor_util": ("shim.internal.tensor_util", "nodes", "graph", "base", "ops", "runtime"),

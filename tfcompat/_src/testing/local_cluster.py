@@ -9,7 +9,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.train.cluster import ClusterSpec, Server
 
 
-def _free_addresses(count: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
     """Addresses of this machine at ports that nothing uses."""
     sockets = [socket.socket() for _ in range(count)]
     try:
@@ -35,7 +35,7 @@ def create_local_cluster(
     Returns:
       the servers of the workers and those of the parameter servers.
     """
-    addresses = _free_addresses(num_workers + num_ps)
+    addresses = free_addresses(num_workers + num_ps)
     cluster = ClusterSpec({"worker": addresses[:num_workers], "ps": addresses[num_workers:]})
 
     def servers(job: str, count: int, config: Any) -> list[Server]:

@@ -69,6 +69,11 @@ def _target(var: Any) -> Any:
     return var if isinstance(var, Tensor) or _is_resource(var) else var._ref()
 
 
+def get_filtered_grad_fn(grad_fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, Any]]]:
+    """`grad_fn` without the pairs of a variable and None: variables that another replica's thread has read while this one was watching."""
+    return lambda *args, **kwargs: [(gradient, variable) for gradient, variable in grad_fn(*args, **kwargs) if gradient is not None]
+
+
 @export("train.Optimizer")
 class Optimizer(Trackable):
     """Base class of the optimizers.

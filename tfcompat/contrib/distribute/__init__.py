@@ -7,7 +7,6 @@ from tfcompat._src.contrib.distribute.strategies import CollectiveAllReduceStrat
 from tfcompat._src.contrib.distribute.strategies import DistributeConfig as DistributeConfig
 from tfcompat._src.contrib.distribute.strategies import MirroredStrategy as MirroredStrategy
 from tfcompat._src.contrib.distribute.strategies import Monitor as Monitor
-from tfcompat._src.contrib.distribute.strategies import MultiWorkerAllReduce as MultiWorkerAllReduce
 from tfcompat._src.contrib.distribute.strategies import ParameterServerStrategy as ParameterServerStrategy
 from tfcompat._src.contrib.distribute.strategies import StandardInputStep as StandardInputStep
 from tfcompat._src.contrib.distribute.strategies import StandardSingleLossStep as StandardSingleLossStep
@@ -15,6 +14,7 @@ from tfcompat._src.contrib.distribute.strategies import Step as Step
 from tfcompat._src.contrib.distribute.strategies import run_standard_tensorflow_server as run_standard_tensorflow_server
 from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps as CrossDeviceOps
+from tfcompat._src.distribute.cross_device_ops import MultiWorkerAllReduce as MultiWorkerAllReduce
 from tfcompat._src.distribute.default_strategy import get_cross_replica_context as get_cross_replica_context
 from tfcompat._src.distribute.default_strategy import get_strategy as get_distribution_strategy
 from tfcompat._src.distribute.default_strategy import get_loss_reduction as get_loss_reduction

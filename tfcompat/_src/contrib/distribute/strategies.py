@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
-from tfcompat._src.distribute import input_lib
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceExtended, CollectiveCommunication
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
-from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps, CrossDeviceOps
+from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps
 from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
@@ -24,17 +23,11 @@ class PerReplicaBatches(MirroredExtended):
 
     _global_batch_size = False
 
-    def _make_dataset_iterator(self, dataset: Any) -> Any:
-        return input_lib.dataset_iterator(dataset, self._devices)
-
 
 class _PerReplicaBatchesOfWorkers(CollectiveAllReduceExtended):
     """As PerReplicaBatches, for several workers."""
 
     _global_batch_size = False
-
-    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
-        return input_lib.DistributedDataset(dataset, self._devices, None, self._input_context())
 
 
 @export("contrib.distribute.MirroredStrategy")
@@ -96,21 +89,6 @@ class CollectiveAllReduceStrategy(MultiWorkerMirrored):
         Strategy.__init__(self, self._made(communication, num_gpus_per_worker))
 
 
-@export("contrib.distribute.MultiWorkerAllReduce")
-class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
-    """Reduces among several workers.
-
-    Raises:
-      NotImplementedError: always; there is one worker.
-    """
-
-    def __init__(
-        self, worker_devices: Any, num_gpus_per_worker: int, all_reduce_spec: Any = ("pscpu/pscpu", 2, -1), num_packs: int = 0,
-        agg_small_grads_max_bytes: int = 0, agg_small_grads_max_group: int = 10,
-    ) -> None:  # fmt: skip
-        raise NotImplementedError("tfcompat has no tf.contrib.distribute.MultiWorkerAllReduce: a strategy has one worker.")
-
-
 @export("contrib.distribute.Step")
 class Step:
     """What one step of training does; calling it makes the nodes.
@@ -162,26 +140,25 @@ class StandardSingleLossStep(StandardInputStep):
       loss_fn: (context, inputs) to the loss of a replica.
       optimizer: an Optimizer.
       distribution: a strategy.
-      iterations_per_step: 1.
-
-    Raises:
-      NotImplementedError: several iterations in one step.
+      iterations_per_step: how many updates one call makes, in one loop.
     """
 
     def __init__(
         self, dataset_fn: Callable, loss_fn: Callable, optimizer: Any, distribution: Strategy, iterations_per_step: int = 1
     ) -> None:
         super().__init__(dataset_fn, distribution)
-        if iterations_per_step != 1:
-            raise NotImplementedError("tfcompat has no StandardSingleLossStep with iterations_per_step above 1.")
-        self._loss_fn, self._optimizer = loss_fn, optimizer
+        self._loss_fn, self._optimizer, self._iterations = loss_fn, optimizer, iterations_per_step
 
     def __call__(self) -> Any:
-        def step(inputs: Any) -> Any:
-            return self._optimizer.minimize(self._loss_fn(None, inputs))
+        strategy = self._distribution
 
-        with self._distribution.scope():
-            return self._distribution.group(self._distribution.experimental_run_v2(step, args=(self._iterator.get_next(),)))
+        def step(context: Any, inputs: Any) -> Any:
+            def of_replica(inputs: Any) -> Any:
+                return self._optimizer.minimize(lambda: self._loss_fn(context, inputs))
+
+            return strategy.group(strategy.experimental_run_v2(of_replica, args=(inputs,)))
+
+        return strategy.extended.experimental_run_steps_on_iterator(step, self._iterator, self._iterations).run_op
 
 
 @export("contrib.distribute.Monitor")

@@ -14,9 +14,11 @@ from google.protobuf.message import DecodeError
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
+from tfcompat._src.graph import variant
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
-from tfcompat._src.graph.tensor_proto import content_proto, parse
+from tfcompat._src.graph.tensor_proto import content_proto
+from tfcompat._src.graph.variant import EncodedVariant
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
 
@@ -38,7 +40,10 @@ def _each(function: Callable[[bytes], bytes], texts: np.ndarray) -> np.ndarray:
 
 @op("SerializeTensor", "(tensor: T, *, T: type) -> (serialized: string)", shape=si.scalar, gradient=_NO_GRADIENT, place=HOST)
 def _serialize_tensor(x):
-    return np.array(content_proto(np.asarray(x)).SerializeToString(), object)
+    array = np.asarray(x)
+    holds_variants = array.dtype == object and any(isinstance(value, EncodedVariant) for value in array.reshape(-1))
+    proto = variant.message_of(array) if holds_variants else content_proto(array)
+    return np.array(proto.SerializeToString(), object)
 
 
 @export("serialize_tensor", "io.serialize_tensor")
@@ -55,15 +60,15 @@ def _parse_tensor(serialized, *, out_type):
     proto, text = messages.TensorProto(), serialized.item()
     try:
         proto.ParseFromString(text)
-        found = parse(proto)
+        found = variant.array_of(proto, numbers_only=False)
     except DecodeError:
         raise _invalid(f"Could not parse `serialized` as TensorProto: '{text.decode('utf-8', 'replace')}'") from None
     except (TypeError, ValueError) as e:
         raise _invalid(f"Cannot parse tensor from proto: {e}") from None
-    if found.dtype != out_type:
-        names = (dtypes.as_dtype(t).name for t in (found.dtype, out_type))
-        parsed, wanted = map(dtypes.cpp_name, names)
-        raise _invalid(f"Type mismatch between parsed tensor ({parsed}) and dtype ({wanted})")
+    held, wanted = dtypes.as_dtype(proto.dtype), dtypes.as_dtype(out_type)
+    if held != wanted:
+        names = (dtypes.cpp_name(kind.name) for kind in (held, wanted))
+        raise _invalid("Type mismatch between parsed tensor ({}) and dtype ({})".format(*names))
     return found
 
 
