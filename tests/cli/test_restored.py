@@ -20,7 +20,7 @@ def run(*arguments, cwd):
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - {"promotion"}))
 def test_program(name, tmp_path):
-    if name not in ("python", "numpy") and importlib.util.find_spec(name) is None:
+    if name not in ("python", "numpy", "tensors") and importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
     (tmp_path / "made.txt").write_text("a line\n")
     found = run(PROGRAMS[name], cwd=tmp_path)

@@ -12,9 +12,6 @@ from tfcompat._src.graph import op_spec
 RANKS = json.loads((pathlib.Path(__file__).parent.parent / "golden" / "dataset_ranks.json").read_text())
 """Op types of 1.15.5 that make datasets: for each input, the ranks of 0, 1 and 2 with which it builds a node."""
 
-STRICTER = {("LMDBDataset", "filenames"): [0, 1]}
-"""1.15.5 builds a node with a matrix of names, which its kernel then refuses."""
-
 
 class _Inputs:
     def __init__(self, spec, name, rank):
@@ -34,7 +31,7 @@ def test_ranks_that_build_a_node(op_type):
                 found.append(rank)
             except ValueError as error:
                 assert str(error).startswith("Shape must be")
-        assert found == STRICTER.get((op_type, name), wanted), name
+        assert found == wanted, name
 
 
 def test_messages():

@@ -1,5 +1,7 @@
 """Device maps: every value here is what TensorFlow 1.15.5 gives."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.distribute.device_map import ReplicaDeviceMap, SingleDeviceMap, WorkerDeviceMap
 from tfcompat._src.distribute.shared_variable_creator import _canonicalize_variable_name, make_fn
-from tfcompat._src.distribute.values import PerReplica, select_device, select_replica
+from tfcompat._src.distribute.values import DistributedDelegate, PerReplica, select_device, select_replica
 
 CPU, GPU = "/replica:0/task:0/device:CPU:0", "/replica:0/task:0/device:GPU:0"
 WORKERS = ("/job:w/replica:0/task:0/device:CPU:0", "/job:w/replica:0/task:1/device:CPU:0")
@@ -75,3 +77,52 @@ def test_a_creator_outside_the_scope_may_put_all_components_on_one_device() -> N
         assert v.devices == (CPU, GPU)
         assert [c.device for c in v.values] == [CPU, CPU]
         assert (v.get("/gpu:0").name, v.get("/cpu:0").name) == ("v/replica_1:0", "v:0")
+
+
+def test_values_of_replicas_are_made_of_tensors():
+    with tf.Graph().as_default():
+        value = PerReplica(ReplicaDeviceMap(["/cpu:0", "/cpu:1"]), [tf.constant(1.0), tf.constant([2.0, 3.0])])
+        spec = value._type_spec
+        assert spec == PerReplica(ReplicaDeviceMap(["/cpu:0", "/cpu:1"]), [tf.constant(4.0), tf.constant([5.0, 6.0])])._type_spec
+        assert spec != PerReplica(ReplicaDeviceMap(["/cpu:1", "/cpu:0"]), value.values)._type_spec
+        assert [s.shape.as_list() for s in spec._component_specs] == [[], [2]]
+        moved = tf.nest.map_structure(lambda t: t + 10, value, expand_composites=True)
+        assert isinstance(moved, PerReplica)
+        chosen = tf.cond(tf.placeholder_with_default(False, []), lambda: value, lambda: moved)
+        with tf.Session() as session:
+            assert [v.tolist() for v in session.run(chosen.values)] == [11.0, [12.0, 13.0]]
+        assert value.is_tensor_like and value._is_graph_tensor
+
+
+def test_a_delegate_has_the_operators_of_its_value():
+    device_map = ReplicaDeviceMap(["/cpu:0", "/cpu:1"])
+    with tf.device("/cpu:0"):
+        seven = DistributedDelegate(device_map, (7, 8))
+        assert (seven + 1, 13 - seven, seven * seven, 10.5 / seven, seven // 2, 16 % seven) == (8, 6, 49, 1.5, 3, 2)
+        assert (11 & seven, 16 | seven, 11 ^ seven, pow(seven, 3, 10), pow(2, seven), -seven, ~seven, abs(seven)) == (3, 23, 12, 3, 128, -7, ~7, 7)
+        assert seven < 12 <= 12 and 12 > seven and not seven >= 12
+        assert seven.bit_length() == 3
+        with pytest.raises(TypeError):
+            seven[2]
+        with pytest.raises(AttributeError):
+            seven.unknown
+
+
+def test_a_function_is_traced_once_for_values_of_replicas_of_one_type():
+    program = """
+import tensorflow as tf
+tf.enable_eager_execution()
+strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+from tensorflow.python.distribute import values
+traced = []
+@tf.function
+def doubled(x):
+    traced.append(x)
+    return tf.nest.map_structure(lambda t: 2 * t, x, expand_composites=True)
+for i in range(3):
+    value = values.PerReplica(values.ReplicaDeviceMap(["/cpu:0", "/cpu:1"]), (tf.constant(i), tf.constant([i, i])))
+    found = doubled(value)
+print(len(traced), type(found).__name__, [v.numpy().tolist() for v in found.values])
+"""
+    done = subprocess.run([sys.executable, "-m", "tfcompat", "run", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "1 PerReplica [4, [4, 4]]\n", done.stderr

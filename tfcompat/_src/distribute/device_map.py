@@ -94,6 +94,12 @@ class DeviceMap:
     def _no_replicas(self) -> ValueError:
         return ValueError(f"`{type(self).__name__}` is not indexed by replicas")
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._devices))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self._devices)!r})"
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import nest
+from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.device_map import DeviceMap, of_replicas
 from tfcompat._src.graph import distribution_context
+from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.scopes import control_dependencies, device
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.nodes.convert import convert_to_tensor, register_tensor_conversion_function
+from tfcompat._src.nodes.type_spec import TypeSpec, type_spec_from_value
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.variables.variable import Variable
@@ -63,8 +68,8 @@ class DistributedValues:
 
     @property
     def is_tensor_like(self) -> bool:
-        """Whether every component is a tensor or a variable."""
-        return all(isinstance(v, (Tensor, Variable)) for v in self._values)
+        """Whether every component is a tensor, a variable, or what is made of tensors."""
+        return all(map(is_tensor, self._values))
 
     def get(self, device: str | None = None) -> Any:
         """The component on `device`, by default that of the replica which runs, or of the device that is updated.
@@ -95,21 +100,102 @@ class DistributedValues:
         return f"{type(self).__name__}:{{\n{rows}\n}}"
 
 
-class PerReplica(DistributedValues):
+class PerReplica(DistributedValues, CompositeTensor):
     """One value per replica."""
 
+    @property
+    def _type_spec(self) -> PerReplicaSpec:
+        specs = map(type_spec_from_value, self._values)
+        return PerReplicaSpec(*specs, device_map=self._device_map, logical_device=self._logical_device)
 
-class Mirrored(DistributedValues):
-    """The same value on each device; attributes are those of the component in use."""
+    @property
+    def _is_graph_tensor(self) -> bool:
+        return any(isinstance(v, Tensor) and not isinstance(v, EagerTensor) for v in self._values)
+
+    def _consumers(self) -> list[Any]:
+        """The operations that take a component."""
+        return list(dict.fromkeys(op for v in self._values for op in v.consumers()))
+
+    def _shape_invariant_to_type_spec(self, shape: Any) -> PerReplicaSpec:
+        raise NotImplementedError("PerReplica._shape_invariant_to_type_spec: a loop takes values of replicas by the shapes that they have.")
+
+
+class PerReplicaSpec(TypeSpec):
+    """The type of a PerReplica.
+
+    Args:
+      *value_specs: the TypeSpecs of its components. device_map, logical_device: its own.
+    """
+
+    def __init__(self, *value_specs: Any, device_map: DeviceMap, logical_device: int) -> None:
+        self._value_specs, self._device_map, self._logical_device = value_specs, device_map, logical_device
+
+    @property
+    def value_type(self) -> type:
+        return PerReplica
+
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        return self._value_specs
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (*self._value_specs, self._device_map, self._logical_device)
+
+    @classmethod
+    def _deserialize(cls, serialization: tuple[Any, ...]) -> PerReplicaSpec:
+        *specs, device_map, logical_device = serialization
+        return cls(*specs, device_map=device_map, logical_device=logical_device)
+
+    def _to_components(self, value: PerReplica) -> tuple[Any, ...]:
+        mode = distribution_context.current()
+        if mode is not None and mode.replica_context is not None and mode.replica_context.num_replicas_in_sync > 1:
+            raise ValueError("Flattening a PerReplica to components is not supported in replica context.")
+        return value._values
+
+    def _from_components(self, components: Sequence[Any]) -> PerReplica:
+        return PerReplica(self._device_map, components, self._logical_device)
+
+
+class DistributedDelegate(DistributedValues):
+    """Components that stand for the one in use: its attributes and operators are the value's."""
+
+    def _get_as_operand(self) -> Any:
+        return self.get()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_values", "_devices", "_device_map"):
+            raise AttributeError(name)
+        return getattr(self.get(), name)
+
+
+def _binary(operate: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other, *modulo: operate(self._get_as_operand(), other, *modulo)
+
+
+def _reflected(operate: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: operate(other, self._get_as_operand())
+
+
+def _unary(operate: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self: operate(self._get_as_operand())
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "matmul", "and", "or", "xor", "pow"):
+    _operate = pow if _name == "pow" else getattr(operator, f"__{_name}__")
+    setattr(DistributedDelegate, f"__{_name}__", _binary(_operate))
+    setattr(DistributedDelegate, f"__r{_name}__", _reflected(_operate))
+for _name in ("lt", "le", "gt", "ge", "getitem"):
+    setattr(DistributedDelegate, f"__{_name}__", _binary(getattr(operator, f"__{_name}__")))
+for _name in ("neg", "invert", "abs"):
+    setattr(DistributedDelegate, f"__{_name}__", _unary(getattr(operator, f"__{_name}__")))
+
+
+class Mirrored(DistributedDelegate):
+    """The same value on each device; attributes and operators are those of the component in use."""
 
     def _get_cross_replica(self) -> Any:
         here = device_util.canonicalize(device_util.current())
         return self._values[self._devices.index(here)] if here in self._devices else self._values[0]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_values", "_devices"):
-            raise AttributeError(name)
-        return getattr(self.get(), name)
 
     def _as_graph_element(self) -> Any:
         found = self.get()

@@ -88,8 +88,8 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
         return self._here.value()
 
     def read_value(self) -> Tensor:
-        in_scope = distribution_context.current() is not None
-        with contextlib.nullcontext() if in_scope else self._distribute_strategy.scope():
+        has_no_scope = distribution_context.current() is not None or self._distribute_strategy is None
+        with contextlib.nullcontext() if has_no_scope else self._distribute_strategy.scope():
             return raw.Identity(convert_to_tensor(self.get()))
 
     def to_proto(self, export_scope: str | None = None) -> Any:

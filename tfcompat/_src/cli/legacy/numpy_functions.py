@@ -36,6 +36,39 @@ def _giving_lists(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _objects(value: Any) -> Any:
+    """A list of tensors of a graph, or a nest of such lists, as an array of objects; else the value."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    shape: list[int] = []
+    flat: list[Any] = [value]
+    while flat and all(isinstance(each, (list, tuple)) and len(each) == len(flat[0]) for each in flat):
+        shape.append(len(flat[0]))
+        flat = [inner for each in flat for inner in each]
+    if not any(hasattr(each, "graph") and hasattr(each, "op") for each in flat):
+        return value
+    found = np.empty(len(flat), object)
+    for place, each in enumerate(flat):
+        found[place] = each
+    return found.reshape(shape)
+
+
+def _of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes lists of tensors of a graph as arrays of objects, whose operators then make nodes."""
+
+    @functools.wraps(function)
+    def wrapped(a: Any, *arguments: Any, **options: Any) -> Any:
+        try:
+            return function(a, *arguments, **options)
+        except NotImplementedError:
+            objects = _objects(a)
+            if objects is a:
+                raise
+            return function(objects, *arguments, **options)
+
+    return wrapped
+
+
 def _of_any_sequence(array: Callable[..., Any]) -> Callable[..., Any]:
     """`np.array` that makes an array of objects of sequences of unequal length, and copies where `copy=False` cannot be kept."""
 
@@ -45,6 +78,11 @@ def _of_any_sequence(array: Callable[..., Any]) -> Callable[..., Any]:
             options["copy"] = None
         try:
             return array(object, dtype, *arguments, **options)
+        except NotImplementedError:
+            objects = _objects(object)
+            if objects is object or dtype is not None:
+                raise
+            return objects
         except ValueError as e:
             if dtype is not None or "inhomogeneous shape" not in str(e):
                 raise
@@ -86,6 +124,8 @@ def _normed(histogram: Callable[..., Any]) -> Callable[..., Any]:
 def restore() -> None:
     """Puts such functions in the place of NumPy's, where they differ."""
     np.fromstring = _of_bytes(np.fromstring)
+    for name in ("sum", "prod"):
+        setattr(np, name, _of_tensors(getattr(np, name)))
     for name in ("histogram", "histogram2d", "histogramdd"):
         setattr(np, name, _normed(getattr(np, name)))
     if "newshape" not in inspect.signature(np.reshape).parameters:
