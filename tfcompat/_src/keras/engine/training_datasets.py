@@ -10,19 +10,20 @@ from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import as_v1
 from tfcompat._src.data.experimental.transformations import INFINITE_CARDINALITY, cardinality
 from tfcompat._src.data.iterator import Iterator
+from tfcompat._src.data.readers import _FileDataset
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.keras.backend.session import get_session
 from tfcompat._src.keras.backend.values import get_value
 from tfcompat._src.platform import logging
 
-_KEEP_ORDER = {
-    "BatchDataset", "BatchDatasetV2", "CacheDataset", "ConcatenateDataset", "FixedLengthRecordDataset",
-    "FixedLengthRecordDatasetV2", "MapDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2", "ParallelMapDataset",
-    "PrefetchDataset", "RangeDataset", "RepeatDataset", "SkipDataset", "SparseTensorSliceDataset", "TFRecordDataset",
-    "TakeDataset", "TensorDataset", "TensorSliceDataset", "TextLineDataset", "WindowDataset", "ZipDataset",
+_ONE_BY_ONE = {
+    "CacheDataset", "CacheDatasetV2", "ConcatenateDataset", "MapDataset", "ParallelMapDataset", "PrefetchDataset", "RangeDataset",
+    "RepeatDataset", "SkipDataset", "SparseTensorSliceDataset", "TakeDataset", "TensorDataset", "TensorSliceDataset", "ZipDataset",
 }  # fmt: skip
-"""Types of datasets whose elements come in the order of those that they take."""
+"""Types of datasets whose elements come one by one, in the order of those that they take."""
+
+_IN_BATCHES = {"BatchDataset", "BatchDatasetV2", "PaddedBatchDataset", "PaddedBatchDatasetV2", "WindowDataset"}
 
 
 def is_dataset(data: Any) -> bool:
@@ -66,13 +67,28 @@ def validate_dataset_input(x: Any, y: Any, sample_weight: Any, validation_split:
         )
 
 
-def _keeps_order(dataset: DatasetV2) -> bool:
-    return dataset._variant_tensor.op.type in _KEEP_ORDER and all(map(_keeps_order, dataset._inputs()))
+def _is_made_of(dataset: DatasetV2, kinds: set[str]) -> bool:
+    """Whether a dataset, and those that it is made of down to files, are of these op types."""
+    if isinstance(dataset, _FileDataset):
+        return True
+    return dataset._variant_tensor.op.type in kinds and all(_is_made_of(each, kinds) for each in dataset._inputs())
+
+
+def assert_not_batched(dataset: DatasetV2) -> None:
+    """Raises ValueError unless every dataset that this is made of is known not to batch."""
+    if not _is_made_of(dataset, _ONE_BY_ONE | {"FilterDataset", "ShuffleDataset", "ShuffleDatasetV2"}):
+        raise ValueError("Could not assert that dataset is not batched.")
+
+
+def assert_not_shuffled(dataset: DatasetV2) -> None:
+    """Raises ValueError unless every dataset that this is made of is known not to shuffle."""
+    if not _is_made_of(dataset, _ONE_BY_ONE | _IN_BATCHES | {"FilterDataset"}):
+        raise ValueError("Could not assert that dataset is not shuffled.")
 
 
 def verify_dataset_shuffled(x: DatasetV2) -> None:
     """Warns where the elements of a dataset come in the order of their source."""
-    if _keeps_order(x):
+    if _is_made_of(x, _ONE_BY_ONE | _IN_BATCHES | {"FilterDataset"}):
         logging.warning(
             "Expected a shuffled dataset but input dataset `x` is not shuffled. Please invoke `shuffle()` on input "
             "dataset."
