@@ -447,7 +447,7 @@ PLACES = {
     "tensorflow.python.framework": ("nodes", "graph", "base", "ops", "runtime"),
     "tensorflow.python.framework.common_shapes": ("shim.internal.common_shapes",),
     "tensorflow.python.framework.function": ("function.defun",),
-    "tensorflow.python.framework.func_graph": ("function", "nodes.function_body"),
+    "tensorflow.python.framework.func_graph": ("shim.internal.func_graph", "function", "nodes.function_body"),
     "tensorflow.python.framework.graph_to_function_def": ("graph.function_def",),
     "tensorflow.python.framework.graph_util_impl": ("shim.internal.graph_util_impl", "graph"),
     "tensorflow.python.framework.ops": ("shim.internal.ops", "nodes", "graph", "base", "ops", "runtime", "gradients"),
