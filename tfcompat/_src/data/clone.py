@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tfcompat._src.base import dtypes
@@ -11,7 +12,7 @@ from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.data.dataset_v1 import DatasetV1Adapter
 from tfcompat._src.data.iterator import flat_attrs
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_graph
 from tfcompat._src.nodes import raw
 
 
@@ -26,6 +27,37 @@ def clone_dataset(dataset: DatasetV2) -> DatasetV2:
         return copies[op]
 
     return DatasetV1Adapter(copied(dataset._variant_tensor.op).outputs[0], dataset.element_spec).with_options(dataset.options())
+
+
+_clone_dataset = clone_dataset
+"""1.15's name."""
+
+
+def obtain_all_variant_tensor_ops(dataset: DatasetV2) -> list[Operation]:
+    """The nodes that give variants among those that a dataset is made of, itself first."""
+    found: dict[Operation, None] = {}
+    pending = [dataset._variant_tensor.op]
+    while pending:
+        op = pending.pop(0)
+        if op not in found:
+            found[op] = None
+            pending += [tensor.op for tensor in op.inputs]
+    return [op for op in found if op.outputs[0].dtype == dtypes.variant]
+
+
+def replicate(dataset: DatasetV2, devices: Iterable[str]) -> dict[str, DatasetV2]:
+    """Datasets like one on each of several devices, by device.
+
+    Raises:
+      TypeError: it is no dataset.
+    """
+    if not isinstance(dataset, DatasetV2):
+        raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
+    found: dict[str, DatasetV2] = {}
+    for where in devices:
+        with device(where):
+            found[where] = dataset if executing_eagerly() else clone_dataset(dataset)
+    return found
 
 
 def auto_shard_dataset(dataset: DatasetV2, num_shards: int, index: int) -> DatasetV2:

@@ -11,15 +11,20 @@ from typing import Any, NamedTuple
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
-from tfcompat._src.distribute.cross_device_utils import CollectiveKeys, build_collective_gather, build_collective_reduce
+from tfcompat._src.distribute.cross_device_utils import (
+    CollectiveKeys,
+    aggregate_tensors_or_indexed_slices,
+    build_collective_gather,
+    build_collective_reduce,
+    copy_tensor_or_indexed_slices_to_device,
+    divide_by_n_tensors_or_indexed_slices,
+)
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
 from tfcompat._src.distribute.values import DistributedValues, Mirrored, PerReplica, regroup
 from tfcompat._src.graph.scopes import control_dependencies, device, name_scope
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
-from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.variables.variable import Variable
 
@@ -39,35 +44,11 @@ def devices_of(destinations: Any) -> tuple[str, ...]:
     return (device_util.resolve(destinations.device),)
 
 
-def copied_to(value: Any, where: str) -> Any:
-    """A copy of a tensor or IndexedSlices on a device."""
-    with device(where):
-        if not isinstance(value, IndexedSlices):
-            return raw.Identity(convert_to_tensor(value))
-        parts = [raw.Identity(value.values), raw.Identity(value.indices)]
-        return IndexedSlices(*parts, dense_shape=None if value.dense_shape is None else raw.Identity(value.dense_shape))
-
-
 def simple_broadcast(value: Any, destinations: Any) -> Any:
     """Copies of `value` on the devices of `destinations`; the copy itself where it is one."""
     devices = devices_of(destinations)
-    copies = [copied_to(value, d) for d in devices]
+    copies = [copy_tensor_or_indexed_slices_to_device(value, d) for d in devices]
     return copies[0] if len(copies) == 1 else regroup(devices, copies, Mirrored)
-
-
-def _sum(values: Sequence[Any], accumulate: Callable) -> Any:
-    if not any(isinstance(v, IndexedSlices) for v in values):
-        return accumulate(list(values))
-    if not all(isinstance(v, IndexedSlices) for v in values):
-        raise ValueError("Some replicas give a Tensor and others IndexedSlices for one value.")
-    rows, indices = concat([v.values for v in values], axis=0), concat([v.indices for v in values], axis=0)
-    return IndexedSlices(rows, indices, values[0].dense_shape)
-
-
-def _divided(value: Any, count: int) -> Any:
-    if isinstance(value, IndexedSlices):
-        return IndexedSlices(value.values / count, value.indices, value.dense_shape)
-    return value / count
 
 
 def _simple_reduce(per_replica: DistributedValues, where: str, accumulate: Callable, reduce_op: ReduceOp) -> Any:
@@ -75,8 +56,8 @@ def _simple_reduce(per_replica: DistributedValues, where: str, accumulate: Calla
     if len(values) == 1 and values[0].device == where:
         return values[0]
     with device(where):
-        total = _sum(values, accumulate)
-        return _divided(total, len(values)) if reduce_op is ReduceOp.MEAN else total
+        total = aggregate_tensors_or_indexed_slices(values, accumulate)
+        return divide_by_n_tensors_or_indexed_slices(total, len(values)) if reduce_op is ReduceOp.MEAN else total
 
 
 def reduce_non_distributed_value(reduce_op: Any, replicas: int, value: Any, destinations: Any) -> Any:
@@ -282,7 +263,7 @@ class CollectiveAllReduce(CrossDeviceOps):
         values = dict(zip(reduced.devices, reduced.values)) if isinstance(reduced, Mirrored) else {}
         first = next(iter(values.values()), reduced)
         with control_dependencies(list(values.values()) or [reduced]):
-            copies = [copied_to(values.get(d, first), d) for d in devices]
+            copies = [copy_tensor_or_indexed_slices_to_device(values.get(d, first), d) for d in devices]
         return regroup(devices, copies, Mirrored)
 
     def batch_reduce_implementation(self, reduce_op: ReduceOp, value_destination_pairs: list[tuple]) -> list[Any]:
@@ -315,7 +296,7 @@ class CollectiveAllReduce(CrossDeviceOps):
             parts = []
             for value in values:
                 with device(value.device):
-                    parts.append(_divided(value, len(devices) * self._num_workers))
+                    parts.append(divide_by_n_tensors_or_indexed_slices(value, len(devices) * self._num_workers))
             values = parts
         return regroup(devices, values, Mirrored)
 

@@ -1,14 +1,20 @@
-"""Nodes that reduce and join tensors over all workers of a cluster, and the keys by which those of the workers meet."""
+"""Nodes that reduce and join tensors over devices and workers, and the keys by which those of the workers meet."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.graph.scopes import device
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.indexed_slices import IndexedSlices
+from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math import collective_ops
+from tfcompat._src.ops.math.scan import add_n
 
 
 class CollectiveKeys:
@@ -83,3 +89,43 @@ def build_collective_reduce(
 def build_collective_gather(input_tensors: Sequence[Tensor], num_workers: int, collective_keys: CollectiveKeys) -> list[Tensor]:
     """The tensors of all devices of all workers, joined along the first dimension, on each device of this one; arguments as above."""
     return _on_each_device(input_tensors, num_workers, collective_keys, collective_ops.all_gather)
+
+
+# ---- tensors and IndexedSlices ----
+
+
+def contains_indexed_slices(value: Any) -> bool:
+    """Whether a value, or one in a list or of a replica, is IndexedSlices."""
+    if isinstance(value, (list, tuple)):
+        return any(map(contains_indexed_slices, value))
+    return contains_indexed_slices(value.values) if hasattr(value, "_is_distributed") else isinstance(value, IndexedSlices)
+
+
+def aggregate_tensors_or_indexed_slices(values: Sequence[Any], accumulation_fn: Callable[[list[Any]], Any] = add_n) -> Any:
+    """The sum of tensors, by `accumulation_fn`; of IndexedSlices, the rows of all one after the other.
+
+    Raises:
+      ValueError: some are tensors and others IndexedSlices.
+    """
+    if not any(isinstance(v, IndexedSlices) for v in values):
+        return accumulation_fn(list(values))
+    if not all(isinstance(v, IndexedSlices) for v in values):
+        raise ValueError("Some replicas give a Tensor and others IndexedSlices for one value.")
+    rows, indices = concat([v.values for v in values], axis=0), concat([v.indices for v in values], axis=0)
+    return IndexedSlices(rows, indices, values[0].dense_shape)
+
+
+def divide_by_n_tensors_or_indexed_slices(value: Any, n: int) -> Any:
+    """A tensor or IndexedSlices divided by a number."""
+    if isinstance(value, IndexedSlices):
+        return IndexedSlices(value.values / n, value.indices, value.dense_shape)
+    return value / n
+
+
+def copy_tensor_or_indexed_slices_to_device(value: Any, where: str) -> Any:
+    """A copy of a tensor or IndexedSlices on a device."""
+    with device(where):
+        if not isinstance(value, IndexedSlices):
+            return raw.Identity(convert_to_tensor(value))
+        parts = [raw.Identity(value.values), raw.Identity(value.indices)]
+        return IndexedSlices(*parts, dense_shape=None if value.dense_shape is None else raw.Identity(value.dense_shape))

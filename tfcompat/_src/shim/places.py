@@ -163,6 +163,7 @@ REAL_MODULES = {
     "tensorflow.python.data.util.nest": "tfcompat._src.data.nest",
     "tensorflow.python.data.util.options": "tfcompat._src.data.options",
     "tensorflow.python.data.util.random_seed": "tfcompat._src.data.random_seed",
+    "tensorflow.python.data.util.sparse": "tfcompat._src.data.sparse",
     "tensorflow.python.data.util.structure": "tfcompat._src.data.structure",
     "tensorflow.python.debug.cli.analyzer_cli": "tfcompat._src.debug.cli.analyzer_cli",
     "tensorflow.python.debug.cli.base_ui": "tfcompat._src.debug.cli.base_ui",

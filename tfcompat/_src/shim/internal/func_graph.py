@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.function.def_function import ConcreteFunction
 from tfcompat._src.autograph.api import traced_as
+from tfcompat._src.function.def_function import ConcreteFunction
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.nodes import function_body
 from tfcompat._src.variables.variable import creator_stack

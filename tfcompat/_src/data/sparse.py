@@ -1,0 +1,55 @@
+"""`tensorflow.python.data.util.sparse`: nests with sparse tensors in them as nests of dense tensors and variants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfcompat._src.base import dtypes
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.data import nest
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
+from tfcompat._src.ops.sparse.serialize import deserialize_sparse, serialize_many_sparse, serialize_sparse
+
+
+def any_sparse(classes: object) -> bool:
+    """Whether a nest of classes has SparseTensor in it."""
+    return any(each is SparseTensor for each in nest.flatten(classes))
+
+
+def _where_sparse(values: object, classes: object, other: object) -> Any:
+    return nest.pack_sequence_as(values, [other if c is SparseTensor else v for v, c in zip(nest.flatten(values), nest.flatten(classes))])
+
+
+def as_dense_shapes(shapes: object, classes: object) -> Any:
+    """A nest of shapes with an unknown one for each sparse tensor."""
+    return _where_sparse(shapes, classes, TensorShape(None))
+
+
+def as_dense_types(types: object, classes: object) -> Any:
+    """A nest of dtypes with tf.variant for each sparse tensor."""
+    return _where_sparse(types, classes, dtypes.variant)
+
+
+def get_classes(tensors: object) -> Any:
+    """SparseTensor or Tensor for each leaf of a nest."""
+    return nest.pack_sequence_as(tensors, [SparseTensor if isinstance(each, SparseTensor) else Tensor for each in nest.flatten(tensors)])
+
+
+def serialize_sparse_tensors(tensors: object) -> Any:
+    """A nest with a vector of three variants for each sparse tensor."""
+    found = [serialize_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
+    return nest.pack_sequence_as(tensors, found)
+
+
+def serialize_many_sparse_tensors(tensors: object) -> Any:
+    """A nest with a matrix of variants, a row of three for each of its rows, for each sparse tensor."""
+    found = [serialize_many_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
+    return nest.pack_sequence_as(tensors, found)
+
+
+def deserialize_sparse_tensors(tensors: object, types: object, shapes: object, classes: object) -> Any:
+    """The nest of which `serialize_sparse_tensors` made `tensors`, by the dtypes, shapes and classes of its leaves."""
+    leaves = zip(*map(nest.flatten, (tensors, types, shapes, classes)))
+    found = [deserialize_sparse(t, dtype=kind, rank=shape.ndims) if c is SparseTensor else t for t, kind, shape, c in leaves]
+    return nest.pack_sequence_as(types, found)
