@@ -46,10 +46,43 @@ def test_tf_config(monkeypatch):
     assert found.cluster_spec().as_dict() == {} and found.master() == ""
 
 
-def test_a_mirrored_strategy_of_several_processes_is_refused(monkeypatch):
+def test_a_mirrored_strategy_of_several_processes(monkeypatch):
     monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": SPEC, "task": {"type": "worker", "index": 0}}))
-    with pytest.raises(NotImplementedError, match="job:worker"):
-        tf.distribute.MirroredStrategy(["/job:worker/task:1/gpu:0"])
+    for devices in (None, ["/job:worker/task:1/gpu:0"], ["/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0"]):
+        with pytest.raises(ValueError, match="In-graph multi-worker training"):
+            tf.distribute.MirroredStrategy(devices)
+    with pytest.raises(ValueError, match="Remote device string must have job"):
+        tf.distribute.MirroredStrategy(["/job:worker/task:0/cpu:0", "/cpu:0"])
+    one = tf.distribute.MirroredStrategy(["/job:worker/task:0/cpu:0"]).extended
+    assert (one.worker_devices, one._default_device) == (("/job:worker/replica:0/task:0/device:CPU:0",), "/job:worker/task:0")
+    reduces = tf.contrib.distribute.MultiWorkerAllReduce(["/job:worker/task:0", "/job:worker/task:1"], 0)
+    two = tf.distribute.MirroredStrategy(cross_device_ops=reduces)
+    assert two.extended.worker_devices == tuple(f"/job:worker/replica:0/task:{i}/device:CPU:0" for i in range(2))
+
+
+def test_one_graph_over_two_workers():
+    from tfcompat._src.testing.multi_worker_test_base import create_in_process_cluster
+
+    cluster = create_in_process_cluster(num_workers=2, num_ps=0)
+    reduces = tf.contrib.distribute.MultiWorkerAllReduce(["/job:worker/task:0", "/job:worker/task:1"], 0, ("pscpu/pscpu", 2, -1))
+    with tf.Graph().as_default():
+        strategy = tf.distribute.MirroredStrategy(cross_device_ops=reduces)
+        strategy.configure(cluster_spec=cluster)
+        with strategy.scope():
+            weight = tf.get_variable("w", initializer=[2.0])
+            iterator = strategy.make_dataset_iterator(tf.data.Dataset.from_tensors([1.0, 3.0]).repeat().apply(tf.data.experimental.ignore_errors()))
+
+            def step(x):
+                return tf.train.GradientDescentOptimizer(0.1).minimize(lambda: tf.reduce_sum(x * weight))
+
+            train = strategy.group(strategy.experimental_run(step, iterator))
+        assert [v.device for v in weight.values] == [f"/job:worker/replica:0/task:{i}/device:CPU:0" for i in range(2)]
+        with tf.Session("grpc://" + cluster["worker"][0]) as session:
+            session.run(tf.global_variables_initializer())
+            session.run(iterator.initialize())
+            for _ in range(2):
+                session.run(train)
+            assert [v.tolist() for v in session.run(weight.values)] == [pytest.approx([2.0 - 2 * 0.1 * 4.0])] * 2
 
 
 def test_slurm(monkeypatch):

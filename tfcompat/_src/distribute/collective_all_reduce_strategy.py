@@ -133,12 +133,12 @@ class CollectiveAllReduceExtended(MirroredExtended):
 
     # ---- input ----
 
-    def _input_context(self) -> InputContext:
+    def _input_contexts(self, count: int) -> list[InputContext]:
         pipeline = 0 if self._cluster_spec is None else multi_worker_util.id_in_cluster(self._cluster_spec, self._task_type, self._task_id)
-        return InputContext(self._num_workers, pipeline, self._num_replicas_in_sync)
+        return [InputContext(self._num_workers, pipeline, self._num_replicas_in_sync)]
 
     def _shared_input(self) -> InputContext:
-        return self._input_context()
+        return self._input_contexts(1)[0]
 
     # ---- configuration ----
 

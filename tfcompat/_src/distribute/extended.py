@@ -258,9 +258,11 @@ class StrategyExtended:
 
     @property
     def _input_workers(self) -> InputWorkers:
-        """The host that reads the input of the replicas."""
-        devices = self.worker_devices
-        return InputWorkers(of_replicas(devices), [(device_util.get_host_for_device(devices[0]), devices)])
+        """The hosts that read the input of the replicas, one for each task that they are on."""
+        fed: dict[str, list[str]] = {}
+        for where in self.worker_devices:
+            fed.setdefault(device_util.get_host_for_device(where), []).append(where)
+        return InputWorkers(of_replicas(self.worker_devices), list(fed.items()))
 
     def _split_batch_by(self) -> int | None:
         """In how many parts a batch of a dataset is split, as each replica takes one; None: it stays whole."""
@@ -270,8 +272,8 @@ class StrategyExtended:
         """The InputContext where other processes share a dataset; None in the only one."""
         return None
 
-    def _input_context(self) -> Any:
-        """What an input function is told."""
+    def _input_contexts(self, count: int) -> list[Any]:
+        """What an input function is told, for each of the hosts that read."""
         raise NotImplementedError("must be implemented in descendants")
 
     def _make_dataset_iterator(self, dataset: Any) -> Any:
@@ -279,7 +281,8 @@ class StrategyExtended:
         return input_lib.DatasetIterator(dataset, self._input_workers, self._strategy, split_by, self._shared_input())
 
     def _make_input_fn_iterator(self, input_fn: Callable) -> Any:
-        return input_lib.InputFunctionIterator(input_fn, self._input_workers, [self._input_context()], self._strategy)
+        workers = self._input_workers
+        return input_lib.InputFunctionIterator(input_fn, workers, self._input_contexts(workers.num_workers), self._strategy)
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
@@ -289,7 +292,9 @@ class StrategyExtended:
         return input_lib.get_distributed_dataset(dataset, self._input_workers, self._strategy, self._split_batch_by(), self._shared_input())
 
     def _experimental_distribute_datasets_from_function(self, dataset_fn: Callable) -> Any:
-        return input_lib.get_distributed_datasets_from_function(dataset_fn, self._input_workers, [self._input_context()], self._strategy)
+        workers = self._input_workers
+        contexts = self._input_contexts(workers.num_workers)
+        return input_lib.get_distributed_datasets_from_function(dataset_fn, workers, contexts, self._strategy)
 
     # ---- steps in a loop ----
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
-from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps, choose_the_best
+from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
+from tfcompat._src.distribute.cross_device_ops import (
+    CrossDeviceOps,
+    MultiWorkerAllReduce,
+    NcclAllReduce,
+    choose_the_best,
+)
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
+from tfcompat._src.distribute.multi_worker_util import normalize_cluster_spec
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import select_device_mirrored, update_regroup
 from tfcompat._src.distribute.variables import DistributedVariable, SyncOnReadVariable, create_mirrored_variable
@@ -30,12 +37,52 @@ def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
     return device_util.local_devices() if num_gpus is None else device_util.local_devices_from_num_gpus(num_gpus)
 
 
-def check_local(devices: Sequence[str]) -> None:
-    """Raises NotImplementedError where a device is of another process."""
-    for d in devices:
-        spec = DeviceSpec.from_string(d)
-        if spec.job not in (None, "localhost") or spec.task not in (None, 0):
-            raise NotImplementedError(f"tfcompat runs a strategy in one process, and {d} is a device of another.")
+def all_devices() -> tuple[str, ...]:
+    """Device strings of all workers of the cluster that TF_CONFIG names; of this process where it names none."""
+    cluster = TFConfigClusterResolver().cluster_spec().as_dict()
+    return tuple(_devices_of_cluster(cluster, len(_gpus(device_util.local_devices())))) if cluster else all_local_devices()
+
+
+def _gpus(devices: Sequence[str]) -> list[str]:
+    return [d for d in devices if DeviceSpec.from_string(d).device_type == "GPU"]
+
+
+def _devices_of_cluster(cluster_spec: Any, gpus_per_worker: int) -> Iterator[str]:
+    """Device strings of the GPUs of each chief and worker; of its CPU where there are none."""
+    jobs = normalize_cluster_spec(cluster_spec).as_dict()
+    for job in ("chief", "worker"):
+        for task in range(len(jobs.get(job, []))):
+            where = f"/job:{job}/task:{task}"
+            yield from [f"{where}/device:GPU:{i}" for i in range(gpus_per_worker)] or [where]
+
+
+def is_local(devices: Sequence[str]) -> bool:
+    """Whether devices are of this process, and not of tasks of a cluster; ValueError where some are and others are not."""
+    specs = [DeviceSpec.from_string(d) for d in devices]
+    local = [spec.job in (None, "localhost") for spec in specs]
+    if local[0] and not all(local):
+        raise ValueError("Local device string cannot have job specified other than 'localhost'")
+    if any(local) and not all(local):
+        raise ValueError("Remote device string must have job specified.")
+    if not all(local) and any(spec.task is None for spec in specs):
+        raise ValueError("Remote device string must have task specified.")
+    return all(local)
+
+
+def _cross_device_ops_of(devices: Sequence[str], given: CrossDeviceOps | None) -> CrossDeviceOps:
+    """How values are reduced among devices.
+
+    Raises:
+      ValueError: the devices are of several workers, among which the given way does not reduce.
+    """
+    if is_local(devices):
+        return given or choose_the_best(devices)
+    specs = [DeviceSpec.from_string(d) for d in devices]
+    if len({spec.job for spec in specs}) == 1 and not any(spec.task for spec in specs):
+        return given or NcclAllReduce()
+    if not isinstance(given, MultiWorkerAllReduce):
+        raise ValueError("In-graph multi-worker training with `MirroredStrategy` is not supported.")
+    return given
 
 
 def _resolved(devices: Sequence[str]) -> tuple[str, ...]:
@@ -58,12 +105,27 @@ class MirroredExtended(StrategyExtended):
     def __init__(
         self, container_strategy: Any, devices: Sequence[str] | None = None, cross_device_ops: CrossDeviceOps | None = None
     ) -> None:  # fmt: skip
-        devices = devices or device_util.local_devices()
-        check_local(devices)
-        resolved = _resolved(devices)
-        super().__init__(container_strategy, resolved, cross_device_ops or choose_the_best(resolved))
+        self._given_cross_device_ops = cross_device_ops
+        if not executing_eagerly():
+            devices = devices or all_devices()
+        elif devices and not is_local(devices):
+            raise RuntimeError("In-graph multi-worker training with `MirroredStrategy` is not supported in eager mode.")
+        super().__init__(container_strategy)
+        self._use(devices or all_local_devices())
         if executing_eagerly_outside_functions():
             self.experimental_enable_get_next_as_optional = True
+
+    def _use(self, devices: Sequence[str]) -> None:
+        """Puts replicas on devices."""
+        self._devices = _resolved(devices)
+        self._cross_device_ops = self._inferred_cross_device_ops = _cross_device_ops_of(self._devices, self._given_cross_device_ops)
+        first = DeviceSpec.from_string(self._devices[0])
+        self._default_device = None if is_local(self._devices) else f"/job:{first.job}/task:{first.task}"
+
+    def _configure(self, session_config: Any, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
+        super()._configure(session_config, None, task_type, task_id)
+        if cluster_spec:
+            self._use(tuple(_devices_of_cluster(cluster_spec, len(_gpus(self._devices)))))
 
     def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
         beside = kwargs.pop("colocate_with", None)
@@ -115,8 +177,8 @@ class MirroredExtended(StrategyExtended):
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
         return self._devices
 
-    def _input_context(self) -> InputContext:
-        return InputContext(1, 0, self._num_replicas_in_sync)
+    def _input_contexts(self, count: int) -> list[InputContext]:
+        return [InputContext(count, place, self._num_replicas_in_sync) for place in range(count)]
 
     def _update_config_proto(self, config_proto: Any) -> Any:
         made = super()._update_config_proto(config_proto)

@@ -10,7 +10,6 @@ from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
-from tfcompat._src.distribute.mirrored_strategy import check_local
 from tfcompat._src.distribute.replica_context import ReplicaContext
 from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.scopes import colocate_with as colocated
@@ -23,7 +22,6 @@ class OneDeviceExtended(StrategyExtended):
     """What OneDeviceStrategy does."""
 
     def __init__(self, container_strategy: Any, where: str) -> None:
-        check_local([where])
         super().__init__(container_strategy, (device_util.resolve(where),))
         self._device = self._devices[0]
 
@@ -72,8 +70,8 @@ class OneDeviceExtended(StrategyExtended):
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
         return (self._device,)
 
-    def _input_context(self) -> InputContext:
-        return InputContext()
+    def _input_contexts(self, count: int) -> list[InputContext]:
+        return [InputContext()]
 
     def _split_batch_by(self) -> None:
         return None

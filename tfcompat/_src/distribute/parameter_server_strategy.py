@@ -15,7 +15,6 @@ from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterRe
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice, devices_of
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
-from tfcompat._src.distribute.mirrored_strategy import check_local
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import Mirrored, PerReplica
@@ -45,7 +44,6 @@ class CentralStorageExtended(StrategyExtended):
         self, container_strategy: Any, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None
     ) -> None:
         devices = device_util.local_devices() if compute_devices is None else compute_devices
-        check_local(devices)
         super().__init__(container_strategy, [device_util.canonicalize(d) for d in devices], ReductionToOneDevice(_LOCAL_CPU))
         if parameter_device is None:
             parameter_device = devices[0] if len(devices) == 1 and compute_devices is None else _LOCAL_CPU
@@ -90,8 +88,8 @@ class CentralStorageExtended(StrategyExtended):
     def non_slot_devices(self, var_list: Any) -> Any:
         return min(var_list, key=lambda v: v.name)
 
-    def _input_context(self) -> InputContext:
-        return InputContext(1, 0, self._num_replicas_in_sync)
+    def _input_contexts(self, count: int) -> list[InputContext]:
+        return [InputContext(1, 0, self._num_replicas_in_sync)]
 
 
 def _single(structured: Any) -> Any:
@@ -229,11 +227,12 @@ class ParameterServerExtended(CentralStorageExtended):
 
     # ---- input ----
 
-    def _input_context(self) -> InputContext:
+    def _input_contexts(self, count: int) -> list[InputContext]:
         if self._cluster_spec is None:
-            return super()._input_context()
-        count = multi_worker_util.worker_count(self._cluster_spec, self._task_type)
-        return InputContext(count, multi_worker_util.id_in_cluster(self._cluster_spec, self._task_type, self._task_id), self._num_replicas_in_sync)
+            return super()._input_contexts(count)
+        workers = multi_worker_util.worker_count(self._cluster_spec, self._task_type)
+        pipeline = multi_worker_util.id_in_cluster(self._cluster_spec, self._task_type, self._task_id)
+        return [InputContext(workers, pipeline, self._num_replicas_in_sync)]
 
     # ---- configuration ----
 

@@ -115,7 +115,8 @@ def _called_elsewhere(call: CallOperation) -> GraphFunction:
     function, target = _function(call, call.attrs["f"].name), known_value(call.inputs[0])
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
-        with get_default_graph().device("" if target is None else target.item().decode()):
+        graph = get_default_graph()
+        with graph.device(call._device), graph.device("" if target is None else target.item().decode()):
             return _run(function, arguments[1:])
 
     return _replacing(call, build)
