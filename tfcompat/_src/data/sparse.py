@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest
@@ -17,38 +15,38 @@ def any_sparse(classes: object) -> bool:
     return any(each is SparseTensor for each in nest.flatten(classes))
 
 
-def _where_sparse(values: object, classes: object, other: object) -> Any:
+def _where_sparse(values: object, classes: object, other: object) -> object:
     return nest.pack_sequence_as(values, [other if c is SparseTensor else v for v, c in zip(nest.flatten(values), nest.flatten(classes))])
 
 
-def as_dense_shapes(shapes: object, classes: object) -> Any:
+def as_dense_shapes(shapes: object, classes: object) -> object:
     """A nest of shapes with an unknown one for each sparse tensor."""
     return _where_sparse(shapes, classes, TensorShape(None))
 
 
-def as_dense_types(types: object, classes: object) -> Any:
+def as_dense_types(types: object, classes: object) -> object:
     """A nest of dtypes with tf.variant for each sparse tensor."""
     return _where_sparse(types, classes, dtypes.variant)
 
 
-def get_classes(tensors: object) -> Any:
+def get_classes(tensors: object) -> object:
     """SparseTensor or Tensor for each leaf of a nest."""
     return nest.pack_sequence_as(tensors, [SparseTensor if isinstance(each, SparseTensor) else Tensor for each in nest.flatten(tensors)])
 
 
-def serialize_sparse_tensors(tensors: object) -> Any:
+def serialize_sparse_tensors(tensors: object) -> object:
     """A nest with a vector of three variants for each sparse tensor."""
     found = [serialize_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
     return nest.pack_sequence_as(tensors, found)
 
 
-def serialize_many_sparse_tensors(tensors: object) -> Any:
+def serialize_many_sparse_tensors(tensors: object) -> object:
     """A nest with a matrix of variants, a row of three for each of its rows, for each sparse tensor."""
     found = [serialize_many_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
     return nest.pack_sequence_as(tensors, found)
 
 
-def deserialize_sparse_tensors(tensors: object, types: object, shapes: object, classes: object) -> Any:
+def deserialize_sparse_tensors(tensors: object, types: object, shapes: object, classes: object) -> object:
     """The nest of which `serialize_sparse_tensors` made `tensors`, by the dtypes, shapes and classes of its leaves."""
     leaves = zip(*map(nest.flatten, (tensors, types, shapes, classes)))
     found = [deserialize_sparse(t, dtype=kind, rank=shape.ndims) if c is SparseTensor else t for t, kind, shape, c in leaves]

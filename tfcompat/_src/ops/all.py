@@ -20,6 +20,7 @@ import tfcompat._src.ops.array.slicing  # noqa: F401
 import tfcompat._src.ops.audio.spectrogram  # noqa: F401
 import tfcompat._src.ops.audio.wav  # noqa: F401
 import tfcompat._src.ops.composed.check_ops  # noqa: F401
+import tfcompat._src.ops.composed.composite_values  # noqa: F401
 import tfcompat._src.ops.composed.confusion_matrix  # noqa: F401
 import tfcompat._src.ops.composed.eye  # noqa: F401
 import tfcompat._src.ops.composed.finite  # noqa: F401

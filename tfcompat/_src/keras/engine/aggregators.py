@@ -9,7 +9,7 @@ import numpy as np
 
 from tfcompat._src.base import nest
 from tfcompat._src.graph.eager_tensor import EagerTensor
-from tfcompat._src.nodes.composite_values import append_composite_tensor, is_composite_or_composite_value
+from tfcompat._src.ops.composed.composite_values import append_composite_tensor, is_composite_or_composite_value
 
 
 class Aggregator(abc.ABC):

@@ -19,15 +19,17 @@ from tfcompat._src.distribute.distribute_coordinator import CoordinatorMode, run
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.values import regroup
 from tfcompat._src.function.def_function import defun
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.function import function
 from tfcompat._src.keras.backend.session import configure_and_create_distributed_session, get_session
 from tfcompat._src.keras.backend.values import placeholder
 from tfcompat._src.keras.engine import eager_step, training_data, training_datasets
 from tfcompat._src.keras.engine.registry import provides
-from tfcompat._src.keras.engine.training_sources import Batch, Source
+from tfcompat._src.keras.engine.training_sources import ArraySource, Batch, Source
 from tfcompat._src.keras.optimizers.legacy import TFOptimizer
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 from tfcompat._src.train.worker_context import get_current_worker_context
@@ -112,14 +114,21 @@ def batch_function(
     arrays = nest.flatten(structure)
     key = mode, rows, tuple((np.asarray(a).dtype.str, np.shape(a)[1:]) for a in arrays), nest.map_structure(lambda _: 0, structure).__repr__()
     if key not in model._distributed_functions:
-        context = strategy.extended._input_context()
+        context = strategy.extended._input_contexts(1)[0]
         replicas, workers = strategy.num_replicas_in_sync, context.num_input_pipelines
         own = [i * workers + context.input_pipeline_id for i in range(replicas // workers)]
         step = make_step(model, mode, structure)
-        parts = [[placeholder(shape=(None, *np.shape(a)[1:]), dtype=np.asarray(a).dtype.name) for a in arrays] for _ in own]
-        run = function([t for part in parts for t in part], step(parts), name=f"{mode}_function")
+        if executing_eagerly():
+            run = functools.partial(_run_at_once, step)
+        else:
+            parts = [[placeholder(shape=(None, *np.shape(a)[1:]), dtype=np.asarray(a).dtype.name) for a in arrays] for _ in own]
+            run = function([t for part in parts for t in part], step(parts), name=f"{mode}_function")
         model._distributed_functions[key] = functools.partial(_run_on_parts, run, replicas, own, rows)
     return model._distributed_functions[key]
+
+
+def _run_at_once(step: Callable[[Parts], list[Tensor]], arrays: list[Any]) -> Any:
+    return training_datasets.numpy_of(step([[convert_to_tensor(array) for array in arrays]]))
 
 
 def refuse(model: Model, what: str) -> None:
@@ -185,6 +194,31 @@ def _steps_and_size(strategy: Any, mode: str, samples: int, steps: int | None, b
 
 
 @provides("distributed_arrays")
+def array_source(
+    model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None, shuffle: Any, epochs: int
+) -> Source:
+    """The batches of arrays for a model under a strategy: by the rules of 1.15's loops for graphs, or for operations that run at once."""
+    if not executing_eagerly():
+        return DistributedArraySource(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, epochs)
+    size = batch_size or (32 if steps is None else -(-len(nest.flatten(inputs)[0]) // steps))
+    return EagerArraySource(model, mode, inputs, targets, [w for w in sample_weights or [] if w is not None], size, shuffle)
+
+
+class EagerArraySource(ArraySource):
+    """Arrays in batches for all replicas, where operations run at once: the last batch of an epoch may be smaller, and leave replicas without samples.
+
+    Args:
+      model: compiled under a strategy. mode: train, test or predict. inputs, targets, sample_weights: lists of arrays.
+      batch_size: samples in a batch. shuffle: as of ArraySource.
+    """
+
+    def __init__(self, model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int, shuffle: Any) -> None:
+        super().__init__(model, mode, inputs, targets, sample_weights, batch_size, None, shuffle)
+        strategy = model._distribution_strategy
+        rows = None if strategy.extended._global_batch_size else batch_size
+        self._function = batch_function(model, mode, self._inputs, targets, sample_weights, rows)
+
+
 class DistributedArraySource(Source):
     """Arrays in batches for all replicas. Epochs follow each other without a gap: a batch may have samples of two.
 
@@ -222,6 +256,52 @@ class DistributedArraySource(Source):
 
 
 @provides("distributed_datasets")
+def dataset_source(model: Model, mode: str, dataset: Any, **settings: Any) -> Source:
+    """The batches of a dataset for a model under a strategy; arguments as of DatasetSource."""
+    kind = DistributedEagerSource if executing_eagerly() else DistributedDatasetSource
+    return kind(model, mode, dataset, **settings)
+
+
+class DistributedEagerSource(Source):
+    """Batches of a dataset that the strategy of a model reads, where operations run at once; arguments as of DatasetSource."""
+
+    def __init__(
+        self, model: Model, mode: str, dataset: Any, steps: int | None = None, epochs: int = 1, steps_name: str = "steps",
+        restarts: bool = False,
+    ) -> None:  # fmt: skip
+        self._restarts = restarts or steps is None
+        self.steps = training_datasets.infer_steps_for_dataset(dataset, steps, epochs, steps_name) if steps is None else steps
+        self._model, self._mode = model, mode
+        self._inputs = model._distribution_strategy.experimental_distribute_dataset(dataset)
+        self._iterator: Any = None
+        self._steps: dict[str, Callable[[Parts], list[Tensor]]] = {}
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of one epoch; errors.OutOfRangeError where the dataset ends before."""
+        if self._restarts or self._iterator is None:
+            self._iterator = iter(self._inputs)
+        for step in range(self.steps or sys.maxsize):
+            element = training_datasets.unpack_element(self._iterator.get_next())
+            replicas = range(len(self._model._distribution_strategy.extended.worker_devices))
+            parts = [nest.map_structure(functools.partial(_of_replica, self._model._distribution_strategy, i), element) for i in replicas]
+            size = sum(int(nest.flatten(part)[0].shape[0]) for part in parts)
+            yield Batch(step, 0, 0, size, functools.partial(self._compute, parts))
+
+    def _compute(self, parts: list[Any]) -> Any:
+        given = [_as_lists(self._model, *part) for part in parts]
+        key = repr(nest.map_structure(lambda _: 0, given[0]))
+        if key not in self._steps:
+            self._steps[key] = make_step(self._model, self._mode, given[0])
+        return training_datasets.numpy_of(self._steps[key]([nest.flatten(each) for each in given]))
+
+    def ran_out(self, step: int, epochs: int, steps_name: str) -> bool:
+        """Takes note that an epoch ended at `step`; whether that ends the training, with a warning."""
+        if self.steps is None:
+            self.steps = step or None
+            return False
+        return super().ran_out(step, epochs, steps_name)
+
+
 class DistributedDatasetSource(Source):
     """Batches of a dataset that the strategy of a model reads; arguments as of DatasetSource."""
 

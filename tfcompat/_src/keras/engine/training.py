@@ -110,12 +110,11 @@ class Model(ModelData):
         self.train_function = self.test_function = self.predict_function = None
         if self._distribution_strategy is not None:
             distributed.check_optimizer(self.optimizer)
-            distributed.begin_session(self)
+            if not executing_eagerly():
+                distributed.begin_session(self)
         self._collected_trainable_weights = self._unique_trainable_weights
 
     def _take_strategy(self, strategy: Any) -> None:
-        if strategy is not None and executing_eagerly():
-            raise NotImplementedError("tfcompat has no tf.keras.Model.compile with a tf.distribute.Strategy in eager mode: train in a graph.")
         self._distribution_strategy = self._compile_time_distribution_strategy = strategy
 
     def _in_multi_worker_mode(self) -> bool:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tfcompat._src.base import tf2
 from tfcompat._src.keras import losses
 from tfcompat._src.keras.backend.config import floatx, image_data_format
 from tfcompat._src.keras.backend.values import is_placeholder, is_sparse, placeholder
@@ -210,7 +211,10 @@ def prepare_sample_weight_modes(endpoints: list[TrainingEndpoint], mode: Any) ->
 
 
 def get_metric_name(metric: Any, weighted: bool = False) -> str:
-    """What a metric is called before its name is made unique."""
+    """What a metric is called before its name is made unique: with the behavior of TensorFlow 2, as the program calls it."""
+    if tf2.enabled():
+        found = metrics.get(metric)
+        return metric if isinstance(metric, str) else found.name if hasattr(found, "name") else found.__name__
     if metric in ACCURACY:
         suffix = "acc"
     elif metric in CROSSENTROPY:

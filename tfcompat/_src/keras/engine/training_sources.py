@@ -76,7 +76,8 @@ class ArraySource(Source):
         self, model: Any, mode: str, inputs: Any, targets: Any = None, sample_weights: Any = None,
         batch_size: int | None = None, steps: int | None = None, shuffle: Any = False, steps_name: str = "steps",
     ) -> None:  # fmt: skip
-        self.arrays = ModelInputs(inputs).as_list() + (targets or []) + (sample_weights or [])
+        self._inputs = ModelInputs(inputs).as_list()
+        self.arrays = self._inputs + (targets or []) + (sample_weights or [])
         self.batch_size, self.steps, self.shuffle = batch_size, steps, shuffle
         self.samples = None if steps else check_num_samples(self.arrays, batch_size, steps, steps_name)
         self._function = model._batch_function(mode, inputs, targets, sample_weights)
@@ -308,10 +309,10 @@ def check_generator_arguments(y: Any = None, sample_weight: Any = None, validati
 
 def dataset_source(model: Any, mode: str, dataset: Any, class_weight: Any = None, **settings: Any) -> Source:
     """The batches of a dataset; arguments as of DatasetSource and EagerDatasetSource."""
-    if executing_eagerly():
-        return EagerDatasetSource(model, mode, dataset, class_weight=class_weight, **settings)
     if model._distribution_strategy is not None:
         return registry.get("distributed_datasets")(model, mode, dataset, **settings)
+    if executing_eagerly():
+        return EagerDatasetSource(model, mode, dataset, class_weight=class_weight, **settings)
     return DatasetSource(model, mode, dataset, **settings)
 
 
