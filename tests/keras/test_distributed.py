@@ -155,3 +155,33 @@ def test_what_1_15_refuses():
         unbuilt.compile("sgd", "mse")
     with pytest.raises(ValueError, match="`Sequential` model that is created without `input_shape`"):
         unbuilt.fit(X, Y, verbose=0)
+
+
+def test_a_second_compile_under_the_same_strategy_keeps_the_session():
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    x, y = np.ones((8, 3), "f"), np.ones((8, 1), "f")
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,), kernel_initializer="ones")])
+        model.compile("sgd", "mse")
+    model.fit(x, y, verbose=0)
+    trained = model.get_weights()
+    session = tf.keras.backend.get_session()
+    with strategy.scope():
+        model.compile("rmsprop", "mse")
+    assert tf.keras.backend.get_session() is session
+    np.testing.assert_array_equal(model.get_weights()[0], trained[0])
+    assert not np.allclose(trained[0], 1)
+
+
+def test_a_batch_that_is_not_named_has_at_most_all_samples():
+    """The batch sizes and errors that 1.15.5 gives for 4 samples."""
+    x, y = np.ones((4, 3), "f"), np.ones((4, 1), "f")
+    with tf.distribute.OneDeviceStrategy("/cpu:0").scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse")
+    assert model.predict(x).shape == (4, 1)
+    assert model.fit(x, y, verbose=0, validation_data=(x, y)).params["batch_size"] == 4
+    assert model.fit(x, y, verbose=0, steps_per_epoch=2).params["batch_size"] == 2
+    assert model.fit(x, y, verbose=0, batch_size=20, steps_per_epoch=1).params["batch_size"] == 20
+    with pytest.raises(ValueError, match="4 is less than samples required for specified batch_size 4 and steps 2"):
+        model.fit(x, y, verbose=0, validation_data=(x, y), validation_steps=2)

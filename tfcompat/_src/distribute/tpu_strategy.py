@@ -48,3 +48,8 @@ class TPUStrategy(Strategy):
     def steps_per_run(self) -> int:
         """1."""
         return 1
+
+
+def is_tpu_strategy(strategy: Any) -> bool:
+    """Whether replicas are on the cores of TPUs; false for None."""
+    return isinstance(strategy, TPUStrategy)

@@ -123,3 +123,9 @@ def tpu_strategy_combinations() -> list:
 def all_strategy_combinations() -> list:
     """All of these."""
     return strategy_minus_tpu_combinations() + tpu_strategy_combinations()
+
+
+def all_strategy_combinations_minus_default() -> list:
+    """The strategies of one device and of several, in graphs and where operations run at once, and those of TPUs in graphs."""
+    strategies = [one_device_strategy, one_device_strategy_gpu, mirrored_strategy_with_gpu_and_cpu, mirrored_strategy_with_two_gpus]
+    return combine(distribution=strategies, mode=["graph", "eager"]) + tpu_strategy_combinations()

@@ -50,9 +50,10 @@ class GraphState:
 
 
 class _Current(threading.local):
-    """The session that Keras made or was given in this thread."""
+    """The session that Keras made or was given in this thread, and the strategy that configured it."""
 
     session: BaseSession | None = None
+    strategy: Any = None
 
 
 _states: weakref.WeakSet = weakref.WeakSet()
@@ -86,8 +87,8 @@ def get_graph() -> Graph:
     """The graph that Keras builds in: the default graph, or one of its own where operations run when they are called."""
     if not executing_eagerly():
         return get_default_graph()
-    if not _eager_programs_graph:
-        _eager_programs_graph.append(KerasGraph(get_default_graph()))
+    if not _eager_programs_graph or _eager_programs_graph[0].outer_graph is not get_default_graph():
+        _eager_programs_graph[:] = [KerasGraph(get_default_graph())]
     return _eager_programs_graph[0]
 
 
@@ -243,8 +244,10 @@ def configure_and_create_distributed_session(distribution_strategy: Any) -> None
     if _current.session is not None:
         config.MergeFrom(_current.session._config)
     if context is None:
-        distribution_strategy.configure(config)
-        set_session(Session(config=config))
+        if not (_current.strategy is distribution_strategy and _current.session and _current.session.graph is get_default_graph()):
+            distribution_strategy.configure(config)
+            set_session(Session(config=config))
+            _current.strategy = distribution_strategy
         return
     of_task = context.session_config
     of_task.MergeFrom(config)
@@ -287,7 +290,7 @@ def get_session(op_input_list: Any = ()) -> BaseSession:
 @export("keras.backend.set_session")
 def set_session(session: BaseSession) -> None:
     """Makes `session` the one that Keras runs in, in this thread."""
-    _current.session = session
+    _current.session, _current.strategy = session, None
 
 
 @export("keras.backend.clear_session")
@@ -296,7 +299,7 @@ def clear_session() -> None:
     reset_default_graph()
     reset_uids()
     _eager_programs_graph.clear()
-    _current.session = None
+    _current.session = _current.strategy = None
     for state in _states_with_phase():
         state.learning_phase = None
     symbolic_learning_phase()

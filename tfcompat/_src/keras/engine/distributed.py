@@ -8,6 +8,7 @@ the strategy, as TensorFlow 1.15 reads both.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,11 @@ def check_optimizer(optimizer: Any) -> None:
     """Raises ValueError for an optimizer whose updates are not those of all replicas."""
     if not isinstance(optimizer, (OptimizerV2, TFOptimizer)):
         raise ValueError(f"A model under a tf.distribute.Strategy takes an optimizer of tf.keras.optimizers or tf.train, not {optimizer!r}.")
+
+
+def global_batch_size_supported(distribution_strategy: Any) -> bool:
+    """Whether a batch that a program names under this strategy is that of all replicas, not of each."""
+    return bool(distribution_strategy.extended._global_batch_size)
 
 
 def begin_session(model: Model) -> None:
@@ -171,13 +177,14 @@ def _steps_and_size(strategy: Any, mode: str, samples: int, steps: int | None, b
     """The steps of an epoch over arrays, and the samples of all replicas in a batch.
 
     Raises:
-      ValueError: samples are left over, in a test or prediction; or there are too few.
+      ValueError: samples are left over, in a test or prediction of a graph; or there are too few.
     """
+    may_be_partial = mode == ModeKeys.TRAIN or executing_eagerly()
     if batch_size is not None and not strategy.extended._global_batch_size:
         batch_size *= strategy.num_replicas_in_sync
     if steps is None:
         batch_size = min(samples, 32) if batch_size is None else batch_size
-        if mode != ModeKeys.TRAIN and samples % batch_size:
+        if not may_be_partial and samples % batch_size:
             raise ValueError(f"The number of samples {samples} is not divisible by batch size {batch_size}.")
         return -(-samples // batch_size), batch_size
     if batch_size is None:
@@ -187,7 +194,7 @@ def _steps_and_size(strategy: Any, mode: str, samples: int, steps: int | None, b
                 "consume all the samples"
             )
         return steps, samples // steps
-    needed = batch_size * (steps - 1) + 1 if mode == ModeKeys.TRAIN and steps > 1 else batch_size * steps
+    needed = batch_size * steps if not may_be_partial else batch_size * (steps - 1) + 1 if steps > 1 else 0
     if samples < needed:
         raise ValueError(f"Number of samples {samples} is less than samples required for specified batch_size {batch_size} and steps {steps}")
     return steps, batch_size
@@ -195,13 +202,15 @@ def _steps_and_size(strategy: Any, mode: str, samples: int, steps: int | None, b
 
 @provides("distributed_arrays")
 def array_source(
-    model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None, shuffle: Any, epochs: int
-) -> Source:
+    model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None, shuffle: Any,
+    steps_name: str, epochs: int,
+) -> Source:  # fmt: skip
     """The batches of arrays for a model under a strategy: by the rules of 1.15's loops for graphs, or for operations that run at once."""
     if not executing_eagerly():
         return DistributedArraySource(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, epochs)
-    size = batch_size or (32 if steps is None else -(-len(nest.flatten(inputs)[0]) // steps))
-    return EagerArraySource(model, mode, inputs, targets, [w for w in sample_weights or [] if w is not None], size, shuffle)
+    if steps_name == "validation_steps":
+        steps = None if batch_size is None or steps is None else min(steps, -(-len(nest.flatten(inputs)[0]) // batch_size))
+    return EagerArraySource(model, mode, inputs, targets, [w for w in sample_weights or [] if w is not None], batch_size, steps, shuffle)
 
 
 class EagerArraySource(ArraySource):
@@ -209,14 +218,27 @@ class EagerArraySource(ArraySource):
 
     Args:
       model: compiled under a strategy. mode: train, test or predict. inputs, targets, sample_weights: lists of arrays.
-      batch_size: samples in a batch. shuffle: as of ArraySource.
+      batch_size: samples in a batch. steps: batches in an epoch, all by default. shuffle: as of ArraySource.
     """
 
-    def __init__(self, model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int, shuffle: Any) -> None:
-        super().__init__(model, mode, inputs, targets, sample_weights, batch_size, None, shuffle)
+    uses_steps = False
+
+    def __init__(
+        self, model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None, shuffle: Any
+    ) -> None:
         strategy = model._distribution_strategy
+        samples = len(nest.flatten(inputs)[0])
+        steps, size = _steps_and_size(strategy, mode, samples, steps, batch_size)
+        super().__init__(model, mode, inputs, targets, sample_weights, size, None, shuffle)
+        self.steps = steps
         rows = None if strategy.extended._global_batch_size else batch_size
         self._function = batch_function(model, mode, self._inputs, targets, sample_weights, rows)
+
+    count = property(lambda self: self.samples)
+
+    def epoch(self) -> Iterator[Batch]:
+        """The batches of one epoch."""
+        return itertools.islice(super().epoch(), self.steps)
 
 
 class DistributedArraySource(Source):
@@ -235,12 +257,13 @@ class DistributedArraySource(Source):
         structure = inputs, targets or [], [w for w in sample_weights or [] if w is not None]
         self._arrays = nest.flatten(structure)
         self.samples = len(self._arrays[0])
-        self.steps, self._size = _steps_and_size(model._distribution_strategy, mode, self.samples, steps, batch_size)
+        strategy = model._distribution_strategy
+        self.steps, self._size = _steps_and_size(strategy, mode, self.samples, steps, batch_size)
+        by_replica = not strategy.extended._global_batch_size
+        self.batch_size = self._size // strategy.num_replicas_in_sync if by_replica else self._size
         self._shuffle, self._left = shuffle, epochs
         self._order = np.zeros(0, np.int64)
-        strategy = model._distribution_strategy
-        rows = None if strategy.extended._global_batch_size else self._size // strategy.num_replicas_in_sync
-        self._function = batch_function(model, mode, *structure, rows)
+        self._function = batch_function(model, mode, *structure, self.batch_size if by_replica else None)
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch; errors.OutOfRangeError where the samples end before."""

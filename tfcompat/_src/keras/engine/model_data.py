@@ -44,7 +44,8 @@ class ModelData(CompiledLoss):
                     f"your Input Layer: {static}"
                 )
             batch_size = static if steps is None else batch_size
-        return 32 if batch_size is None and steps is None else batch_size
+        by_samples = self._distribution_strategy is not None and not executing_eagerly()
+        return 32 if batch_size is None and steps is None and not by_samples else batch_size
 
     def _standardize_user_data(
         self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None, batch_size: int | None = None,

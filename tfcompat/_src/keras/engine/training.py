@@ -294,6 +294,7 @@ class Model(ModelData):
             source = array_source(
                 self, ModeKeys.TRAIN, x, y, weights, batch_size, steps_per_epoch, shuffle, "steps_per_epoch", epochs - initial_epoch
             )
+            batch_size = source.batch_size
         validation = self._validation(validation_data, held_out, batch_size, validation_steps, validation_freq)
         if verbose:
             unit = "steps" if training_datasets.is_dataset(x) else "samples"
@@ -384,6 +385,7 @@ class Model(ModelData):
                 steps=steps,
             )  # fmt: skip
             source = array_source(self, mode, x, y, weights, batch_size, steps)
+            batch_size = source.batch_size
         return iterate(self, source, mode, verbose=verbose, callbacks=callbacks, batch_size=batch_size)
 
     # ---- generators ----

@@ -322,5 +322,5 @@ def array_source(
 ) -> Source:  # fmt: skip
     """The batches of arrays or tensors; arguments as of ArraySource, and how many epochs there are to be."""
     if model._distribution_strategy is not None:
-        return registry.get("distributed_arrays")(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, epochs)
+        return registry.get("distributed_arrays")(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, steps_name, epochs)
     return ArraySource(model, mode, inputs, targets, sample_weights, batch_size, steps, shuffle, steps_name)
