@@ -1,4 +1,4 @@
-"""Tools for syntax trees: what they say of functions is what 1.15.5 says of them; what stands there in no output is shown here."""
+"""Tools for syntax trees, and operators: what they give is what 1.15.5 gives; what stands there in no output is shown here."""
 
 import ast
 import difflib
@@ -13,10 +13,11 @@ from tfcompat._src.autograph.pyct import anno, compiler, errors, origin_info, pa
 HERE = pathlib.Path(__file__).parent
 
 
-def test_functions_are_analyzed_as_in_1_15():
-    done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / "pyct_program.py"], capture_output=True, text=True)
+@pytest.mark.parametrize("name", ["pyct", "operators"])
+def test_a_program_prints_what_it_prints_under_1_15(name):
+    done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / f"{name}_program.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    expected = (HERE / "pyct_expected.txt").read_text()
+    expected = (HERE / f"{name}_expected.txt").read_text()
     assert done.stdout == expected, "\n".join(difflib.unified_diff(expected.split("\n"), done.stdout.split("\n"), lineterm=""))
 
 

@@ -3,10 +3,10 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.autograph.api import set_verbosity as set_verbosity
+from tfcompat._src.autograph.ag_logging import set_verbosity as set_verbosity
+from tfcompat._src.autograph.ag_logging import trace as trace
 from tfcompat._src.autograph.api import to_code as to_code
 from tfcompat._src.autograph.api import to_graph as to_graph
-from tfcompat._src.autograph.api import trace as trace
 from tfcompat.autograph import experimental as experimental
 
 _LAZY = {

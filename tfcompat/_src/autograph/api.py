@@ -214,24 +214,3 @@ def set_loop_options(
     Args:
       parallel_iterations, back_prop, swap_memory, maximum_iterations: as in tf.while_loop.
     """
-
-
-@export("autograph.set_verbosity")
-def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
-    """Sets how much AutoGraph logs.
-
-    Args:
-      level: 0 logs warnings only; from 1 on each function that is converted is logged too.
-      alsologtostdout: whether that is printed as well.
-    """
-    conversion.VERBOSITY.level, conversion.VERBOSITY.prints = level, alsologtostdout
-
-
-@export("autograph.trace")
-def trace(*args: Any) -> None:
-    """Prints its arguments when a function is traced.
-
-    Args:
-      args: what to print.
-    """
-    print(*args)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.autograph.utils import is_tensor_list, wrap_py_func
 from tfcompat._src.base import dtypes
-from tfcompat._src.gradients.py_function import py_function
-from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor_like import is_dense_tensor_like, is_tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.cond import Assert, cond
 from tfcompat._src.ops.flow.tensor_array import TensorArray
+from tfcompat._src.ops.math.unary import absolute
 
 _MISSING = object()
 
@@ -57,15 +59,6 @@ def not_eq(a: Any, b: Any) -> Any:
     return raw.NotEqual(a, b) if is_tensor(a) or is_tensor(b) else a != b
 
 
-def assert_stmt(test: Any, message: Callable[[], Any]) -> Any:
-    """`assert test, message()`."""
-    if is_tensor(test):
-        text = message()
-        return Assert(test, list(text) if isinstance(text, (list, tuple)) else [text])
-    assert test, message()  # noqa: S101
-    return None
-
-
 # ---- functions ----
 
 
@@ -95,7 +88,11 @@ def len_(s: Any) -> Any:
         return s.size()
     if not is_tensor(s):
         return len(s)
-    return raw.TensorListLength(s) if s.dtype == dtypes.variant else tensor_length(s)
+    return raw.TensorListLength(s) if is_tensor_list(s) else tensor_length(s)
+
+
+def abs_(x: Any) -> Any:
+    return absolute(x) if is_tensor(x) else abs(x)
 
 
 def float_(x: Any = 0) -> Any:
@@ -147,19 +144,52 @@ def print_(*objects: Any, **kwargs: Any) -> Any:
     unknown = tuple(sorted(kwargs.keys() - {"sep", "end", "file", "flush"}))
     if unknown:
         raise ValueError(f"invalid keyword arguments: {unknown}")
-    options = {"flush": True, **kwargs}
-    tensors = [each for each in objects if is_tensor(each)]
 
-    def run(*values: EagerTensor) -> int:
-        found = iter(values)
-        shown = [next(found).numpy() if is_tensor(each) else each for each in objects]
-        print(*(each.decode() if isinstance(each, bytes) else each for each in shown), **options)
-        return 0
+    def run(*values: Any) -> None:
+        shown = [each.numpy() if is_tensor(each) else each for each in values]
+        print(*(each.decode() if isinstance(each, bytes) else each for each in shown), **{"flush": True, **kwargs})
 
-    return py_function(run, tensors, dtypes.int64)
+    return wrap_py_func(run, None, objects, use_dummy_return=True)
+
+
+# ---- functions that look at the frame of their caller ----
+
+
+def _frames_of(scope: Any, caller: types.FrameType | None) -> list[types.FrameType]:
+    """The frames from `caller` on that hold a FunctionScope in the variable that it is named after, inner ones first."""
+    found, frame = [], caller
+    while frame is not None:
+        if frame.f_locals.get(scope.name) is scope:
+            found.append(frame)
+        frame = frame.f_back
+    if not found:
+        raise AssertionError("the conversion process should ensure the caller_fn_scope is always found somewhere on the call stack")
+    return found
+
+
+def eval_in_original_context(f: Callable, args: tuple, caller_fn_scope: Any) -> Any:
+    """Calls `eval` with the names that the innermost function of a FunctionScope sees.
+
+    Args:
+      f: the function. args: its arguments, of which the globals and the locals may lack. caller_fn_scope: the FunctionScope.
+    """
+    frame = _frames_of(caller_fn_scope, sys._getframe(1))[0]
+    return f(*args, *(frame.f_globals, frame.f_locals)[len(args) - 1 :])
+
+
+def super_in_original_context(f: Callable, args: tuple, caller_fn_scope: Any) -> Any:
+    """Calls `super`, without arguments for the class and the object of the outermost function of a FunctionScope.
+
+    Args:
+      f: the function. args: its arguments. caller_fn_scope: the FunctionScope.
+    """
+    if args:
+        return f(*args)
+    frame = _frames_of(caller_fn_scope, sys._getframe(1))[-1]
+    return f(frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]])
 
 
 OVERLOADS: dict[Any, Callable] = {
-    builtins.float: float_, builtins.int: int_, builtins.len: len_, builtins.range: range_, builtins.enumerate: enumerate_,
+    builtins.abs: abs_, builtins.float: float_, builtins.int: int_, builtins.len: len_, builtins.range: range_, builtins.enumerate: enumerate_,
     builtins.zip: zip_,
 }  # fmt: skip

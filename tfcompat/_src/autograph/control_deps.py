@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import nest
-from tfcompat._src.graph.scopes import control_dependencies, executing_eagerly, get_default_graph
+from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.function_body import is_stateful
 
 
-def in_order(function: Callable) -> Callable:
-    """A function whose operations that act wait for each other, and whose tensors wait for them."""
+class AutomaticControlDependencies:
+    """A block whose operations that act wait for each other, and for all of which the marked results wait."""
 
-    @functools.wraps(function)
-    def ordered(*args: Any, **kwargs: Any) -> Any:
-        graph = get_default_graph()
-        if executing_eagerly():
-            return function(*args, **kwargs)
-        before = len(graph.get_operations())
-        result = function(*args, **kwargs)
-        context = graph._control_flow_context
-        made = graph.get_operations()[before:]
+    def __enter__(self) -> AutomaticControlDependencies:
+        self._graph = get_default_graph()
+        self._is_eager = executing_eagerly()
+        self._before = 0 if self._is_eager else len(self._graph.get_operations())
+        self._returned: list[Tensor] = []
+        return self
+
+    def mark_as_return(self, tensor: Any) -> Any:
+        """The results of the block that wait for it, from a tensor, a composite tensor or a TensorArray."""
+        return tensor if self._is_eager else nest.map_structure(self._mark, tensor, expand_composites=True)
+
+    def _mark(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        marked = raw.Identity(value)
+        self._returned.append(marked)
+        return marked
+
+    def __exit__(self, kind: object, value: object, trace: object) -> None:
+        if self._is_eager or kind is not None:
+            return
+        context = self._graph._control_flow_context
+        made = self._graph.get_operations()[self._before :]
         acting = [op for op in made if is_stateful(op) and op._get_control_flow_context() is context]
         for earlier, later in zip(acting, acting[1:]):
             if earlier not in later.control_inputs:
                 later._add_control_input(earlier)
-        with control_dependencies(acting):
-            return nest.map_structure(lambda v: raw.Identity(v) if isinstance(v, Tensor) else v, result, expand_composites=True)
-
-    return ordered
+        for result in self._returned:
+            for op in acting:
+                result.op._add_control_input(op)

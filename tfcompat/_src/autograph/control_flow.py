@@ -13,6 +13,13 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.autograph.builtins import tensor_length
+from tfcompat._src.autograph.operators.special_values import (
+    Undefined,
+    UndefinedReturnValue,
+    is_undefined,
+    is_undefined_return,
+)
+from tfcompat._src.autograph.python_loops import PythonLoopChecker
 from tfcompat._src.base import nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.graph.constant_value import constant_value
@@ -31,23 +38,8 @@ from tfcompat._src.ops.flow.tensor_array import TensorArray
 RESULT = "ag__result"
 
 
-class Undefined:
-    """Stands for a variable that has no value yet."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"<undefined {self.name}>"
-
-
-NO_RESULT = Undefined(RESULT)
+NO_RESULT = UndefinedReturnValue()
 """What a function returns where no `return` was met."""
-
-
-def is_undefined(value: Any) -> bool:
-    """Whether a variable is to be deleted, so that Python says that it has no value."""
-    return isinstance(value, Undefined) and value is not NO_RESULT
 
 
 def value(read: Callable[[], Any], name: str) -> Any:
@@ -56,10 +48,6 @@ def value(read: Callable[[], Any], name: str) -> Any:
         return read()
     except NameError:
         return Undefined(name)
-
-
-def returned(result: Any) -> Any:
-    return None if result is NO_RESULT else result
 
 
 def is_staged(condition: Any) -> bool:
@@ -102,13 +90,13 @@ def if_stmt(
 
 
 def _require_defined(names: tuple[str, ...], values: tuple, branch: str) -> None:
-    undefined = tuple(each.name for each in values if isinstance(each, Undefined) and each.name != RESULT)
+    undefined = tuple(each.symbol_name for each in values if is_undefined(each) and each.symbol_name != RESULT)
     if undefined:
         raise ValueError(
             f"The following symbols must also be initialized in the {branch} branch: {undefined}. Alternatively, you may initialize them "
             "before the if statement."
         )
-    if any(each is NO_RESULT for each in values):
+    if any(map(is_undefined_return, values)):
         raise ValueError(
             f"A value must also be returned from the {branch} branch. If a value is returned from one branch of a conditional a value "
             "must be returned from all branches."
@@ -140,6 +128,19 @@ def _require_alike(names: tuple[str, ...], one: tuple, other: tuple) -> None:
 # ---- loops ----
 
 
+def require_defined(variables: tuple) -> None:
+    """Checks the variables of a loop.
+
+    Raises:
+      ValueError: one is undefined.
+    """
+    undefined = tuple(each.symbol_name for each in variables if is_undefined(each))
+    if undefined:
+        raise ValueError(f"TensorFlow requires that the following symbols must be defined before the loop: {undefined}")
+    if any(map(is_undefined_return, variables)):
+        raise ValueError("return statements are not supported within a TensorFlow loop.")
+
+
 class Loop:
     """A loop as functions of its variables.
 
@@ -154,11 +155,7 @@ class Loop:
         self._test, self._body, self._get, self._set = test, body, get_state, set_state
         self._names, self._count, self._rest = names, count, before[count:]
         self.variables: tuple = before[:count]
-        undefined = tuple(each.name for each in self.variables if is_undefined(each))
-        if undefined:
-            raise ValueError(f"TensorFlow requires that the following symbols must be defined before the loop: {undefined}")
-        if any(each is NO_RESULT for each in self.variables):
-            raise ValueError("return statements are not supported within a TensorFlow loop.")
+        require_defined(self.variables)
 
     @property
     def stops_early(self) -> bool:
@@ -233,9 +230,13 @@ def _is_as_specific(tensor: Tensor, wanted: Tensor) -> bool:
 
 
 def while_stmt(
-    test: Callable, body: Callable, get_state: Callable, set_state: Callable, names: tuple[str, ...], count: int
-) -> None:
-    """`while test(): body()`; what the condition is like is seen in a graph that is thrown away."""
+    test: Callable, body: Callable, get_state: Callable, set_state: Callable, names: tuple[str, ...], count: int,
+    options: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """`while test(): body()`; what the condition is like is seen in a graph that is thrown away.
+
+    `options` are those of tf.while_loop.
+    """
     if executing_eagerly():
         goes_on = test()
     else:
@@ -243,10 +244,12 @@ def while_stmt(
             goes_on = test()
     if is_staged(goes_on):
         loop = Loop(test, body, get_state, set_state, names, count)
-        loop.run(loop.goes_on, loop.step)
+        loop.run(loop.goes_on, loop.step, **(options or {}))
         return
+    checker = PythonLoopChecker()
     while goes_on:
-        body()
+        with checker.iteration():
+            body()
         goes_on = test()
 
 
@@ -254,16 +257,22 @@ def for_stmt(
     iterated: Any, test: Callable | None, body: Callable, get_state: Callable, set_state: Callable, names: tuple[str, ...], count: int
 ) -> None:
     """`for item in iterated: body(item)`, as long as `test` (where there is one) says so."""
-    if is_staged(iterated):
-        iterated = convert_to_tensor(iterated)
-    run = loop_over.dispatch(type(iterated))
-    if run is not _NO_LOOP and not executing_eagerly():
-        run(iterated, Loop(test, body, get_state, set_state, names, count))
+    run = loop_of_graph(iterated)
+    if run is not None:
+        run(Loop(test, body, get_state, set_state, names, count))
         return
     for item in iterated:
         body(item)
         if test is not None and not test():
             break
+
+
+def loop_of_graph(iterated: Any) -> Callable[[Loop], None] | None:
+    """What runs a loop over an object in the graph; None where Python does."""
+    if is_staged(iterated):
+        iterated = convert_to_tensor(iterated)
+    run = loop_over.dispatch(type(iterated))
+    return None if run is _NO_LOOP or executing_eagerly() else functools.partial(run, iterated)
 
 
 @functools.singledispatch

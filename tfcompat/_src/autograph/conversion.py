@@ -9,36 +9,15 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.autograph import builtins, control_flow, lists, source
-from tfcompat._src.autograph.control_deps import in_order
+from tfcompat._src.autograph import ag_logging, builtins, config, control_flow, source
 from tfcompat._src.autograph.converter import Converter, may_change
+from tfcompat._src.autograph.function_wrappers import FunctionScope
+from tfcompat._src.autograph.operators import data_structures, exceptions, slices, special_values
 from tfcompat._src.autograph.options import ConversionOptions, Feature
-from tfcompat._src.graph.scopes import name_scope
-from tfcompat._src.platform import logging
 
-LIBRARIES = frozenset(("tfcompat", "tensorflow", "numpy", "jax", "jaxlib", "mock", "ipdb", "tensorflow_probability")) | (
-    sys.stdlib_module_names
-)
-"""Top-level modules whose functions run as they are."""
 _MADE_BY_EXEC = "<string>"
 _CONVERTED: dict[tuple, types.CodeType | None] = {}
 """The converted code by code, file and features; None where it stays as it is."""
-
-
-class _Verbosity:
-    """How much is logged, and whether that is printed too."""
-
-    level = int(os.environ.get("AUTOGRAPH_VERBOSITY", "0"))
-    prints = False
-
-    def log(self, level: int, message: str) -> None:
-        if self.level >= level:
-            logging.info(message)
-            if self.prints:
-                print(message)
-
-
-VERBOSITY = _Verbosity()
 
 
 class Runtime:
@@ -46,11 +25,13 @@ class Runtime:
 
     NO_RESULT = control_flow.NO_RESULT
     if_stmt, while_stmt, for_stmt = map(staticmethod, (control_flow.if_stmt, control_flow.while_stmt, control_flow.for_stmt))
-    value, is_undefined, returned = map(staticmethod, (control_flow.value, control_flow.is_undefined, control_flow.returned))
+    value, is_undefined, retval = map(staticmethod, (control_flow.value, special_values.is_undefined, special_values.retval))
     if_exp, and_, or_, not_ = map(staticmethod, (builtins.if_exp, builtins.and_, builtins.or_, builtins.not_))
-    eq, not_eq, assert_stmt = map(staticmethod, (builtins.eq, builtins.not_eq, builtins.assert_stmt))
-    new_list, list_append, list_pop = map(staticmethod, (lists.new_list, lists.list_append, lists.list_pop))
-    list_stack, set_item = map(staticmethod, (lists.list_stack, lists.set_item))
+    eq, not_eq, assert_stmt = map(staticmethod, (builtins.eq, builtins.not_eq, exceptions.assert_stmt))
+    new_list, list_append = map(staticmethod, (data_structures.new_list, data_structures.list_append))
+    list_pop, list_stack = map(staticmethod, (data_structures.list_pop, data_structures.list_stack))
+    ListPopOpts, ListStackOpts = data_structures.ListPopOpts, data_structures.ListStackOpts
+    set_item = staticmethod(slices.set_item)
 
     def __init__(self, options: ConversionOptions) -> None:
         self._called = options.call_options()
@@ -97,22 +78,30 @@ def _converted_method(method: types.MethodType, options: ConversionOptions) -> A
     return method if inner is method.__func__ else types.MethodType(inner, method.__self__)
 
 
+def _runs_as_it_is(module: str) -> bool:
+    """Whether the functions of a module are not converted: it is one of Python's, or config.CONVERSION_RULES say so."""
+    rule = next((each for each in config.CONVERSION_RULES if each.matches(module)), None)
+    if rule is None:
+        return module.partition(".")[0] in sys.stdlib_module_names
+    return isinstance(rule, config.DoNotConvert)
+
+
 def _converted_function(function: types.FunctionType, options: ConversionOptions) -> types.FunctionType:
     code = function.__code__
-    belongs = function.__globals__.get("__name__", "").partition(".")[0]
-    if source.is_converted(code) or code.co_filename == _MADE_BY_EXEC or (belongs in LIBRARIES and not options.user_requested):
+    belongs = _runs_as_it_is(function.__globals__.get("__name__", ""))
+    if source.is_converted(code) or code.co_filename == _MADE_BY_EXEC or (belongs and not options.user_requested):
         return function
     if source.is_generator(code):
         return function
     key = (code, code.co_filename, options.optional_features)
     if key not in _CONVERTED:
-        VERBOSITY.log(1, f"Converting {function}")
+        ag_logging.log(1, "Converting %s", function)
         try:
             _CONVERTED[key] = converted_code(function, options)
         except (ValueError, NotImplementedError, SyntaxError) as error:
             if os.environ.get("AUTOGRAPH_STRICT_CONVERSION", "") not in ("", "0"):
                 raise
-            logging.warn(
+            ag_logging.warn(
                 "Entity %s could not be transformed and will be executed as-is. Please report this to the AutoGraph team. When filing "
                 "the bug, set the verbosity to 10 (on Linux, `export AUTOGRAPH_VERBOSITY=10`) and attach the full output. Cause: %s",
                 function, error,
@@ -144,21 +133,13 @@ def converted_code(function: types.FunctionType, options: ConversionOptions) -> 
 
 def _scoped(function: types.FunctionType, options: ConversionOptions) -> Callable:
     """A function in a name scope of its own and with its effects in order, where the options say so."""
-    named, ordered = options.uses(Feature.NAME_SCOPES), options.uses(Feature.AUTO_CONTROL_DEPS)
-    if not named and not ordered:
+    if not options.uses(Feature.NAME_SCOPES) and not options.uses(Feature.AUTO_CONTROL_DEPS):
         return function
-    run = in_order(function) if ordered else function
+    name = "lambda_" if function.__name__ == "<lambda>" else function.__name__
 
     @functools.wraps(function)
     def scoped(*args: Any, **kwargs: Any) -> Any:
-        if not named:
-            return run(*args, **kwargs)
-        with name_scope(_scope_name(function.__name__)):
-            return run(*args, **kwargs)
+        with FunctionScope(name, None, options) as scope:
+            return scope.mark_return_value(function(*args, **kwargs))
 
     return scoped
-
-
-def _scope_name(name: str) -> str:
-    """The name of a function as a name scope may be called."""
-    return f"fn{name}" if name.startswith("_") else name.strip("<>")

@@ -92,7 +92,7 @@ class Converter(ast.NodeTransformer):
     def _function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         scope = _Scope(node, self._numbers)
         self._scopes.append(scope)
-        no_result, result = expression(f"{RUNTIME}.NO_RESULT", node), expression(f"{RUNTIME}.returned({jumps.RESULT})", node)
+        no_result, result = expression(f"{RUNTIME}.NO_RESULT", node), expression(f"{RUNTIME}.retval({jumps.RESULT})", node)
         self._lists.replace(node)
         body = [_WithoutDeclarations(scope).visit(each) for each in node.body]
         body = jumps.without_jumps(body, no_result, result)

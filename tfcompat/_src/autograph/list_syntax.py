@@ -48,6 +48,10 @@ class ListSyntax(ast.NodeTransformer):
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
 
+    def _pop_options(self, name: str) -> str:
+        """The text of what is known of the elements of a list."""
+        return f"{RUNTIME}.ListPopOpts(*{self._types.get(name, (None, None))})"
+
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         target = node.targets[0]
         self.generic_visit(node)
@@ -55,7 +59,7 @@ class ListSyntax(ast.NodeTransformer):
             return node
         name = _method_of_name(node.value, "pop")
         if name is not None and not node.value.args:
-            made = template(f"({name}, ag__popped) = {RUNTIME}.list_pop({name}, {self._types.get(name)})", node)
+            made = template(f"({name}, ag__popped) = {RUNTIME}.list_pop({name}, None, {self._pop_options(name)})", node)
             made[0].targets[0].elts[1] = target
             return made
         is_item = isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and not isinstance(target.slice, ast.Slice)
@@ -86,5 +90,5 @@ class ListSyntax(ast.NodeTransformer):
         self.generic_visit(node)
         if self._converts and _of_name(node, "stack") and len(node.args) == 1 and node.args[0].id in self._types:
             name = node.args[0].id
-            return expression(f"{RUNTIME}.list_stack({name}, {self._types[name]}, ag__function)", node, ag__function=node.func)
+            return expression(f"{RUNTIME}.list_stack({name}, {RUNTIME}.ListStackOpts({self._types[name]}.dtype, ag__function))", node, ag__function=node.func)
         return node
