@@ -133,7 +133,7 @@ class EagerGraph(Graph):
             op.outputs = [inputs[0]]
             return op
         else:
-            values = self._program(op, name, device)(inputs)
+            values = self._program(op, name, device)(inputs, attrs)
         kinds = output_dtypes(spec.signature, attrs) if dtypes_out is None else dtypes_out
         keeps_op = op if spec.effects.creates and not inputs else None
         op.outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
@@ -151,7 +151,7 @@ class EagerGraph(Graph):
         kinds = [
             (first_use.setdefault(handle_key(t), i), *_handle_kind(t)) if is_variable(t) else (t.dtype, t._sizes) for i, t in enumerate(inputs)
         ]
-        kind, called = (spec.name, _hashable(op.attrs), device), self._called(op.attrs)
+        kind, called = (spec.name, _hashable(_without_seeds(op)), device), self._called(op.attrs)
         programs = called[0].programs if called else self.state.programs.get(kind)
         if programs is None:
             programs = self.state.programs.setdefault(kind, Recent())
@@ -201,6 +201,13 @@ def _agree(wanted: Any, name: str) -> bool:
     there = device_lib.DeviceSpec.from_string(name)
     parts = ("job", "replica", "task", "device_type", "device_index")
     return all(getattr(wanted, p) in (None, getattr(there, p)) for p in parts)
+
+
+def _without_seeds(op: EagerOperation) -> dict[str, Any]:
+    """The attributes that a program depends on: seeds only say which random numbers a call goes on with."""
+    if not op.spec.effects.random:
+        return op.attrs
+    return {name: value for name, value in op.attrs.items() if name not in ("seed", "seed2")}
 
 
 def _handle_kind(tensor: EagerTensor) -> tuple:

@@ -62,8 +62,6 @@ class EagerProgram:
                 self.op = self._graph.make_op(spec, name, tensors, dict(attrs), infer_shapes=False)
         self._folds = can_fold(self.op) and spec.node_class is None and bool(inputs) and not self._misfit
         self._writes = any(op.spec.effects.writes for op in operations_within(self.op))
-        if spec.effects.random:
-            self._state.random_state.same_as(self.op)
         self._prepared: PreparedRun | None = None
 
     def _input(self, index: int, tensor: EagerTensor) -> Tensor:
@@ -84,8 +82,18 @@ class EagerProgram:
         self._fed_positions.append(index)
         return found
 
-    def __call__(self, inputs: list[EagerTensor]) -> list[Any]:
-        """The values of the outputs; errors.OpError where the operation fails: as its kernel says, else as its shape function does."""
+    def __call__(self, inputs: list[EagerTensor], attrs: dict[str, Any]) -> list[Any]:
+        """The values of the outputs; errors.OpError where the operation fails: as its kernel says, else as its shape function does.
+
+        Args:
+          attrs: of this operation; they may have other seeds than the program was made with.
+        """
+        if not self.op.spec.effects.random:
+            return self._checked(inputs)
+        with self._state.random_state.drawing(self.op, attrs):
+            return self._checked(inputs)
+
+    def _checked(self, inputs: list[EagerTensor]) -> list[Any]:
         if not self._misfit:
             return self._run(inputs)
         try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
-import weakref
+import threading
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
@@ -20,23 +21,42 @@ from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.variable_state import VariableState
 
 
+class _Sequence:
+    """Random numbers that operations of one type with the same seeds go on with; it takes an operation's place in a RandomState.
+
+    Args:
+      op_type, attrs: of the operations.
+    """
+
+    def __init__(self, op_type: str, attrs: dict[str, Any]) -> None:
+        self.name, self.attrs = op_type, {"seed": attrs["seed"], "seed2": attrs["seed2"]}
+
+
 class _EagerRandomState(RandomState):
     """Random operations of the same type and seeds draw from one sequence, whatever their shapes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._first: dict[tuple, Operation] = {}
-        self._shared: weakref.WeakKeyDictionary[Operation, Operation] = weakref.WeakKeyDictionary()
+        self._sequences: dict[tuple, Any] = {}
+        self._current: dict[Operation, Any] = {}
+        self._lock = threading.RLock()
 
-    def same_as(self, op: Operation) -> None:
-        """Lets `op` go on where operations of its type and attributes are."""
-        key = (op.type, op.attrs["seed"], op.attrs["seed2"], str(op.attrs.get("dtype")))
-        first = self._first.setdefault(key, op)
-        if first is not op:
-            self._shared[op] = first
+    @contextlib.contextmanager
+    def drawing(self, op: Operation, attrs: dict[str, Any]) -> Iterator[None]:
+        """A block in which `op` draws from the sequence of the attributes; other threads wait."""
+        key = (op.type, attrs["seed"], attrs["seed2"], str(attrs.get("dtype")))
+        with self._lock:
+            outer = self._current.get(op)
+            self._current[op] = self._sequences.get(key) or self._sequences.setdefault(key, _Sequence(op.type, attrs))
+            try:
+                yield
+            finally:
+                del self._current[op]
+                if outer is not None:  # a signal's handler has interrupted a call of the same program
+                    self._current[op] = outer
 
     def _counted(self, op: Operation) -> Operation:
-        return self._shared.get(op, op)
+        return self._current.get(op, op)
 
 
 class EagerState:
@@ -54,7 +74,7 @@ class EagerState:
         self.resources: dict[str, Any] = {}
         self.random_state = _EagerRandomState()
         self.programs: dict[tuple, Recent] = {}
-        """By op type, attributes and device, those for inputs of some kinds."""
+        """By op type, attributes that are no seeds, and device, those for inputs of some kinds."""
 
     @functools.cached_property
     def config(self) -> Any:
