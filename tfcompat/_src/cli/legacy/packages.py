@@ -16,7 +16,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-PACKAGES = ("PIL", "_pytest", "gast", "gym", "h5py", "matplotlib", "mpl_toolkits", "pandas", "scipy", "skimage", "sklearn", "yaml")
+PACKAGES = ("PIL", "_pytest", "gast", "gym", "h5py", "matplotlib", "mpl_toolkits", "networkx", "pandas", "scipy", "skimage", "sklearn", "yaml")
 
 
 @functools.cache
