@@ -13,7 +13,7 @@ from tfcompat._src.autograph.pyct import anno, compiler, errors, origin_info, pa
 HERE = pathlib.Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", ["pyct", "operators"])
+@pytest.mark.parametrize("name", ["operators", "passes", "pyct"])
 def test_a_program_prints_what_it_prints_under_1_15(name):
     done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / f"{name}_program.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,9 @@ from typing import Any
 
 from tfcompat._src.autograph import conversion, source
 from tfcompat._src.autograph.errors import ConversionError, with_lines
+from tfcompat._src.autograph.naming import Namer
 from tfcompat._src.autograph.options import ConversionOptions
+from tfcompat._src.autograph.pyct import inspect_utils
 from tfcompat._src.base.autograph_status import ControlStatusCtx, Status, control_status_ctx
 from tfcompat._src.base.export import export
 
@@ -111,7 +113,7 @@ def converted_call(f: Any, options: ConversionOptions, args: tuple, kwargs: dict
         return conversion.converted(f, options)(*args, **(kwargs or {}))
 
 
-def _function_of(entity: Any) -> types.FunctionType:
+def function_of(entity: Any) -> types.FunctionType:
     """The Python function of a function, a method or a partial.
 
     Raises:
@@ -127,20 +129,30 @@ def _function_of(entity: Any) -> types.FunctionType:
     return found
 
 
+def _name_of_converted(function: types.FunctionType) -> str:
+    name = function.__name__
+    return name if inspect_utils.islambda(function) else Namer(inspect_utils.getnamespace(function)).function_name(name)
+
+
 def _graph_function(entity: Any, options: ConversionOptions) -> Callable:
-    function = _function_of(entity)
+    function = function_of(entity)
     try:
         conversion.converted_tree(function, options)
     except ValueError as error:
         raise ConversionError(f"converting {entity}: ValueError: {error}") from error
     found = functools.update_wrapper(converting(function, options), function)
-    found.__name__ = f"tf__{function.__name__}"
+    found.__name__ = _name_of_converted(function)
     return found
 
 
 def _graph_class(entity: type, options: ConversionOptions) -> type:
     methods = {name: _graph_function(value, options) for name, value in vars(entity).items() if isinstance(value, types.FunctionType)}
     return type(entity)(f"Tf{entity.__name__}", (entity,), methods)
+
+
+def converted_entity(entity: Any, options: ConversionOptions) -> Any:
+    """The function or class that a function, a method or a class becomes."""
+    return _graph_class(entity, options) if isinstance(entity, type) else _graph_function(entity, options)
 
 
 @export("autograph.to_graph", "contrib.autograph.to_graph")
@@ -161,8 +173,7 @@ def to_graph(
     Raises:
       ConversionError: the source is not there. NotImplementedError: `entity` cannot be converted.
     """
-    options = ConversionOptions(recursive, True, optional_features=experimental_optional_features)
-    return _graph_class(entity, options) if isinstance(entity, type) else _graph_function(entity, options)
+    return converted_entity(entity, ConversionOptions(recursive, True, optional_features=experimental_optional_features))
 
 
 @export("compat.v2.autograph.to_graph")
@@ -185,13 +196,13 @@ def to_code(
       ConversionError: the source is not there. NotImplementedError: `entity` cannot be converted.
     """
     options = ConversionOptions(recursive, True, optional_features=experimental_optional_features)
-    function = _function_of(entity)
+    function = function_of(entity)
     try:
         tree = conversion.converted_tree(function, options) or source.tree_of(function)
     except ValueError as error:
         raise ConversionError(f"converting {entity}: ValueError: {error}") from error
     if isinstance(tree, ast.FunctionDef):
-        tree.name = f"tf__{tree.name}"
+        tree.name = _name_of_converted(function)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 

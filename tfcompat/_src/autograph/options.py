@@ -6,6 +6,7 @@ import enum
 from collections.abc import Iterable
 from typing import Any
 
+from tfcompat._src.autograph.pyct import parser
 from tfcompat._src.base.export import export
 
 
@@ -71,6 +72,16 @@ class ConversionOptions:
     def call_options(self) -> ConversionOptions:
         """The options for the functions that a function calls."""
         return ConversionOptions(self.recursive, False, self.recursive, self.optional_features)
+
+    def to_ast(self) -> Any:
+        """The syntax tree of an expression of `ag__` that gives these options."""
+        if self == STANDARD_OPTIONS:
+            return parser.parse_expression("ag__.STD")
+        features = ", ".join(f"ag__.Feature.{each.name}" for each in sorted(self.optional_features, key=lambda each: each.name))
+        return parser.parse_expression(
+            f"ag__.ConversionOptions(recursive={self.recursive}, user_requested={self.user_requested}, "
+            f"optional_features=({features}), internal_convert_user_code={self.internal_convert_user_code})"
+        )
 
 
 STANDARD_OPTIONS = ConversionOptions(recursive=True, optional_features=None)
