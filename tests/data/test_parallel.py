@@ -161,12 +161,12 @@ def test_an_iterator_by_its_handle():
 
 def test_a_call_that_waits_to_draw_holds_no_lock_that_an_earlier_one_needs(monkeypatch):
     second_waits = threading.Event()
-    wait, make = parallel_ops._Turns.wait, parallel_ops._Call.__init__
+    wait, make = parallel_ops._Turns.wait, parallel_ops._Calls.__init__
     locks, held = [], []
 
-    def keeps_lock(call, scope, turns, number):
-        make(call, scope, turns, number)
-        locks.append(scope.variable_state.lock)
+    def keeps_lock(calls, following, function, *rest):
+        make(calls, following, function, *rest)
+        locks.append(function._variable_state.lock)
 
     def waits(turns, number, op):
         if number == 2 and not held:  # it has its turn when it asks again
@@ -183,7 +183,7 @@ def test_a_call_that_waits_to_draw_holds_no_lock_that_an_earlier_one_needs(monke
             return tf.random_uniform([], seed=4)
 
     monkeypatch.setattr(parallel_ops._Turns, "wait", waits)
-    monkeypatch.setattr(parallel_ops._Call, "__init__", keeps_lock)
+    monkeypatch.setattr(parallel_ops._Calls, "__init__", keeps_lock)
     element = tf.data.make_one_shot_iterator(Dataset.range(2).map(function, num_parallel_calls=2)).get_next()
     with tf.Session() as session:
         assert session.run(element) != session.run(element)

@@ -86,7 +86,7 @@ class Survey:
             kind = REFUSED if isinstance(outcome, (NotImplementedError, tf.errors.FailedPreconditionError)) else DIFFERENT
             return kind, f"{type(outcome).__name__}: {outcome}"
         found, new, holds = outcome
-        there = {v.name: session.variable_state.read(v, variable_key(v)) for v in fn._run.variables}
+        there = {v.name: session.context.variable_state.read(v, variable_key(v)) for v in fn._run.variables}
         have = {**new["trainable"], **new["other"]}
         if set(have) != set(there) or not holds:
             return DIFFERENT, f"variables {sorted(set(have) ^ set(there))}, checks {holds}"

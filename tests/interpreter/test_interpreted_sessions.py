@@ -42,11 +42,11 @@ def test_rows_of_variables_are_written_in_place_where_nobody_has_them(session):
     add = tf.scatter_add(table, rows, tf.ones([2, 8])).op
     session.run(table.initializer)
     session.run(add, {rows: [0, 1]})
-    (held,) = (v for v in session.variable_state.held.values() if getattr(v, "shape", ()) == (1000, 8))
+    (held,) = (v for v in session.context.variable_state.held.values() if getattr(v, "shape", ()) == (1000, 8))
     place = held.ctypes.data
     del held
     session.run(add, {rows: [1, 2]})
-    (held,) = (v for v in session.variable_state.held.values() if getattr(v, "shape", ()) == (1000, 8))
+    (held,) = (v for v in session.context.variable_state.held.values() if getattr(v, "shape", ()) == (1000, 8))
     assert held.ctypes.data == place
     session.run(add, {rows: [2, 3]})  # not in place: `held` has it
     assert held[:4, 0].tolist() == [1, 2, 1, 0]

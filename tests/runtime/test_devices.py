@@ -110,7 +110,7 @@ def test_mesh_equals_separate_and_single(four_gpus, optimizer):
     with tf.Session() as session:
         mesh = curve(session, images, labels, train, loss)
     with tf.Session() as session:
-        session.placer.mesh_towers = False
+        session.context.placer.mesh_towers = False
         separate = curve(session, images, labels, train, loss)
         assert len(session.plan([train, loss], {images: IMAGES[0], labels: LABELS[0]}).clusters) > 4
     with tf.Graph().as_default():
@@ -127,7 +127,7 @@ def test_each_tower_draws_its_own_random_numbers(four_gpus):
     with tf.Session() as session:
         mesh = curve(session, images, labels, train, loss)
     with tf.Session() as session:
-        session.placer.mesh_towers = False
+        session.context.placer.mesh_towers = False
         separate = curve(session, images, labels, train, loss)
     np.testing.assert_allclose(mesh, separate, rtol=1e-5)
 
@@ -196,8 +196,8 @@ def test_variables_stay_where_they_were_placed(four_gpus):
         session.run(v.initializer)
         session.run(add)
         session.run(add)
-        (value,) = session.variable_state.values.values()
-        assert value.device == session.devices[3].jax_device
+        (value,) = session.context.variable_state.values.values()
+        assert value.device == session.context.devices[3].jax_device
         assert session.run(v).tolist() == [2.0, 2.0, 2.0]
 
 
@@ -228,7 +228,7 @@ def test_soft_placement_does_not_change_the_job():
 def test_visible_devices(four_gpus):
     options = tf.GPUOptions(visible_device_list="2,0")
     with tf.Session(config=tf.ConfigProto(gpu_options=options)) as session:
-        assert [d.jax_device.id for d in session.devices] == [0, 2, 0]
+        assert [d.jax_device.id for d in session.context.devices] == [0, 2, 0]
     with pytest.raises(tf.errors.InvalidArgumentError, match="visible_device_list"):
         tf.Session(config=tf.ConfigProto(gpu_options=tf.GPUOptions(visible_device_list="9")))
 

@@ -113,7 +113,7 @@ before, second = sess.run(v), None
 never = threading.Event()
 
 def interrupt():
-    while not run_limits.is_running(sess):
+    while not run_limits.is_running(sess.context.life):
         never.wait(0.01)
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -150,7 +150,7 @@ signal.set_wakeup_fd(told[1])
 signal.signal(signal.SIGUSR1, lambda *_: came.append(1))
 
 def send():
-    while not run_limits.is_running(sess):
+    while not run_limits.is_running(sess.context.life):
         never.wait(0.01)
     os.kill(os.getpid(), signal.SIGUSR1)
 
@@ -194,7 +194,7 @@ def test_closing_a_session_cancels_its_loops(is_on_host, closes):
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    while not run_limits.is_running(session):
+    while not run_limits.is_running(session.context.life):
         thread.join(0.01)
     if closes:
         session.close()

@@ -59,7 +59,7 @@ def test_an_item_before_its_source(parts):
 
 def test_an_item_that_no_rule_places(parts):
     session, plan, items = parts
-    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known), session.placer)
+    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known), session.context.placer)
     verify.placement(placement)
     del placement.rules[items[0]]
     with pytest.raises(verify.InvalidPlan, match="no rule says where"):
@@ -68,7 +68,7 @@ def test_an_item_that_no_rule_places(parts):
 
 def test_a_number_that_nothing_computes_before_compiling(parts):
     session, plan, items = parts
-    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known), session.placer)
+    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known), session.context.placer)
     item = next(i for i in items if i not in placement.on_host and i.type == "Sum")
     placement.constants[item] = frozenset([0])
     with pytest.raises(verify.InvalidPlan, match="needs the number"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,14 +24,39 @@ class CollectiveMembership(Protocol):
         """Joins with a device; whether all of the group have joined. Waits for that where this thread may wait."""
 
 
-class HostSession(Protocol):
-    """Whoever runs a host kernel: a session, or an iteration of a dataset.
+class HostLife(Protocol):
+    """Whether a session is closed, and what happens then. It stands for the session where something is kept as long as that lives."""
+
+    def on_close(self, hook: Callable[[], None]) -> None:
+        """Calls `hook` when the session is closed."""
+
+
+class HostDevice(Protocol):
+    """A device of a session, by its full name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class HostRun(Protocol):
+    """The context of a run, as host kernels see it: the RunContext of `runtime/run_context.py`.
 
     Attributes:
-      resources: those of the session itself, by name.
+      life: of the session. resources: those of the session itself, by name. devices: of the session.
+      shares_state: whether variables and resources outlive the session.
     """
 
-    resources: dict[str, Any]
+    @property
+    def life(self) -> HostLife: ...
+
+    @property
+    def resources(self) -> dict[str, Any]: ...
+
+    @property
+    def devices(self) -> Sequence[HostDevice]: ...
+
+    @property
+    def shares_state(self) -> bool: ...
 
     def resources_of(self, op: Any) -> dict[str, Any]:
         """The resources (tables, queues, iterators...) by name where an operation is."""
@@ -48,22 +73,19 @@ class HostSession(Protocol):
     def leave_collective(self, key: int) -> None:
         """Lets go of a group of devices of several processes."""
 
-    def on_close(self, hook: Callable[[], None]) -> None:
-        """Calls `hook` when the session is closed."""
-
 
 @dataclass(frozen=True)
 class HostContext:
-    """The session and the node of a host kernel that has `context=True`."""
+    """What a host kernel that has `context=True` gets first: the context of its run, and its node."""
 
-    session: HostSession
+    run: HostRun
     op: Any
 
     @property
     def resources(self) -> dict[str, Any]:
         """The resources (tables, queues, iterators...) by name where the node is."""
-        return self.session.resources_of(self.op)
+        return self.run.resources_of(self.op)
 
     def is_initialized(self, handle: Any) -> bool:
         """Whether the variable behind a ref or resource tensor has a value."""
-        return self.session.is_initialized(handle)
+        return self.run.is_initialized(handle)

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         if name in os.environ:
             print(f"  {name}={os.environ[name]}")
     with Graph().as_default(), Session(config=messages.ConfigProto()) as session:
-        computes = [_print_device(device) for device in session.devices]
+        computes = [_print_device(device) for device in session.context.devices]
         _print_placement()
     trains = _print_training()
     print("Accelerators:")
@@ -76,7 +76,7 @@ def _product(where: str, soft: bool = False) -> str:
         y = matmul(x, x)
     with Session(graph=graph, config=messages.ConfigProto(allow_soft_placement=soft)) as session:
         right = np.array_equal(session.run(y, {x: np.eye(8)}), np.eye(8))
-        return f"{'ok' if right else 'wrong result'}, on {session.placer.device_of(y.op).name.rpartition('/device:')[2]}"
+        return f"{'ok' if right else 'wrong result'}, on {session.context.placer.device_of(y.op).name.rpartition('/device:')[2]}"
 
 
 def _print_placement() -> None:

@@ -58,7 +58,7 @@ def train() -> Training:
             for _ in range(STEPS):
                 losses.append(float(session.run([loss, step], feeds)[0]))
                 times.append(time.perf_counter())
-            device = session.placer.device_of(loss.op).name.rpartition("/device:")[2]
+            device = session.context.placer.device_of(loss.op).name.rpartition("/device:")[2]
     finally:
         choice.ENGINE = engine
     return Training(device, times[1] - times[0], float(np.median(np.diff(times[1:]))), (losses[0], losses[-1]))

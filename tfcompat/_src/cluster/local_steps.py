@@ -39,7 +39,7 @@ class LocalSteps:
     ) -> tuple[list[Any], Any]:  # fmt: skip
         """The values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
         metadata = messages.RunMetadata() if asks_for_metadata(options) else None
-        self._session.placer.place(self._graph, [])
+        self._session.context.placer.place(self._graph, [])
         with self._session.cancelled_by(cancellation):
             try:
                 values = self._session.run([*fetches, *targets], feeds, options, metadata)
@@ -74,7 +74,7 @@ class LocalSteps:
         if not isinstance(error.op, Operation) or error.op.graph is not self._graph:
             return error
         code, text = wire.status_of(error)
-        return wire.error_of(code, f"From {self._session._task_of(error.op)}:\n{text}")
+        return wire.error_of(code, f"From {self._session.context.placer.task_of(error.op)}:\n{text}")
 
     def devices(self) -> list[Any]:
         """DeviceAttributes messages of its tasks."""

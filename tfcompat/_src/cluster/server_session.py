@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.session import BaseSession
 from tfcompat._src.runtime.variable_state import VariableState
 
@@ -62,7 +64,7 @@ class ServerSession(BaseSession):
 
     def _stops_waiting(self) -> bool:
         running = self._running.cancellation
-        return self._closed or (running is not None and running.is_cancelled)
+        return self.context.life.is_over or (running is not None and running.is_cancelled)
 
     @contextlib.contextmanager
     def cancelled_by(self, cancellation: Cancellation) -> Iterator[None]:
@@ -79,7 +81,7 @@ class ServerSession(BaseSession):
         return run_limits.within(0, self._stops_waiting)
 
     def _resources(self) -> list[dict[str, Any]]:
-        return [self.resources, *(server.resources for server in self._on_servers.values())]
+        return [self.context.resources, *(server.resources for server in self._on_servers.values())]
 
     def _wake(self) -> None:
         """Has the waiting threads of all runs look again whether they are to wait on."""
@@ -93,13 +95,14 @@ class PartSession(ServerSession):
     """A session of a task that runs one part of a graph, and shares variables, resources and random numbers with other parts."""
 
     def __init__(self, server: Any, graph: Graph, config: Any, state: TaskState, random_state: RandomState) -> None:
+        self._task, self._state, self._random_state = server.task_name, state, random_state
         super().__init__({server.task_name: server}, graph, config)
-        self._state = state
-        self.shares_state = True
-        self.variable_state, self.random_state = state.variables, random_state
 
-    def resources_of(self, op: Operation) -> dict[str, Any]:
-        return self._state.resources
+    def _make_context(self) -> RunContext:
+        by_task = {self._task: self._state.resources}
+        return dataclasses.replace(
+            super()._make_context(), variable_state=self._state.variables, random_state=self._random_state, task_resources=by_task, shares_state=True
+        )
 
     def _resources(self) -> list[dict[str, Any]]:
         return [self._state.resources]

@@ -28,6 +28,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+from tfcompat._src.runtime.run_context import context_of
 
 Arrays = tuple[NDArray, ...]
 
@@ -379,7 +380,7 @@ def _batch_function(context: HostContext, inputs: Arrays, captured: Arrays, *, a
     if wanted != given:
         raise invalid(f"Expects {wanted} arguments, but {given} {'is' if given == 1 else 'are'} provided")
     queue = _queue_of(context)
-    call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context.session))  # type: ignore[arg-type]  # what runs kernels is a RunContext
+    call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context_of(context)))
     task = _rows_of(_Task(inputs, captured, call))
     return (queue.run(task, lambda tasks: _called(tasks, tasks[-1].call or call, allowed_batch_sizes, node.attrs["Tout"])),)
 

@@ -5,6 +5,7 @@ Where all of a function has NumPy twins, it is a list of them that is walked thr
 
 from __future__ import annotations
 
+import dataclasses
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +26,8 @@ from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.plan import HostStep, Plan
 from tfcompat._src.runtime.planner import Request
-from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.run_context import RunContext, context_of
 
 
 class _Instance:
@@ -56,7 +58,7 @@ def _waiting_for_nothing(tensor: Tensor) -> Tensor:
 class Prepared:
     """A function of a node, inlined and planned: shared by all its calls in a session."""
 
-    def __init__(self, session: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
+    def __init__(self, context: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
         function = node._graph._get_function(reference.name)
         if function is None:
             raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")
@@ -68,17 +70,17 @@ class Prepared:
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
         request = Request(results, acting, self.feeds, deciding={}, prefers_numpy=True)
-        self.plan = session.planner.plan(node._graph, request, session.variable_state.values)
+        self.plan = context.planner.plan(node._graph, request, context.variable_state.values)
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)
 
-    def call(self, arguments: list[Any], scope: Scope) -> tuple[Any, ...]:
+    def call(self, arguments: list[Any], context: RunContext) -> tuple[Any, ...]:
         """The results for one element and the captured values."""
         with np.errstate(all="ignore"):
             if self.program is not None:
                 return self.program(arguments)
             with jax_compat.x64():
-                results = execute(self.plan, arguments, scope, fetched_value)
+                results = execute(self.plan, arguments, context, fetched_value)
         return tuple([v if isinstance(v, np.ndarray) else np.asarray(v, k) for v, k in zip(results, self.kinds)])
 
 
@@ -148,16 +150,6 @@ def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list[Any]], list[A
 _PREPARED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
 
-class _WithVariables:
-    """An iteration whose functions use variables of the process."""
-
-    def __init__(self, scope: Scope, variable_state: object) -> None:
-        self._scope, self.variable_state = scope, variable_state
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._scope, name)
-
-
 class HostFunction:
     """A function that a dataset calls, with the values that it captured.
 
@@ -171,28 +163,31 @@ class HostFunction:
         tensors = context.op.inputs[first : first + len(captured)]
         given = [value is not None for value in captured]
         self._tensors, self._given = tensors, given
-        self._variables = getattr(context.session, "lent", None)
+        self._variable_state = context_of(context).variable_state
         self._captured = [value for value in captured if value is not None]
 
-    def prepared(self, scope: Scope) -> Prepared:
-        """The plan of the function in the session."""
+    def prepared(self, context: RunContext) -> Prepared:
+        """The plan of the function in a session."""
         node, reference = self._node, self._node.attrs[self._attribute]
         if self._place is not None:
             reference = reference[self._place]
-        plans = _PREPARED.setdefault(scope._session, {})
+        plans = _PREPARED.setdefault(context.life, {})
         key = node, self._attribute, self._place
         if key not in plans:
             with jax_compat.x64():
-                plans[key] = Prepared(scope._session, node, reference, self._tensors, self._given)
+                plans[key] = Prepared(context, node, reference, self._tensors, self._given)
         prepared: Prepared = plans[key]
         return prepared
 
-    def bound(self, scope: Scope) -> Callable[..., tuple[Any, ...]]:
-        """The function of one element's components, for an iteration."""
-        call, captured = self.prepared(scope).call, self._captured
-        session = scope if self._variables is None else _WithVariables(scope, self._variables)
+    def bound(self, scope: Scope, random_state: RandomState | None = None) -> Callable[..., tuple[Any, ...]]:
+        """The function of one element's components, for an iteration, with its random numbers or those of `random_state`."""
+        prepared, captured, context = self.prepared(scope.context), self._captured, scope.context
+        if prepared.program is None:
+            randoms = random_state or context.random_state
+            context = dataclasses.replace(context, variable_state=self._variable_state, random_state=randoms)
+        call = prepared.call
 
         def run(*components: object) -> tuple[Any, ...]:
-            return call([*components, *captured], session)  # type: ignore[arg-type]  # _WithVariables passes on what it lacks
+            return call([*components, *captured], context)
 
         return run

@@ -26,6 +26,7 @@ from tfcompat._src.data.values import (
     deleted,
     text,
 )
+from tfcompat._src.eager.program import EagerSession
 from tfcompat._src.eager.state import EagerState
 from tfcompat._src.eager.variables import DIRECT
 from tfcompat._src.graph import shape_inference as si
@@ -37,8 +38,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
-from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.run_context import RunContext, context_of
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
@@ -66,9 +66,9 @@ class IteratorValue(SharedResource):
         self._asked = 0
         self.dataset: DatasetValue | None = None
 
-    def begin(self, dataset: DatasetValue, session: RunContext, seed: int | None = None) -> None:
+    def begin(self, dataset: DatasetValue, context: RunContext, seed: int | None = None) -> None:
         """Starts iterating over a dataset; `seed` is that of an iteration which is to be repeated."""
-        scope = Scope(session, seed)
+        scope = Scope(context, seed)
         following = begun(dataset, scope)
         with self._running:
             old, self._scope, self._next, self._is_over = self._scope, scope, following, False
@@ -90,7 +90,7 @@ class IteratorValue(SharedResource):
             found = {"asked": self._asked, "is_over": self._is_over, "seed": self._scope.seed}
         return EncodedVariant(_STATE, json.dumps(found).encode())
 
-    def go_to(self, state: EncodedVariant, session: RunContext) -> None:
+    def go_to(self, state: EncodedVariant, context: RunContext) -> None:
         """Starts the iteration over the same dataset again and asks for as many elements as `state` says.
 
         Raises:
@@ -104,7 +104,7 @@ class IteratorValue(SharedResource):
                 "operation for this iterator before restoring it."
             )  # fmt: skip
         found = json.loads(state.metadata)
-        self.begin(self.dataset, session, found["seed"])
+        self.begin(self.dataset, context, found["seed"])
         for _ in range(found["asked"]):
             try:
                 self._take()
@@ -166,11 +166,6 @@ def end_of_sequence() -> errors.OutOfRangeError:
     return errors.OutOfRangeError(None, None, "End of sequence")
 
 
-def session_of(context: HostContext) -> Any:
-    """The session of a kernel, also where a function of a dataset runs it."""
-    return getattr(context.session, "_session", context.session)
-
-
 _HANDLES = "iterators by handle"
 _NAMES = 'shared_name: string, container: string, '
 
@@ -192,9 +187,9 @@ def _one_shot(context: HostContext) -> IteratorValue:
 
     def make() -> IteratorValue:
         found = IteratorValue(attrs["output_types"], attrs["output_shapes"])
-        session = session_of(context)
+        run = context_of(context)
         factory = HostFunction(context, "dataset_factory", (), 0)
-        found.begin(dataset_of(factory.bound(Scope(session))()[0]), session)
+        found.begin(dataset_of(factory.bound(Scope(run))()[0]), run)
         return _named(context, found)
 
     return shared_resource(context, "iterator", make)
@@ -228,7 +223,7 @@ op(
 
 @op("MakeIterator", "(dataset: variant, iterator: resource) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)
 def _make_iterator(context: HostContext, dataset: NDArray, iterator: IteratorValue) -> tuple[()]:
-    iterator.begin(dataset_of(dataset), session_of(context))
+    iterator.begin(dataset_of(dataset), context_of(context))
     return ()
 
 
@@ -240,7 +235,7 @@ def _serialize(iterator: IteratorValue) -> NDArray:
 @op("DeserializeIterator", "(resource_handle: resource, serialized: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST,
     effects=EXTERNAL, context=True)  # fmt: skip
 def _deserialize(context: HostContext, iterator: IteratorValue, serialized: NDArray) -> tuple[()]:
-    iterator.go_to(serialized.reshape(-1)[0], session_of(context))
+    iterator.go_to(serialized.reshape(-1)[0], context_of(context))
     return ()
 
 
@@ -286,7 +281,7 @@ for _name in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
 
 for _name in ("IteratorGetDevice", "ExperimentalIteratorGetDevice"):
     op(_name, "(resource: resource) -> (device: string)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
-       kernel=lambda context, resource: text(context.session.devices[0].name.encode()))  # fmt: skip
+       kernel=lambda context, resource: text(context.run.devices[0].name.encode()))  # fmt: skip
 
 
 # ---- optional values ----
@@ -348,28 +343,27 @@ op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: outpu
 # ---- where operations run at once ----
 
 
-def _eager_session(state: EagerState) -> Any:
-    """The session of the iterations of the process."""
+def _eager_context(state: EagerState) -> RunContext:
+    """The context of the iterations of the process."""
     resources = state.resources
     if _SESSION not in resources:
-        session = BaseSession(graph=Graph())
-        session.resources, session.random_state = resources, state.random_state
-        resources.setdefault(_SESSION, session)
-    return resources[_SESSION]
+        resources.setdefault(_SESSION, EagerSession(state, Graph()))
+    found: RunContext = resources[_SESSION].context
+    return found
 
 
 def _anonymous(state: EagerState, op: Operation) -> list[Any]:
-    return [_unnamed(HostContext(_eager_session(state), op))]
+    return [_unnamed(HostContext(_eager_context(state), op))]
 
 
 def _anonymous_with_deleter(state: EagerState, op: Operation) -> list[object]:
-    return list(_with_deleter(HostContext(_eager_session(state), op)))
+    return list(_with_deleter(HostContext(_eager_context(state), op)))
 
 
 def _begin(state: EagerState, op: Any) -> list[Any]:
     dataset, iterator = op.inputs[0]._value, op.inputs[1]._value
     with jax_compat.x64():
-        iterator.begin(dataset_of(dataset), _eager_session(state))
+        iterator.begin(dataset_of(dataset), _eager_context(state))
     return []
 
 

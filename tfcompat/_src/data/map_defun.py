@@ -12,7 +12,6 @@ from tfcompat._src.base.dtypes import DType
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data.functions import HostFunction
-from tfcompat._src.data.iterator_resources import session_of
 from tfcompat._src.data.values import Element, Scope
 from tfcompat._src.function.def_function import Function
 from tfcompat._src.graph import shape_inference as si
@@ -21,6 +20,7 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.runtime.run_context import context_of
 
 
 def _row_count(arguments: Element) -> int:
@@ -52,7 +52,7 @@ def _stacked(found: Sequence[NDArray], kind: DType, wanted: TensorShape, node: s
 
 def _map_defun(context: HostContext, arguments: Element, captured_inputs: Element) -> Element:
     attrs, count = context.op.attrs, _row_count(arguments)
-    call = HostFunction(context, "f", captured_inputs, len(arguments)).bound(Scope(session_of(context)))
+    call = HostFunction(context, "f", captured_inputs, len(arguments)).bound(Scope(context_of(context)))
     rows = [call(*(each[i : i + 1].reshape(each.shape[1:]) for each in arguments)) for i in range(count)]
     results = list(zip(*rows)) if rows else [()] * len(attrs["output_types"])
     return tuple(

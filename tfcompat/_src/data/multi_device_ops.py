@@ -10,7 +10,7 @@ import numpy as np
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
-from tfcompat._src.data.iterator_resources import IteratorValue, component_shapes, end_of_sequence, session_of
+from tfcompat._src.data.iterator_resources import IteratorValue, component_shapes, end_of_sequence
 from tfcompat._src.data.values import (
     NO_GRADIENT,
     OUTPUTS,
@@ -28,7 +28,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
-from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.run_context import RunContext, context_of
 
 _NUMBERS = itertools.count()
 _HANDLES = "iterators of several devices by handle"
@@ -45,9 +45,9 @@ class MultiDeviceIteratorValue(SharedResource):
         self._scope: Scope | None = None
         self._following: Next | None = None
 
-    def begin(self, dataset: DatasetValue, session: RunContext) -> int:
+    def begin(self, dataset: DatasetValue, context: RunContext) -> int:
         """Starts iterating over a dataset; the number of this iteration."""
-        scope = Scope(session)
+        scope = Scope(context)
         following = begun(dataset, scope)
         with self.lock:
             old, self._scope, self._following = self._scope, scope, following
@@ -107,7 +107,7 @@ def _delete(multi_device_iterator: MultiDeviceIteratorValue, iterators: tuple[It
 
 
 def _init(context: HostContext, dataset: NDArray, multi_device_iterator: MultiDeviceIteratorValue, max_buffer_size: NDArray) -> np.int64:
-    return np.int64(multi_device_iterator.begin(dataset_of(dataset), session_of(context)))
+    return np.int64(multi_device_iterator.begin(dataset_of(dataset), context_of(context)))
 
 
 def _from_string_handle(context: HostContext, string_handle: NDArray) -> MultiDeviceIteratorValue:

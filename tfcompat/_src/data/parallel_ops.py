@@ -13,11 +13,9 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tfcompat._src.base import jax_threads
 from tfcompat._src.base.arrays import NDArray
@@ -82,32 +80,31 @@ class _Turns:
             self.changed.notify_all()
 
 
-class _Call:
-    """The session as one of several calls sees it: its random counters wait for the calls before it."""
+class _TurnedRandomState(RandomState):
+    """The random counters of one of several calls, which wait for the calls before it."""
 
-    def __init__(self, scope: Scope, turns: _Turns, number: int) -> None:
-        self._scope, self._turns, self._number = scope, turns, number
-        self.random_state = self
+    def __init__(self, turns: _Turns, number: int) -> None:
+        self._turns, self._number = turns, number
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._scope, name)
-
-    def await_turn(self, ops: list[Any]) -> None:
+    def await_turn(self, ops: list[Operation]) -> None:
         for op in ops:
             self._turns.wait(self._number, op)
 
     def row(self, op: Operation) -> NDArray:
-        """What the session's random state gives, when `await_turn` has come back: a thread that waits here has the lock of the variables."""
+        """What the iteration's random state gives, when `await_turn` has come back: a thread that waits here has the lock of the variables."""
         return self._turns.state.row(op)
 
-    def rows(self, ops: list[Any]) -> NDArray:
-        return np.stack([self.row(op) for op in ops])
+    def positions(self) -> dict[Operation, int]:
+        return self._turns.state.positions()
+
+    def rewind(self, ops: Iterable[Operation], positions: Mapping[Operation, int]) -> None:
+        self._turns.state.rewind(ops, positions)
 
     def advance(self, op: Operation, steps: int) -> None:
         self._turns.state.advance(op, steps)
         self._turns.pass_on(self._number, op)
 
-    def advanced(self, moves: Iterable[tuple[Any, int]]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    def advanced(self, moves: Iterable[tuple[Operation, int]]) -> tuple[dict[Operation, int], dict[Operation, int]]:
         """Moves operations on at once; nothing is left to be put anywhere."""
         for op, steps in moves:
             self.advance(op, steps)
@@ -163,7 +160,7 @@ class _Calls:
 
     def __init__(self, following: Next, function: HostFunction, finish: Callable[..., Any], most: int, sloppy: bool, scope: Scope) -> None:
         self._following, self._function, self._finish, self._most, self._scope = following, function, finish, most, scope
-        self._turns = _Turns(scope.random_state)
+        self._turns = _Turns(scope.context.random_state)
         self._threads = _Threads(min(most, scope.most_threads or _MOST_THREADS))
         self._pending: deque[Future[Any]] = deque()
         self._done: queue.SimpleQueue[Future[Any]] | None = queue.SimpleQueue() if sloppy else None
@@ -184,7 +181,7 @@ class _Calls:
 
     def _run(self, number: int, element: Element) -> Any:
         try:
-            call = self._function.bound(_Call(self._scope, self._turns, number))  # type: ignore[arg-type]  # _Call passes on what it lacks
+            call = self._function.bound(self._scope, _TurnedRandomState(self._turns, number))
             return self._finish(call)(*element)
         except StopIteration as end:
             return end
@@ -268,7 +265,7 @@ def parallel_mapped(context: HostContext, source: DatasetValue, function: HostFu
         def parallel() -> Next:
             return _Calls(following, function, finish, calls, _is_sloppy(context, scope), scope).take
 
-        if calls > 1 and function.prepared(scope).is_external:
+        if calls > 1 and function.prepared(scope.context).is_external:
             return parallel()
         serial: Next = lambda: call(*following())  # noqa: E731
         return tried(serial, parallel, Trial()) if calls > 1 else serial
@@ -360,7 +357,7 @@ class _Inner:
 
     def _in_thread(self, following: Next) -> Next:
         """Elements by a thread; random numbers are drawn in order, without threads."""
-        return following if self._scope.random_state.positions() else self._buffered(following).take
+        return following if self._scope.context.random_state.positions() else self._buffered(following).take
 
 
 def _raises_once(error: Exception) -> Next:

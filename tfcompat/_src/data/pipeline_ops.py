@@ -12,7 +12,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
-from tfcompat._src.data.iterator_resources import component_shapes, session_of
+from tfcompat._src.data.iterator_resources import component_shapes
 from tfcompat._src.data.source_ops import listed
 from tfcompat._src.data.values import (
     NO_GRADIENT,
@@ -33,6 +33,7 @@ from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime.run_context import context_of
 
 # ---- pipelines that run at once ----
 
@@ -44,8 +45,8 @@ from tfcompat._src.proto import messages
 )  # fmt: skip
 def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element, other_arguments: Element) -> Element:
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
-    scope = Scope(session_of(context))
-    context.session.on_close(scope.end)
+    scope = Scope(context_of(context))
+    context.run.life.on_close(scope.end)
     call, state = function.bound(scope), tuple(map(np.asarray, initial_state))
     following = begun(dataset_of(input_dataset), scope)
     try:
@@ -69,7 +70,7 @@ def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element
 @op("DatasetToSingleElement", f"(dataset: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
     place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 def _single_element(context: HostContext, dataset: NDArray) -> Element:
-    scope = Scope(session_of(context))
+    scope = Scope(context_of(context))
     following = begun(dataset_of(dataset), scope)
     try:
         try:
@@ -86,7 +87,7 @@ def _single_element(context: HostContext, dataset: NDArray) -> Element:
 
 
 def _to_tf_record(context: HostContext, input_dataset: NDArray, filename: NDArray, compression_type: NDArray) -> tuple[()]:
-    scope = Scope(session_of(context))
+    scope = Scope(context_of(context))
     following = begun(dataset_of(input_dataset), scope)
     try:
         with TFRecordWriter(filename.item(), compression_type.item().decode()) as writer:

@@ -6,6 +6,7 @@ after another error it may be called again for the element that follows.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import random
 import secrets
@@ -36,33 +37,29 @@ OUTPUTS = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
 
 
 class Scope:
-    """One iteration of a pipeline: the session as its functions see it, and what must end with it.
+    """One iteration of a pipeline: the context in which its functions run, and what must end with it.
 
     `record(tag, number)` takes down statistics where they are wanted.
 
     Args:
-      session: the session. seed: of all that the iteration chooses at random; that of another iteration for one that is to be the same.
+      context: of the run that begins it. seed: of all that the iteration chooses at random; that of another iteration for one that is to be the same.
 
     Functions have random counters of their own in each iteration. `kept` holds what datasets remember between epochs, `shards`
     the number of workers and the own one for kernels, by the id of their context, whose input is split over workers.
     """
 
-    def __init__(self, session: RunContext, seed: int | None = None) -> None:
-        self._session = session
+    def __init__(self, context: RunContext, seed: int | None = None) -> None:
+        self.context = dataclasses.replace(context, random_state=RandomState())
         self.fuses: frozenset[str] = frozenset()
         self.seed = secrets.randbits(63) if seed is None else seed
         self._chosen = random.Random(self.seed)
         self.most_threads: int | None = None
         self.record: Callable[[str, float], None] | None = None
         self.shards: dict[int, tuple[int, int]] = {}
-        self.random_state = RandomState()
         self.kept: dict[Any, Any] = {}
         self.lock = threading.RLock()
         self._closers: list[Callable[[], None]] = []
         self.closed = False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
 
     def fusing(self, names: frozenset[str]) -> Scope:
         """This iteration, inside a pipeline whose optimizations have these names."""

@@ -3,8 +3,7 @@ shapes of the inputs."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +26,17 @@ class ProgramGraph(Graph):
     """The graph of an operation that runs at once."""
 
     is_program = True
+
+
+class EagerSession(BaseSession):
+    """A session that draws random numbers and has resources as all operations that run at once."""
+
+    def __init__(self, state: EagerState, graph: Graph, config: Any = None) -> None:
+        self._state = state
+        super().__init__(graph=graph, config=config)
+
+    def _make_context(self) -> RunContext:
+        return dataclasses.replace(super()._make_context(), random_state=self._state.random_state, resources=self._state.resources)
 
 
 class EagerProgram:
@@ -63,6 +73,7 @@ class EagerProgram:
         self._folds = can_fold(self.op) and spec.node_class is None and bool(inputs) and not self._misfit
         self._writes = any(op.spec.effects.writes for op in operations_within(self.op))
         self._prepared: PreparedRun | None = None
+        self._kept: tuple[dict[str, str], RunContext] | None = None
 
     def _input(self, index: int, tensor: EagerTensor) -> Tensor:
         """What stands for an input: the handle of a variable, or a placeholder."""
@@ -111,41 +122,41 @@ class EagerProgram:
             if not self._variables:
                 return self._compute(values)
             keys = dict(zip(self._variables.values(), dict.fromkeys(handle_key(t) for t in inputs if is_variable(t))))
-            with self._state.variable_state.lock, self._using(keys):
-                return self._compute(values)
+            with self._state.variable_state.lock:
+                try:
+                    return self._compute(values, keys)
+                finally:
+                    if self._writes:
+                        self._state.writes.update(keys.values())
 
-    def _compute(self, values: list[Any]) -> list[Any]:
+    def _compute(self, values: list[Any], keys: dict[str, str] | None = None) -> list[Any]:
+        """Runs the operation; `keys` of the session to those of the variables of the process that it uses."""
         session, prepared = self._session_and_run()
-        return session.compute(prepared, values, _as_it_is, lent=False)[1]
+        context = session.context if keys is None else self._context_with(keys)
+        return session.compute(prepared, values, context, _as_it_is, lent=False)[1]
+
+    def _context_with(self, keys: dict[str, str]) -> RunContext:
+        """The context of runs on variables of the process, kept for the next run on the same ones."""
+        kept = self._kept
+        if kept is None or kept[0] != keys:
+            variables = ProcessVariables(self._state.variable_state, keys)
+            kept = self._kept = keys, dataclasses.replace(self._session.context, variable_state=variables)
+        return kept[1]
 
     def _session_and_run(self) -> tuple[BaseSession, PreparedRun]:
         if self._prepared is None:
             op = self.op
-            self._session = BaseSession(graph=self._graph, config=self._state.config)
-            self._session.random_state, self._session.resources = self._state.random_state, self._state.resources
+            self._session = EagerSession(self._state, self._graph, self._state.config)
             wanted = SimpleNamespace(tensors=list(op.outputs), targets=[op])
             self._prepared = PreparedRun(wanted, self._fed, self._graph._changes)
         return self._session, self._prepared
 
-    @contextlib.contextmanager
-    def _using(self, keys: dict[str, str]) -> Iterator[None]:
-        """A block in which the session has variables of the process, `keys` of the session to those of the process."""
-        session = self._session_and_run()[0]
-        outer = session.variable_state
-        session.variable_state = session.lent = ProcessVariables(self._state.variable_state, keys)
-        try:
-            yield
-        finally:
-            session.variable_state = outer
-            if self._writes:
-                self._state.writes.update(keys.values())
 
-
-def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
+def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
     """A result as the value of an eager tensor: arrays stay on their device."""
     value = values.get(tensor)
     if value is None:
-        return fetched_value(tensor, values, session)
+        return fetched_value(tensor, values, context)
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 

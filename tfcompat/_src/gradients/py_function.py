@@ -13,7 +13,7 @@ from tfcompat._src.base import dtypes, errors, promotion
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import GRAPHS, get_eager_graph
 from tfcompat._src.base.export import export
-from tfcompat._src.base.host_context import HostContext, HostSession
+from tfcompat._src.base.host_context import HostContext, HostRun
 from tfcompat._src.gradients.tape import GradientTape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.eager_tensor import EagerTensor
@@ -32,19 +32,19 @@ class _TooFewError(Exception):
 
 
 class _EagerFunction:
-    """A function that a graph calls, with what the derivative of its last call needs, by session."""
+    """A function that a graph calls, with what the derivative of its last call needs, by the context of the runs."""
 
     def __init__(self, function: Callable[..., Any], kinds: list[dtypes.DType]) -> None:
         self._function, self._kinds = function, kinds
         self._calls: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
-    def __call__(self, session: HostSession, inputs: list[Tensor]) -> list[Tensor]:
+    def __call__(self, run: HostRun, inputs: list[Tensor]) -> list[Tensor]:
         with GradientTape(persistent=True) as tape:
             for tensor in inputs:
                 if tensor.dtype.is_floating or tensor.dtype.is_complex:
                     tape.watch(tensor)
             outputs = self.outputs(inputs)
-        self._calls[session] = (tape, inputs, outputs)
+        self._calls[run] = (tape, inputs, outputs)
         return outputs
 
     def outputs(self, inputs: list[Tensor]) -> list[Tensor]:
@@ -56,8 +56,8 @@ class _EagerFunction:
             raise _TooFewError(text)
         return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
-    def gradient(self, session: HostSession, grads: list[Tensor]) -> list[Tensor]:
-        tape, inputs, outputs = self._calls.pop(session)
+    def gradient(self, run: HostRun, grads: list[Tensor]) -> list[Tensor]:
+        tape, inputs, outputs = self._calls.pop(run)
         found = tape.gradient(outputs, inputs, output_gradients=grads)
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
 
@@ -81,7 +81,7 @@ def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: 
     with GRAPHS.entered(graph):
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
         with promotion.OfProgram(), _errors_of(context.op.node_def, context.op):
-            found = getattr(registered, method)(context.session, tensors)
+            found = getattr(registered, method)(context.run, tensors)
         return tuple(np.asarray(t._numpy()) for t in found)
 
 

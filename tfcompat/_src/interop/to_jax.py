@@ -202,7 +202,7 @@ def to_jax(
             raise NotImplementedError(f"{tensor.name} is of dtype {tensor.dtype.name}, which JAX has not: fetch and feed numbers.")
     constants = {t: np.asarray(convert_feed(t, v)) for t, v in expand_feeds(graph, fixed or {}).items()}
     with jax_compat.x64():
-        run = pure_run(session.planner, graph, wanted.tensors, wanted.targets, fed, constants, session.variable_state.values)
+        run = pure_run(session.context.planner, graph, wanted.tensors, wanted.targets, fed, constants, session.context.variable_state.values)
         params = _params(run, graph, session)
     return JaxFunction(run, wanted, feeds, params, capacity, checks), params
 
@@ -226,13 +226,13 @@ def _params(run: PureRun, graph: Graph, session: BaseSession) -> Params:
     """The variables, large constants and random states that a run starts with."""
     trainable = {variable_key(v.op) for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)}
     params: Params = {"trainable": {}, "other": {}, "constants": {}, "random": {}}
-    there = session.variable_state.values
+    there = session.context.variable_state.values
     for variable in run.variables:
         key = variable_key(variable)
         if key in there:
-            params["trainable" if key in trainable else "other"][variable.name] = np.array(session.variable_state.read(variable, key))
+            params["trainable" if key in trainable else "other"][variable.name] = np.array(session.context.variable_state.read(variable, key))
         elif variable in run.required:
             raise uninitialized(variable)
     params["constants"] = {t.op.name: np.asarray(run.known[t]) for t in run.cluster.large}
-    params["random"] = {op.name: session.random_state.row(op) for op in run.randoms}
+    params["random"] = {op.name: session.context.random_state.row(op) for op in run.randoms}
     return params

@@ -40,6 +40,7 @@ from tfcompat._src.runtime.partition_graphs import argument_names, nodes_of
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import check_fed_refs, is_identity, variable_key, variable_op
 
 if TYPE_CHECKING:
@@ -83,11 +84,11 @@ class _Observer:
     """Hands every value that a run makes to the debug ops that look at it.
 
     Args:
-      graph: who looks at what. session: has the values of variables.
+      graph: who looks at what. context: has the values of variables.
     """
 
-    def __init__(self, graph: DebugGraph, session: BaseSession) -> None:
-        self._graph, self._session = graph, session
+    def __init__(self, graph: DebugGraph, context: RunContext) -> None:
+        self._graph, self._context = graph, context
         self._last = 0
 
     def see(self, tensor: Tensor, values: Values, name: str | None = None) -> None:
@@ -100,7 +101,7 @@ class _Observer:
         asked = [(op, debug_urls.open_urls(watch.urls, f"{name}:{op.spec.name}", op.is_gated)) for _, op in debug_ops]
         if not any(urls for _, urls in asked):
             return
-        value = _observed(tensor, values, self._session)
+        value = _observed(tensor, values, self._context)
         shape = tensor._sizes if value is None else getattr(value, "shape", ())
         for debug_op, urls in asked:
             proto = debug_op.shown(tensor.dtype, _known(shape), value) if urls else None
@@ -110,20 +111,20 @@ class _Observer:
                     debug_urls.writer(url).write_tensor(url, device, name, debug_op.spec.name, proto, self._last)
 
 
-def _observed(tensor: Tensor, values: Values, session: BaseSession) -> object:
+def _observed(tensor: Tensor, values: Values, context: RunContext) -> object:
     """What an observer sees of a tensor: an array; the bytes of a handle; None where it has no value yet."""
     value = values.get(tensor)
     if value is None and tensor.dtype._is_ref_dtype:
         variable = variable_op(tensor)
-        state = session.variable_state
+        state = context.variable_state
         if variable is not None:
             key = variable_key(variable)
             return np.array(state.read(variable, key)) if key in state.values else None
     if tensor.dtype.base_dtype.name in ("resource", "variant") or not (value is None or _is_array(value)):
-        handle = messages.ResourceHandleProto(device=session.placer.device_of(tensor.op).name, container="localhost", name=tensor.op.name)
+        handle = messages.ResourceHandleProto(device=context.placer.device_of(tensor.op).name, container="localhost", name=tensor.op.name)
         found: bytes = handle.SerializeToString()
         return found
-    return np.asarray(fetched_value(tensor, values, session))
+    return np.asarray(fetched_value(tensor, values, context))
 
 
 def _known(shape: Sequence[int | None] | None) -> tuple[int, ...]:
@@ -148,7 +149,7 @@ class DebuggedRun:
         self._session, self._fetched, self._targets, self._fed = session, fetched, targets, fed
         self._ops = prune(fetched, targets, fed)
         check_fed_refs(self._ops, fed)
-        session.placer.place(session.graph, self._ops)
+        session.context.placer.place(session.graph, self._ops)
         self.constants = [op for op in self._ops if is_constant(op)]
         self._constants = fold(self.constants, set(fed))
         outermost, loop_of = find_loops(self._ops)
@@ -178,7 +179,7 @@ class DebuggedRun:
         if found is not None:
             return found
         watches = Watches(options)
-        graph = DebugGraph(nodes_of(self._ops, self._fed, self._fetched, self._session.placer.device_of), watches)
+        graph = DebugGraph(nodes_of(self._ops, self._fed, self._fetched, self._session.context.placer.device_of), watches)
         if options.reset_disk_byte_usage:
             debug_files.DISK_USAGE.reset()
         if metadata is not None:
@@ -186,10 +187,10 @@ class DebuggedRun:
         values: Values = dict(zip(self._fed, feeds))
         try:
             self._announce(graph, watches, options)
-            self._execute(_Observer(graph, self._session), values, done)
+            self._execute(_Observer(graph, self._session.context), values, done)
         finally:
             debug_urls.close(watches.urls)
-        return [fetched_value(t, values, self._session) for t in self._fetched]
+        return [fetched_value(t, values, self._session.context) for t in self._fetched]
 
     def search(self, feeds: Sequence[object], plan_key: tuple[object, ...]) -> tuple[Plan, list[object]]:
         """Runs all and dumps nothing: the plan, and the fetched values. Arguments are as for `run`.
@@ -201,21 +202,21 @@ class DebuggedRun:
         found, done = (None, Done()) if flagged.obstacle else flagged.run(feeds)
         values = dict(zip(self._fed, feeds)) if found is None else found
         if found is None:
-            observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session))
+            observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session.context))
             try:
                 self._execute(observer, values, done)
             finally:
                 if observer.error is not None:
                     raise observer.error
-        return flagged.plan, [fetched_value(t, values, self._session) for t in self._fetched]
+        return flagged.plan, [fetched_value(t, values, self._session.context) for t in self._fetched]
 
     def first_not_finite(self, feeds: Sequence[object], drew_from: Mapping[str, int]) -> errors.OpError | None:
         """Runs up to a check that fails: the error that names the first tensor that is not finite, or None.
 
         `drew_from` says where random numbers begin; afterwards they go on where they were.
         """
-        observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session))
-        random, drawing = self._session.random_state, [op for op in self._ops if op.spec.effects.random]
+        observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session.context))
+        random, drawing = self._session.context.random_state, [op for op in self._ops if op.spec.effects.random]
         before = random.positions()
         random.rewind(drawing, {op: drew_from.get(op.name, 0) for op in drawing})
         try:
@@ -252,15 +253,15 @@ class DebuggedRun:
         if flagged.obstacle:
             return None, {}
         values, done = flagged.run(feeds)
-        return None if values is None else [fetched_value(t, values, self._session) for t in self._fetched], done
+        return None if values is None else [fetched_value(t, values, self._session.context) for t in self._fetched], done
 
     def _flagged_run(self, key: tuple[object, ...], feeds: Sequence[object], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
         """The run that asks whether tensors are finite, kept under a key; `is_watched` gives a function that says which."""
         flagged = self._flagged.get(key)
         if flagged is None or flagged.is_stale:
             request = Request(self._fetched, self._targets, self._fed, dict(zip(self._fed, feeds)))
-            plan = self._session.planner.plan(self._session.graph, request, self._session.variable_state.values)
-            flagged = self._flagged[key] = FlaggedRun(self._session, plan, self._ops, self._fed, is_watched())
+            plan = self._session.context.planner.plan(self._session.graph, request, self._session.context.variable_state.values)
+            flagged = self._flagged[key] = FlaggedRun(self._session.context, plan, self._ops, self._fed, is_watched())
             if flagged.obstacle:
                 fetched = ", ".join([*(t.name for t in self._fetched), *(op.name for op in self._targets)])
                 logging.warning("Runs of %s are watched one operation at a time, which is slow: %s.", fetched, flagged.obstacle)
@@ -300,13 +301,13 @@ class DebuggedRun:
             make = self._gradient_plan if is_gradient else self._plan
             plan = self._plans[op, given] = make(op, given, values)
         inner = {**plan.known, **{t: values[t] for t in given}}
-        run_steps(plan, inner, self._session)
+        run_steps(plan, inner, self._session.context)
         values.update((t, inner[t]) for t in op.outputs if t in inner)
 
     def _plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
         """A plan for one operation, some of whose inputs have values."""
         wanted = [t for t in op.outputs if not t.dtype._is_ref_dtype]
-        return self._session.planner.part(as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, compiles=False)
+        return self._session.context.planner.part(as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, compiles=False)
 
     def _gradient_plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
         """A plan for the gradient of a loop, which runs the loop once more.
@@ -314,8 +315,8 @@ class DebuggedRun:
         Raises:
           errors.UnimplementedError: the loop must not run twice.
         """
-        plan = self._session.planner.plan(
-            self._session.graph, Request(op.outputs, [], given, {t: values[t] for t in given}), self._session.variable_state.values
+        plan = self._session.context.planner.plan(
+            self._session.graph, Request(op.outputs, [], given, {t: values[t] for t in given}), self._session.context.variable_state.values
         )
         acting = next((o for o in plan.operations() if o.spec.effects.random or o.spec.effects.writes or o.spec.effects.external), None)
         if acting is not None:

@@ -80,7 +80,7 @@ class HostLoop:
         self._shapes: dict[str, set[tuple[Any, ...]]] = {}
 
     def __call__(self, values: Values, context: RunContext) -> None:
-        with run_limits.stoppable(context) as flag:
+        with run_limits.stoppable(context.life) as flag:
             self._run(values, context, flag)
 
     def _run(self, values: Values, context: RunContext, flag: run_limits.StopFlag) -> None:

@@ -53,15 +53,15 @@ from tfcompat._src.runtime.variable_state import (
 
 Values: TypeAlias = dict[Tensor, Any]
 Runner: TypeAlias = Callable[[Values, RunContext], None]
-"""Runs an item of a host step, given the values so far and the session."""
+"""Runs an item of a host step, given the values so far and the context."""
 Kernel: TypeAlias = Callable[..., object]
 KernelCall: TypeAlias = Callable[[Operation, Kernel, list[object], dict[str, object]], object]
 
 
 def execute(
-    plan: Plan, feeds: list[Any], session: RunContext, result: Callable[[Tensor, dict[Any, Any], Any], Any], lent: bool = False
+    plan: Plan, feeds: list[Any], context: RunContext, result: Callable[[Tensor, dict[Any, Any], Any], Any], lent: bool = False
 ) -> list[Any]:  # fmt: skip
-    """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the session.
+    """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the context.
 
     `lent` feeds may be changed when this has returned: nothing keeps them, or reads them later.
 
@@ -69,22 +69,22 @@ def execute(
       errors.OpError: a variable has no value, a check failed, or a host operation raised. Variables are then as before the
       step that failed.
     """
-    state = session.variable_state
+    state = context.variable_state
     there = state.values
     for key, op in plan.required_keys:
         if key not in there:
             raise uninitialized(op, plan.first_reader(op))
     try:
-        values = _run_single(plan, feeds, session, lent)
+        values = _run_single(plan, feeds, context, lent)
         if values is None:
-            values = _run_all(plan, feeds, session, lent)
-        return [result(t, values, session) for t in plan.fetched]
+            values = _run_all(plan, feeds, context, lent)
+        return [result(t, values, context) for t in plan.fetched]
     except jax.errors.JaxRuntimeError as e:
         state.forget_lost()
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
-def _run_single(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> dict[Tensor, Any] | None:
+def _run_single(plan: Plan, feeds: list[Any], context: RunContext, lent: bool) -> dict[Tensor, Any] | None:
     """What a plan gives that is one compiled call, made before for feeds like these; None where it must be run step by step."""
     if plan.single is None or trace.current() is not None:
         return None
@@ -93,7 +93,7 @@ def _run_single(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -
     program = cluster.programs.get(())
     if program is None or (shapes := input_shapes(inputs)) not in program.executables:
         return None
-    outputs = _call_program(program, cluster, inputs, shapes, plan.known, session)
+    outputs = _call_program(program, cluster, inputs, shapes, plan.known, context)
     if outputs is None:
         return None
     if lent and not cluster.outputs:  # else a fetch waits for it
@@ -101,14 +101,14 @@ def _run_single(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -
     return dict(zip(cluster.outputs, outputs))
 
 
-def _run_all(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> dict[Tensor, Any]:
+def _run_all(plan: Plan, feeds: list[Any], context: RunContext, lent: bool) -> dict[Tensor, Any]:
     """Runs the steps of a plan one after another; all values."""
     values = {**plan.known, **dict(zip(plan.feeds, feeds))}
     if lent:
         values.update({plan.feeds[i]: array_memory.frozen(feeds, i) for i in plan.kept})
     outer = this_run.begin()
     try:
-        run_steps(plan, values, session)
+        run_steps(plan, values, context)
     finally:
         this_run.end(outer)
         if lent and plan.reading:
@@ -121,14 +121,14 @@ def _run_all(plan: Plan, feeds: list[Any], session: RunContext, lent: bool) -> d
     return values
 
 
-def run_steps(plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
+def run_steps(plan: Plan, values: dict[Tensor, Any], context: RunContext) -> None:
     """Runs the steps of a plan; where a trace finds that it must be another plan, what has not run yet is planned anew."""
     recorder = trace.current()
     run_one = run_step if recorder is None else recorder.timed(run_step)
     steps, done = plan.steps_apart or plan.steps, []
 
     def run(step: Step) -> None:
-        run_one(step, plan, values, session)
+        run_one(step, plan, values, context)
         done.append(step)
 
     try:
@@ -142,22 +142,22 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], session: RunContext) -> Non
             raise
         plan.findings.add(change.finding)
         plan.is_stale = True
-        run_steps(session.planner.rest(plan, [step for step in steps if step not in done], values), values, session)
+        run_steps(context.planner.rest(plan, [step for step in steps if step not in done], values), values, context)
 
 
-def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
+def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunContext) -> None:
     """Runs one step of a plan; `values` takes what it gives."""
     if isinstance(step, Cluster):
-        run_cluster(step, plan.known, values, session)
+        run_cluster(step, plan.known, values, context)
     else:
-        run_host_step(step, plan.known, values, session)
+        run_host_step(step, plan.known, values, context)
 
 
-def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext) -> Any:
+def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
     if values.get(tensor) is None and tensor.dtype._is_ref_dtype:
         op = required_variable_op(tensor)
-        values = {tensor: session.variable_state.read(op, variable_key(op))}
+        values = {tensor: context.variable_state.read(op, variable_key(op))}
     if isinstance(values.get(tensor), (np.ndarray, jax.Array)):
         array = array_memory.private(values, tensor)
         if array.dtype.names:
@@ -166,7 +166,7 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], session: RunContext
     value = values.get(tensor)
     variable = variable_op(tensor) if value is None and tensor.dtype.name == "resource" else None
     if variable is not None:
-        return _handle_value(variable, session)
+        return _handle_value(variable, context)
     if value is None:
         raise _without_value(tensor)
     if isinstance(value, (DeviceArray, HostArray)):
@@ -179,36 +179,36 @@ def _without_value(tensor: Tensor) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
 
 
-def _handle_value(variable: Operation, session: RunContext) -> NDArray:
+def _handle_value(variable: Operation, context: RunContext) -> NDArray:
     """The handle of a variable as a fetch shows it: the bytes of a ResourceHandleProto."""
     container, _, name = variable_key(variable).partition("/")
     handle = messages.ResourceHandleProto(
-        device=session.placer.device_of(variable).name, container=container or "localhost", name=name, maybe_type_name="N10tensorflow3VarE"
+        device=context.placer.device_of(variable).name, container=container or "localhost", name=name, maybe_type_name="N10tensorflow3VarE"
     )
     return np.frombuffer(bytearray(handle.SerializeToString()), np.dtype([("resource", np.uint8)]))
 
 
-def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], session: RunContext) -> None:
+def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], context: RunContext) -> None:
     """One compiled call: gathers inputs and state, calls, files outputs and new state."""
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     program = program_for(cluster, known, values, FIRST_CAPACITY)
     shapes = input_shapes(inputs)
-    while (outputs := _call_program(program, cluster, inputs, shapes, known, session)) is None:
+    while (outputs := _call_program(program, cluster, inputs, shapes, known, context)) is None:
         program = program_for(cluster, known, values, program.capacity * 4)
     values.update(zip(cluster.results, outputs))
 
 
 def _call_program(
-    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, known: dict[Tensor, Any], session: RunContext
+    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, known: dict[Tensor, Any], context: RunContext
 ) -> Sequence[Any] | None:  # fmt: skip
     """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
-    large = tuple([session.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
+    large = tuple([context.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
     if cluster.randoms:
-        session.random_state.await_turn(cluster.randoms)
+        context.random_state.await_turn(cluster.randoms)
     if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():
-        outputs, error = _called_with_loops(program, cluster, inputs, shapes, large, session)
+        outputs, error = _called_with_loops(program, cluster, inputs, shapes, large, context)
     else:
-        outputs, error = _called(program, cluster, inputs, shapes, large, session)
+        outputs, error = _called(program, cluster, inputs, shapes, large, context)
     if isinstance(error, ArrayOverflow):
         return None
     if error is not None:
@@ -217,37 +217,37 @@ def _call_program(
 
 
 def _called_with_loops(
-    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, session: RunContext
+    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, context: RunContext
 ) -> tuple[Sequence[Any], Exception | None]:
     """`_called`, with a flag that ends the loops of the call.
 
     A signal sets the flag, since its handler waits for the end of the call. If the handler raises nothing, the call is made once more,
     in a helper thread, where no signal ends it: the loops that were ended have changed no variable.
     """
-    with run_limits.stoppable(session) as flag, signal_watch.watching(flag.set_by_signal):
-        outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session)
+    with run_limits.stoppable(context.life) as flag, signal_watch.watching(flag.set_by_signal):
+        outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), context)
     if not (isinstance(error, errors.CancelledError) and flag.was_set_by_signal):
         if isinstance(error, errors.CancelledError):
             run_limits.require_time()
         return outputs, error
-    with run_limits.stoppable(session) as flag:
-        return _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), session, is_apart=True)
+    with run_limits.stoppable(context.life) as flag:
+        return _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), context, is_apart=True)
 
 
 def _called(
-    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, session: RunContext,
+    program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, context: RunContext,
     is_apart: bool = False,
 ) -> tuple[Sequence[Any], Exception | None]:  # fmt: skip
     """Calls a program, in a helper thread if `is_apart`; its outputs and its first failed check.
 
     The new state is filed, or will be when it is wanted.
     """
-    state = session.variable_state
+    state = context.variable_state
     with state.lock:
         while True:
             if state.unfiled:
                 state.file_left()
-            call = ProgramCall(program, cluster, inputs, shapes, large, session, is_apart)
+            call = ProgramCall(program, cluster, inputs, shapes, large, context, is_apart)
             try:
                 state.unfiled.append(call)
                 if call.make():
@@ -283,11 +283,11 @@ def _filled_up(entries: Array) -> NDArray:
     return found
 
 
-def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, session: RunContext) -> None:
+def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, context: RunContext) -> None:
     if step.runners is None:
         step.runners = _runners(step, known)
     for run in step.runners:
-        run(values, session)
+        run(values, context)
 
 
 def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
@@ -302,18 +302,18 @@ def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
 
 
 def _runner(item: Item) -> Runner:
-    """What runs an item of a host step, given the values so far and the session."""
+    """What runs an item of a host step, given the values so far and the context."""
     if isinstance(item, CondItem):
         return HostCond(item, run_steps, fetched_value)
     if isinstance(item, LoopItem):
         return HostLoop(item, run_steps, fetched_value)
     if isinstance(item, LoopGradientItem):
-        return lambda values, session: run_backwards(item, values)
+        return lambda values, context: run_backwards(item, values)
     op = item.operations[0]
     if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
-        return lambda values, session: None
+        return lambda values, context: None
     if op.type in ROUTES:
-        return lambda values, session: ROUTES[op.type](op, Frame(values, {}))
+        return lambda values, context: ROUTES[op.type](op, Frame(values, {}))
     if op.type == "Identity" and _is_stateless(op):
         return _handing_on(*op.takes, *op.outputs)
     return _stateful_runner(op) if _changes_state(op) else _value_runner(op)
@@ -331,7 +331,7 @@ def _changes_state(op: Operation) -> bool:
 
 
 def _handing_on(source: Tensor, target: Tensor) -> Runner:
-    def run(values: Values, session: RunContext) -> None:
+    def run(values: Values, context: RunContext) -> None:
         values[target] = _on_host(values.get(source))
 
     return run
@@ -348,15 +348,15 @@ def _value_runner(op: Operation) -> Runner:
     is_one, is_opaque, call = len(outputs) == 1, kinds == [None], _caller(op)
     variables = _read_variables(op)
 
-    def run(values: Values, session: RunContext) -> None:
+    def run(values: Values, context: RunContext) -> None:
         arguments = [v if type(v := values.get(t)) is np.ndarray else _on_host(v) for t in inputs]
         for position, variable, key in variables:
             if arguments[position] is None:
-                arguments[position] = session.variable_state.view(variable, key)
+                arguments[position] = context.variable_state.view(variable, key)
         if groups is not None:
             arguments = constant_value.grouped(arguments, groups)
         if needs_context:
-            arguments = [HostContext(session, op), *arguments]
+            arguments = [HostContext(context, op), *arguments]
         found = call(op, kernel, arguments, keywords)
         if is_one and (type(found) is np.ndarray and found.dtype == kinds[0] or is_opaque and type(found) not in (tuple, list)):
             values[outputs[0]] = found
@@ -392,37 +392,37 @@ def _stateful_runner(op: Operation) -> Runner:
     reads, writes = accesses(op)
     refs = [t for t in op.takes if t.dtype._is_ref_dtype]
 
-    def run(values: Values, session: RunContext) -> None:
+    def run(values: Values, context: RunContext) -> None:
         read = accesses(op, values)[0] if any(t in values for t in refs) else reads
         if op.spec.effects.random:
-            session.random_state.await_turn([op])
-        with session.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
-            _run_stateful(op, read, writes, values, session)
+            context.random_state.await_turn([op])
+        with context.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
+            _run_stateful(op, read, writes, values, context)
 
     return run
 
 
-def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: Values, session: RunContext) -> None:
+def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: Values, context: RunContext) -> None:
     spec = op.spec
-    state = {variable_key(v): _current(session, v, v in reads) for v in (*reads, *writes)}
+    state = {variable_key(v): _current(context, v, v in reads) for v in (*reads, *writes)}
     host_values = {t: _on_host(values[t]) for t in op.takes if t in values}
     frame = Frame(host_values, state)
     arguments, attrs = constant_value.kernel_arguments(op, gather_inputs(op, frame))
     kernel, names = _numpy_kernel(op)
     keywords = {k: attrs[k] for k in names}
     if spec.effects.random:
-        row = session.random_state.row(op)
+        row = context.random_state.row(op)
         keywords["rng"] = (row[:2], row[2:])
     if spec.context:
-        arguments = [HostContext(session, op), *arguments]
+        arguments = [HostContext(context, op), *arguments]
     results = flatten_results(_caller(op)(op, kernel, arguments, keywords))
     frame.values = {}
     store_results(op, _as_arrays(op, results), frame)
     values.update(frame.values)
     if spec.effects.random and spec.reserve is not None:
-        session.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
+        context.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
     keys = [variable_key(v) for v in writes]
-    session.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
+    context.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
 
 
 def _owned(value: Any) -> NDArray:
@@ -431,10 +431,10 @@ def _owned(value: Any) -> NDArray:
     return value if frozen else new_array(value)
 
 
-def _current(session: RunContext, variable: Operation, must_exist: bool) -> NDArray | None:
+def _current(context: RunContext, variable: Operation, must_exist: bool) -> NDArray | None:
     key = variable_key(variable)
-    if must_exist or key in session.variable_state.values:
-        return session.variable_state.view(variable, key)
+    if must_exist or key in context.variable_state.values:
+        return context.variable_state.view(variable, key)
     return None
 
 

@@ -26,7 +26,7 @@ def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Se
       error: what the run has raised. session: the session. plan: the plan that has failed. feeds: the values of its fed tensors.
     """
     check = error.op
-    if not isinstance(check, Operation) or not check.spec.facts.checks_numbers or session.shares_state:
+    if not isinstance(check, Operation) or not check.spec.facts.checks_numbers or session.context.shares_state:
         return None  # a session of a cluster's task gives its client TensorFlow's message
     if check.graph is not session.graph or check._get_control_flow_context() is not None:
         return None

@@ -7,7 +7,6 @@ variables, and what runs on the host is single operations. What these gave is ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,8 @@ from tfcompat._src.runtime.execute import run_step
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.towers import TowersItem
-
-if TYPE_CHECKING:
-    from tfcompat._src.runtime.session import BaseSession
 
 Values = dict[Tensor, object]
 Done = dict[Operation, Values]
@@ -33,7 +30,7 @@ class FlaggedRun:
     """A plan whose calls fail where a watched tensor is infinite or NaN.
 
     Args:
-      session: the session. plan: one that no other run uses.
+      context: of its runs. plan: one that no other run uses.
       ops: the operations of the run. fed: the tensors that are fed. is_watched: says so of a tensor.
 
     Attributes:
@@ -41,9 +38,9 @@ class FlaggedRun:
     """
 
     def __init__(
-        self, session: BaseSession, plan: Plan, ops: Sequence[Operation], fed: Sequence[Tensor], is_watched: Callable[[Tensor], bool]
+        self, context: RunContext, plan: Plan, ops: Sequence[Operation], fed: Sequence[Tensor], is_watched: Callable[[Tensor], bool]
     ) -> None:  # fmt: skip
-        self._session, self.plan, self._fed = session, plan, fed
+        self._context, self.plan, self._fed = context, plan, fed
         everything = (t for op in ops for t in op.outputs)
         self._watched = not_finite.with_sources(filter(is_watched, (*everything, *fed)))
         infinite = [t for t, value in plan.known.items() if not _is_finite(value)]
@@ -67,13 +64,13 @@ class FlaggedRun:
         Raises:
           errors.OpError: an operation on the host has failed that must not run twice.
         """
-        plan, session = self.plan, self._session
+        plan, context = self.plan, self._context
         values: Values = {**plan.known, **dict(zip(self._fed, feeds))}
         values.update({plan.feeds[i]: np.array(feeds[i]) for i in plan.kept})
-        before, done = session.random_state.positions(), Done()
+        before, done = context.random_state.positions(), Done()
         outer = this_run.begin()
         try:
-            may_begin = all(key in session.variable_state.values for key, _ in plan.required_keys)
+            may_begin = all(key in context.variable_state.values for key, _ in plan.required_keys)
             may_begin = may_begin and all(_is_finite(feeds[i]) for i in self._looked_at)
             if may_begin and all(self._step(step, values, done) for step in self._steps):
                 return values, done
@@ -82,7 +79,7 @@ class FlaggedRun:
             plan.is_stale = True
         finally:
             this_run.end(outer)
-        session.random_state.rewind([op for cluster in plan.clusters for op in cluster.randoms], before)
+        context.random_state.rewind([op for cluster in plan.clusters for op in cluster.randoms], before)
         return None, done
 
     def _step(self, step: Cluster | HostStep, values: Values, done: Done) -> bool:
@@ -90,7 +87,7 @@ class FlaggedRun:
         recorder = trace.current()
         run = run_step if recorder is None else recorder.timed(run_step)
         try:
-            run(step, self.plan, values, self._session)
+            run(step, self.plan, values, self._context)
         except errors.OpError:
             if isinstance(step, HostStep) and any(item.effects.external or item.effects.calls for item in step.items):
                 raise

@@ -6,7 +6,7 @@ import functools
 import importlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any, Protocol
 
 import jax
@@ -14,9 +14,9 @@ import jax
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import TASK, Device, session_devices
+from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.variable_state import VariableState, variable_key
 
 _SCHEME = "grpc://"
@@ -81,18 +81,18 @@ class _ClusterValues(MutableMapping[str, NDArray | jax.Array]):
     """The values of variables by key, each kept by the server of the task that the variable is placed on.
 
     Args:
-      graph: where the variables are. task_of: the name of an operation's task. servers: by the name of their task.
+      graph: where the variables are. placer: knows the task of each. servers: by the name of their task.
     """
 
-    def __init__(self, graph: Graph, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
-        self._graph, self._task_of, self._servers = graph, task_of, servers
+    def __init__(self, graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> None:
+        self._graph, self._placer, self._servers = graph, placer, servers
         self._places: dict[str, MutableMapping[str, NDArray | jax.Array]] = {}
 
     def place(self, key: str) -> MutableMapping[str, NDArray | jax.Array]:
         if key not in self._places:
             for op in self._graph.get_operations():
                 if op.spec.facts.names_variable and variable_key(op) not in self._places:
-                    self._places[variable_key(op)] = self._servers[self._task_of(op)].variable_state.held
+                    self._places[variable_key(op)] = self._servers[self._placer.task_of(op)].variable_state.held
         return self._places[key]
 
     def __getitem__(self, key: str) -> NDArray | jax.Array:
@@ -118,11 +118,18 @@ class ClusterState(VariableState):
     """One for all clusters: whoever writes a variable of a task holds it."""
     unfiled: list[Any] = []
 
-    def __init__(self, graph: Graph, task_of: Callable[[Operation], str], servers: dict[str, LocalServer]) -> None:
-        self.held: _ClusterValues = _ClusterValues(graph, task_of, servers)
+    def __init__(self, graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> None:
+        self.held: _ClusterValues = _ClusterValues(graph, placer, servers)
 
     def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
         return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]  # type: ignore[misc]  # a server has a dict
+
+
+def shared_variables(graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> VariableState:
+    """The variables that a session shares with others on its servers; arguments as for the values."""
+    if len(servers) == 1:
+        return next(iter(servers.values())).variable_state
+    return ClusterState(graph, placer, servers)
 
 
 class RemoteSession(Protocol):

@@ -62,6 +62,10 @@ class Placer:
             found = self._by_op[op] = self._decide(op)
         return found
 
+    def task_of(self, op: Operation) -> str:
+        """The task that an operation is placed on."""
+        return self.device_of(op).name.partition("/device:")[0]
+
     def _decide(self, op: Operation) -> Device:
         variables = [v for used in accesses(op) for v in used]
         if variables and variables[0] is not op:

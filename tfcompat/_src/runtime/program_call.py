@@ -47,12 +47,12 @@ class ProgramCall:
     )  # fmt: skip
 
     def __init__(
-        self, program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, session: RunContext, is_apart: bool
+        self, program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, context: RunContext, is_apart: bool
     ) -> None:  # fmt: skip
         self._program, self._cluster, self._is_apart = program, cluster, is_apart
         self._executable = program.executables.get(shapes)
-        self._state = session.variable_state
-        self._random_state = randoms = session.random_state
+        self._state = context.variable_state
+        self._random_state = randoms = context.random_state
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
         self.arguments: Arguments = (inputs, large, (), (), rng)
         takes_kept = choice.can_interpret(cluster.place) if self._executable is None else self._executable.takes_kept

@@ -8,15 +8,13 @@ import warnings
 from collections.abc import Callable, Collection, Container
 from typing import Any
 
-import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_search, run_limits
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
-from tfcompat._src.base.host_context import CollectiveMembership
-from tfcompat._src.base.recent import SHAPES, Recent
+from tfcompat._src.base.recent import Recent
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -36,9 +34,9 @@ from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.run_context import RunContext, SessionLife
 from tfcompat._src.runtime.session_interface import SessionInterface
-from tfcompat._src.runtime.variable_state import Place, VariableState, required_variable_op, variable_key
+from tfcompat._src.runtime.variable_state import VariableState
 
 
 class PreparedRun:
@@ -89,22 +87,24 @@ class BaseSession(SessionInterface):
         if config is None:
             config = server.config if server else session_config()
         self._config = config = mixed_precision_state.configured(config)
-        self._closed = False
         self._prepared: dict[Any, PreparedRun] = {}
-        self.loop_plans: Recent[tuple[Any, ...], Plan] = Recent(4 * SHAPES)
-        self._large: dict[tuple[Tensor, Any], jax.Array] = {}
         self._servers = self._servers_of(config)
-        self.devices = local_servers.devices_of(self._servers, config)
-        self.placer = Placer(self.devices, self._config)
-        self.planner = planner.Planner(self.placer)
+        self.context = self._make_context()
+        self._resets_of_server = server.resets if server else 0
+
+    def _make_context(self) -> RunContext:
+        """The state that its runs share."""
+        config, server, servers = self._config, self._server, self._servers
+        found = local_servers.devices_of(servers, config)
+        placer = Placer(found, config)
         shared_in_cluster = config.experimental.share_session_state_in_clusterspec_propagation
         isolated = config.isolate_session_state or (config.cluster_def.job and not shared_in_cluster)
-        self.shares_state = server is not None and not isolated
-        self.variable_state = self._shared_variables() if self.shares_state else VariableState()
-        self._resets_of_server = server.resets if server else 0
-        self.random_state = RandomState()
-        self.resources: dict[str, Any] = {}
-        self._close_hooks: list[Callable[[], None]] = []
+        shares_state = server is not None and not isolated
+        variables = local_servers.shared_variables(self._graph, placer, servers) if shares_state else VariableState()
+        by_task = {task: member.resources for task, member in servers.items()} if shares_state else {}
+        return RunContext(
+            SessionLife(), config, server, variables, RandomState(), found, placer, planner.Planner(placer), {}, by_task, shares_state
+        )
 
     # ---- properties ----
 
@@ -127,7 +127,7 @@ class BaseSession(SessionInterface):
     def list_devices(self) -> list[Any]:
         """The devices there are; RuntimeError where the session is closed."""
         self._check_open()
-        return self._remote.list_devices() if self._remote else devices.describe(self.devices)
+        return self._remote.list_devices() if self._remote else devices.describe(self.context.devices)
 
     # ---- running ----
 
@@ -153,15 +153,15 @@ class BaseSession(SessionInterface):
                 raise errors.UnimplementedError(None, None, f"tfcompat's debugger does not watch runs in other processes, as those of the target {self._target!r}.")
             return self._remote.run(fetches, feed_dict, options, run_metadata)
         milliseconds = options.timeout_in_ms if options is not None else 0
-        closed = self._stops_waiting if self.shares_state else None
+        closed = self._stops_waiting if self.context.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
         if watched and options is not None:
             with jax_compat.x64(), run_limits.within(milliseconds, closed), trace.recording(options, run_metadata) as recorder:
                 prepared, feeds = self._prepare(fetches, feed_dict)
-                debugged, plan_key = self._debugged(prepared), prepared.plan_key(feeds, self.variable_state.values)
+                debugged, plan_key = self._debugged(prepared), prepared.plan_key(feeds, self.context.variable_state.values)
                 values = debugged.run(feeds, options.debug_options, run_metadata, plan_key)
             if run_metadata is not None and recorder is not None:
-                trace.fill(run_metadata, recorder, debugged.constants, self.placer.device_of, self.devices[0].name)
+                trace.fill(run_metadata, recorder, debugged.constants, self.context.placer.device_of, self.context.devices[0].name)
             return prepared.fetches.rebuild(values)
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():
@@ -177,20 +177,20 @@ class BaseSession(SessionInterface):
             if options is not None and options.output_partition_graphs:
                 wanted = prepared.fetches
                 ops = prune(wanted.tensors, wanted.targets, prepared.feeds)
-                nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.placer.device_of)
+                nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.context.placer.device_of)
                 run_metadata.partition_graphs.extend(by_device(node for node, _ in nodes).values())
             if recorder is not None:
-                trace.fill(run_metadata, recorder, plan.constants(), self.placer.device_of, self.devices[0].name)
+                trace.fill(run_metadata, recorder, plan.constants(), self.context.placer.device_of, self.context.devices[0].name)
         return prepared.fetches.rebuild(values)
 
     def _computed(self, prepared: PreparedRun, feeds: list[object]) -> tuple[Plan, list[object]]:
         """`compute`, where a failed check of numbers is explained; under `tfcompat run --debug-nans` no tensor may be infinite or NaN."""
         if nan_search.Switch.is_on:
-            return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.variable_state.values))
+            return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.context.variable_state.values))
         try:
-            return self.compute(prepared, feeds)
+            return self.compute(prepared, feeds, self.context)
         except errors.InvalidArgumentError as e:
-            explained = failed_check.explained(e, self, self._plan_for(prepared, feeds), feeds)
+            explained = failed_check.explained(e, self, self._plan_for(prepared, feeds, self.context), feeds)
             if explained is None:
                 raise
             raise explained from None
@@ -203,22 +203,22 @@ class BaseSession(SessionInterface):
         return prepared.debugged
 
     def compute(
-        self, prepared: PreparedRun, feeds: list[Any], result: Callable[..., Any] = fetched_value, lent: bool = True
+        self, prepared: PreparedRun, feeds: list[Any], context: RunContext, result: Callable[..., Any] = fetched_value, lent: bool = True
     ) -> tuple[Plan, list[Any]]:  # fmt: skip
         """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values.
 
         `lent` feeds are the user's arrays, who may change them afterwards.
         """
         while True:
-            plan = self._plan_for(prepared, feeds)
+            plan = self._plan_for(prepared, feeds, context)
             try:
-                return plan, execute(plan, feeds, self, result, lent)
+                return plan, execute(plan, feeds, context, result, lent)
             except WrongGuess:
-                guessed_for = prepared.plans.get(prepared.plan_key(feeds, self.variable_state.values))
+                guessed_for = prepared.plans.get(prepared.plan_key(feeds, context.variable_state.values))
                 if guessed_for is not None:
                     guessed_for.seen.pop(input_shapes(feeds), None)
             except (errors.FailedPreconditionError, errors.NotFoundError) as e:
-                if self._closed:  # by another thread, which has taken the variables away
+                if self.context.life.is_over:  # by another thread, which has taken the variables away
                     raise errors.CancelledError(None, None, "Session has been closed.") from e
                 raise
 
@@ -241,35 +241,35 @@ class BaseSession(SessionInterface):
             self._prepared[key] = prepared
         return prepared, feeds
 
-    def _plan_for(self, prepared: PreparedRun, feeds: list[Any]) -> Plan:
+    def _plan_for(self, prepared: PreparedRun, feeds: list[Any], context: RunContext) -> Plan:
         """The plan of a prepared run for feeds like these."""
-        plan_key = prepared.plan_key(feeds, self.variable_state.values)
+        plan_key = prepared.plan_key(feeds, context.variable_state.values)
         plan = prepared.plans.get(plan_key)
         if plan is None or plan.is_stale:
             wanted = prepared.fetches
-            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds)
-        return self._guessing(prepared, plan, feeds) if plan.seen else plan
+            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context)
+        return self._guessing(prepared, plan, feeds, context) if plan.seen else plan
 
-    def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any]) -> Plan:
+    def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any], context: RunContext) -> Plan:
         """The plan that takes growing arrays to be as long as in the last runs with feeds of these shapes, where that saves steps."""
         seen = plan.guess(input_shapes(feeds))
         if seen is None:
             return plan
-        key = (prepared.plan_key(feeds, self.variable_state.values), seen)
+        key = (prepared.plan_key(feeds, context.variable_state.values), seen)
         found = prepared.plans.get(key)
         if found is None or found.is_stale:
             assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}
             wanted = prepared.fetches
-            found = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, assumed)
+            found = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context, assumed)
             found = prepared.plans[key] = found if len(found.steps) == len(found.clusters) == 1 else plan
         return found
 
     def _plan(
-        self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any],
+        self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any], context: RunContext,
         assumed: dict[Tensor, NDArray] | None = None, ran: Collection[Operation] = (),
     ) -> Plan:  # fmt: skip
         request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, ran=ran)
-        return self.planner.plan(self._graph, request, self.variable_state.values)
+        return context.planner.plan(self._graph, request, context.variable_state.values)
 
     def explain(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> str:
         """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
@@ -293,7 +293,7 @@ class BaseSession(SessionInterface):
         if self._remote:
             raise NotImplementedError(f"tfcompat has no plans of runs in other processes, as those of the target {self._target!r}.")
         with jax_compat.x64():
-            return self._plan_for(*self._prepare(fetches, feed_dict))
+            return self._plan_for(*self._prepare(fetches, feed_dict), self.context)
 
     def make_callable(self, fetches: object, feed_list: list[Any] | None = None, accept_options: bool = False) -> Callable[..., Any]:
         """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
@@ -357,18 +357,18 @@ class BaseSession(SessionInterface):
         feeds = {t: convert_feed(t, v) for t, v in expand_feeds(self._graph, feed_dict or {}).items()}
         with jax_compat.x64():
             values = handle.go_on(wanted.tensors, wanted.targets, feeds, self._compute_part)
-            return wanted.rebuild([fetched_value(t, values, self) for t in wanted.tensors])
+            return wanted.rebuild([fetched_value(t, values, self.context) for t in wanted.tensors])
 
     def _compute_part(
         self, fetched: list[Tensor], targets: list[Operation], feeds: dict[Tensor, object], ran: Collection[Operation]
     ) -> list[object]:
         """Computes tensors as they are, and what a fetch shows of variables."""
 
-        def kept(tensor: Tensor, values: dict[Tensor, object], session: RunContext) -> object:
-            return values[tensor] if tensor in values else fetched_value(tensor, values, session)
+        def kept(tensor: Tensor, values: dict[Tensor, object], context: RunContext) -> object:
+            return values[tensor] if tensor in values else fetched_value(tensor, values, context)
 
         given = list(feeds.values())
-        return execute(self._plan(fetched, targets, list(feeds), given, ran=ran), given, self, kept)
+        return execute(self._plan(fetched, targets, list(feeds), given, self.context, ran=ran), given, self.context, kept)
 
     # ---- servers ----
 
@@ -386,80 +386,26 @@ class BaseSession(SessionInterface):
 
     def _stops_waiting(self) -> bool:
         """Whether operations of this thread's run are to wait no more."""
-        return self._closed
-
-    # ---- state, for the stages and host kernels ----
-
-    def is_initialized(self, handle: Tensor) -> bool:
-        """Whether the variable behind a ref or resource tensor has a value."""
-        return variable_key(required_variable_op(handle)) in self.variable_state.values
-
-    def destroy_variable(self, handle: Tensor) -> None:
-        """Forgets the value of the variable behind a ref or resource tensor."""
-        with self.variable_state.lock:
-            self.variable_state.values.pop(variable_key(required_variable_op(handle)), None)
-
-    def large_constant(self, tensor: Tensor, value: object, place: Place) -> jax.Array:
-        """A constant as an array on a device or mesh, put there once."""
-        found = self._large.get((tensor, place))
-        if found is None:
-            found = self._large[tensor, place] = jax.device_put(value, place)
-        return found
-
-    def _shared_variables(self) -> VariableState:
-        if self._server is not None and len(self._servers) == 1:
-            return self._server.variable_state
-        return local_servers.ClusterState(self._graph, self._task_of, self._servers)
-
-    def _task_of(self, op: Operation) -> str:
-        """The task that an operation is placed on."""
-        return self.placer.device_of(op).name.partition("/device:")[0]
-
-    def resources_of(self, op: Operation) -> dict[str, Any]:
-        """The resources by name where an operation is: those of the server of its task, where that shares them, else the session's."""
-        if not self.shares_state:
-            return self.resources
-        server = self._server if len(self._servers) == 1 else None
-        return (server or self._servers[self._task_of(op)]).resources
-
-    def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
-        """The part of its server's task in a group of devices of several processes; None where it is in no cluster."""
-        server = self._server
-        if server is None or len(server.addresses) < 2:
-            return None
-        found: CollectiveMembership = server.services.collectives.membership(key, size, self._config)
-        return found
-
-    def leave_collective(self, key: int) -> None:
-        """Lets go of a group of devices of several processes."""
-        if self._server is not None:
-            self._server.services.collectives.leave(key)
-
-    def on_close(self, hook: Callable[[], None]) -> None:
-        """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""
-        self._close_hooks.append(hook)
-        if self._closed:
-            hook()
+        return self.context.life.is_over
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.context.life.is_over:
             raise RuntimeError("Attempted to use a closed Session.")
         if self._server and self._server.resets != self._resets_of_server:
             raise errors.AbortedError(None, None, "The server of this Session was reset: make a new Session.")
 
     def close(self) -> None:
         """Frees variables and resources; running afterwards raises RuntimeError."""
-        if not self._closed:
-            self._closed = True
-            run_limits.stop(self)
-            for hook in self._close_hooks:
-                hook()
+        context = self.context
+        if not context.life.is_over:
+            run_limits.stop(context.life)
+            context.life.end()
             self._prepared.clear()
-            self.loop_plans.clear()
-            self._large.clear()
-            if not self.shares_state:
-                self.variable_state.clear()
-            self.resources.clear()
+            context.loop_plans.clear()
+            context.large_constants.clear()
+            if not context.shares_state:
+                context.variable_state.clear()
+            context.resources.clear()
             if self._remote:
                 self._remote.close()
 
@@ -542,7 +488,7 @@ class InteractiveSession(BaseSession):
 
     def close(self) -> None:
         """Closes the session and takes it from the default stack."""
-        if self._closed:
+        if self.context.life.is_over:
             return
         super().close()
         InteractiveSession._active_session_count -= 1

@@ -43,26 +43,26 @@ class Recorder:
     entries: list[_Entry] = field(default_factory=list)
 
     def timed(self, run_step: Callable[..., Any]) -> Callable[..., Any]:
-        """`run_step(step, plan, values, session)` with entries for what it runs; a host step runs one item at a time."""
+        """`run_step(step, plan, values, context)` with entries for what it runs; a host step runs one item at a time."""
 
-        def run(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], session: RunContext) -> None:
+        def run(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], context: RunContext) -> None:
             if isinstance(step, Cluster):
-                self._time(step, step.outputs, run_step, step, plan, values, session)
+                self._time(step, step.outputs, run_step, step, plan, values, context)
                 return
             for item in step.items:
                 if isinstance(item, OpItem):
-                    self._time(item.op, item.outputs, run_step, HostStep([item]), plan, values, session)
+                    self._time(item.op, item.outputs, run_step, HostStep([item]), plan, values, context)
                 else:
-                    run_step(HostStep([item]), plan, values, session)
+                    run_step(HostStep([item]), plan, values, context)
 
         return run
 
     def _time(
         self, work: Cluster | Operation, outputs: Sequence[Tensor], run_step: Callable[..., Any], step: HostStep | Cluster, plan: Plan,
-        values: dict[Tensor, Any], session: RunContext,
+        values: dict[Tensor, Any], context: RunContext,
     ) -> None:
         start = time.time_ns()
-        run_step(step, plan, values, session)
+        run_step(step, plan, values, context)
         found = {t: values[t] for t in outputs if t in values}
         jax.block_until_ready([v for v in found.values() if isinstance(v, jax.Array)])
         self.entries.append(_Entry(work, start, time.time_ns(), {t: np.shape(v) for t, v in found.items() if hasattr(v, "shape")}))

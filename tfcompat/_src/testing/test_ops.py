@@ -157,13 +157,13 @@ def _key(context: HostContext) -> str:
 
 def _create(context: HostContext, resource: Any) -> None:
     key = _key(context)
-    if key in context.session.resources:
+    if key in context.run.resources:
         raise errors.AlreadyExistsError(None, None, f"Resource {key} already exists")
-    context.session.resources[key] = object()
+    context.run.resources[key] = object()
 
 
 def _use(context: HostContext, resource: Any) -> None:
-    if _key(context) not in context.session.resources:
+    if _key(context) not in context.run.resources:
         raise errors.NotFoundError(None, None, f"Resource {_key(context)} does not exist.")
 
 
@@ -189,7 +189,7 @@ _register(
 )  # fmt: skip
 _register(
     "ResourceInitializedOp", "(resource: resource) -> (initialized: bool)",
-    lambda context, resource: np.bool_(_key(context) in context.session.resources), scalar,
+    lambda context, resource: np.bool_(_key(context) in context.run.resources), scalar,
 )  # fmt: skip
 _register("ResourceCreateOp", "(resource: resource) -> ()", _create)
 _register("ResourceUsingOp", "(resource: resource) -> ()", _use)

@@ -68,7 +68,7 @@ def _meet(context: HostContext, value: Any, kind: _Kind) -> Any:
 def _bring_together(context: HostContext, instance: _Instance, kind: _Kind, group_key: int, name: str, size: int) -> None:
     """Makes the result of an instance, or raises MustWait where others are still to come."""
     node = context.op
-    membership = context.session.collective_membership(group_key, size) if len(instance.values) < size else None
+    membership = context.run.collective_membership(group_key, size) if len(instance.values) < size else None
     if membership is None:
         if len(instance.values) < size:
             _wait(node, len(instance.values))
@@ -86,7 +86,7 @@ def _bring_together(context: HostContext, instance: _Instance, kind: _Kind, grou
     try:
         instance.result = kind.end(node, instance.pending.result())
     except errors.UnavailableError:
-        context.session.leave_collective(group_key)
+        context.run.leave_collective(group_key)
         raise
 
 

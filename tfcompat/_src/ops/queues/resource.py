@@ -141,9 +141,9 @@ def shared_resource(context: HostContext, kind: str, make: Callable[[], R], chec
         found = context.resources.setdefault(key, made)
         if found is made:
             made.users.add(op)
-    if context.session not in found.sessions:
-        found.sessions.add(context.session)
-        context.session.on_close(found.wake if context.session.shares_state else found.cancel)
+    if context.run.life not in found.sessions:
+        found.sessions.add(context.run.life)
+        context.run.life.on_close(found.wake if context.run.shares_state else found.cancel)
     if op not in found.users:
         if check is not None:
             check(found)

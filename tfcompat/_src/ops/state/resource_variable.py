@@ -80,7 +80,7 @@ def _destroy(context, resource, *, ignore_lookup_error):
     handle = context.op.inputs[0]
     if not context.is_initialized(handle) and not ignore_lookup_error:
         raise errors.NotFoundError(None, None, f"Resource localhost/{handle.op.name} does not exist.")
-    context.session.destroy_variable(handle)
+    context.run.destroy_variable(handle)
 
 
 @op("ReadVariableOp", "(resource: resource, *, dtype: type) -> (value: dtype)", shape=lambda c: [handle_sizes(c)],

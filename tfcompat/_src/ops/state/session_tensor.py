@@ -11,7 +11,6 @@ import numpy as np
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.host_context import HostContext
-from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
@@ -23,6 +22,14 @@ from tfcompat._src.ops.array.constant import placeholder
 _NO_GRADIENT = NotDifferentiable("the tensor lies in the Session")
 
 
+class _Store(dict[bytes, np.ndarray]):
+    """The tensors that a Session keeps, by their name. It lives as long as the Session is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = itertools.count()
+
+
 class TensorHandle(bytes):
     """The name of a tensor in a Session, which keeps the tensor while this object lives.
 
@@ -30,9 +37,9 @@ class TensorHandle(bytes):
     placeholder of `get_session_tensor`.
     """
 
-    def __new__(cls, handle: bytes, dtype: dtypes.DType, session: SessionLike) -> TensorHandle:
+    def __new__(cls, handle: bytes, dtype: dtypes.DType, store: _Store) -> TensorHandle:
         made = super().__new__(cls, handle)
-        made._dtype, made._session, made._kept = dtype, weakref.ref(session), False
+        made._dtype, made._store, made._kept = dtype, weakref.ref(store), False
         return made
 
     @property
@@ -66,42 +73,40 @@ class TensorHandle(bytes):
         """Lets the tensor go; TypeError where that has happened before."""
         del self._values()[bytes(self)]
 
-    def _values(self) -> dict[bytes, np.ndarray]:
-        session = self._session()
-        values = {} if session is None else _values_of(session)
-        if bytes(self) not in values:
+    def _values(self) -> _Store:
+        values = self._store()
+        if values is None or bytes(self) not in values:
             raise TypeError(f"Persistent tensor {self.handle} may have already been deleted.")
         return values
 
     def __del__(self) -> None:
-        session = self._session()
-        if session is not None and not self._kept:
-            _values_of(session).pop(bytes(self), None)
+        values = self._store()
+        if values is not None and not self._kept:
+            values.pop(bytes(self), None)
 
 
-def _values_of(session: SessionLike) -> dict[bytes, np.ndarray]:
-    return session.resources.setdefault("session tensors", {})
+def _store_of(context: HostContext) -> _Store:
+    return context.run.resources.setdefault("session tensors", _Store())
 
 
 def _keep(context: HostContext, value: np.ndarray) -> np.ndarray:
-    session, node = context.session, context.op
-    number = next(session.resources.setdefault("session tensor numbers", itertools.count()))
-    name = f"{node.name};{number};{session.devices[0].name}".encode()
-    _values_of(session)[name] = np.array(value)
+    run, node, store = context.run, context.op, _store_of(context)
+    name = f"{node.name};{next(store.numbers)};{run.devices[0].name}".encode()
+    store[name] = np.array(value)
     found = np.empty((), object)
-    found[()] = TensorHandle(name, node.attrs["T"], session)
+    found[()] = TensorHandle(name, node.attrs["T"], store)
     return found
 
 
 def _get(context: HostContext, handle: np.ndarray) -> np.ndarray:
-    found = _values_of(context.session).get(bytes(handle[()]))
+    found = _store_of(context).get(bytes(handle[()]))
     if found is None:
         raise errors.InvalidArgumentError(None, None, f"The tensor with handle '{handle[()].decode()}' is not in the session store.")
     return found
 
 
 def _delete(context: HostContext, handle: np.ndarray) -> tuple:
-    if _values_of(context.session).pop(bytes(handle[()]), None) is None:
+    if _store_of(context).pop(bytes(handle[()]), None) is None:
         raise errors.InvalidArgumentError(
             None, None, f"Failed to delete a tensor with handle '{handle[()].decode()}' in the session store."
         )

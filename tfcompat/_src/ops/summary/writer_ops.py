@@ -115,7 +115,7 @@ def _summary_writer(context, *, shared_name, container):
     made = SummaryWriterResource(name, functools.partial(context.resources.pop, key, None))
     found = context.resources.setdefault(key, made)
     if found is made:
-        context.session.on_close(found.close_with_session)
+        context.run.life.on_close(found.close_with_session)
     return found
 
 
