@@ -36,6 +36,7 @@ COMMANDS = {
     "serve": Command("cli.serve", "serve SavedModels over REST and gRPC, as TensorFlow Serving does"),
     "summary": Command("cli.summary", "print what a checkpoint, SavedModel, graph or event file holds, in tables"),
     "tflite-convert": Command("lite.command", "convert a SavedModel, frozen graph or Keras file to a TensorFlow Lite model"),
+    "upgrade": Command("tools.compatibility.command", "rewrite programs for TensorFlow 2's API, as tf_upgrade_v2 does"),
 }
 
 
