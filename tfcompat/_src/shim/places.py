@@ -324,6 +324,7 @@ NAMES = {
         "@tensorflow.contrib.image.python.ops.sparse_image_warp:boundary_locations",
     "tensorflow.contrib.image.python.ops.sparse_image_warp._get_grid_locations":
         "@tensorflow.contrib.image.python.ops.sparse_image_warp:grid_locations",
+    "tensorflow.contrib.metrics.python.ops.metric_ops._next_array_size": "@tensorflow.contrib.metrics.python.ops.metric_ops:next_array_size",
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell._Linear": "@tensorflow.contrib.rnn.python.ops.core_rnn_cell:Linear",
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell._linear": "@tensorflow.contrib.rnn.python.ops.core_rnn_cell:linear",
     "tensorflow.python.ops.image_ops_impl._verify_compatible_image_shapes":
