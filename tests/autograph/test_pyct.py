@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tfcompat._src.autograph import entities, options, passes
 from tfcompat._src.autograph.pyct import anno, compiler, errors, origin_info, parser, pretty_printer, transformer
 
 HERE = pathlib.Path(__file__).parent
@@ -19,6 +20,11 @@ def test_a_program_prints_what_it_prints_under_1_15(name):
     assert done.returncode == 0, done.stderr
     expected = (HERE / f"{name}_expected.txt").read_text()
     assert done.stdout == expected, "\n".join(difflib.unified_diff(expected.split("\n"), done.stdout.split("\n"), lineterm=""))
+
+
+def test_classes_give_no_tree():
+    with pytest.raises(NotImplementedError, match="convert_entity_to_ast gives trees of functions, but got the class <class 'int'>"):
+        entities.convert_entity_to_ast(int, passes.ProgramContext(options.STANDARD_OPTIONS, None))
 
 
 class Doubling(transformer.Base):

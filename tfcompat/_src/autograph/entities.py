@@ -71,6 +71,8 @@ def convert_entity_to_ast(o: Any, program_ctx: ProgramContext) -> tuple[tuple[An
     Raises:
       NotImplementedError: a class or another object, or something that is not supported. ValueError: its source is not there.
     """
+    if isinstance(o, type):
+        raise NotImplementedError(f"tfcompat: convert_entity_to_ast gives trees of functions, but got the class {o}.")
     function = function_of(o)
     node = source.tree_of(function)
     namespace = inspect_utils.getnamespace(function)
