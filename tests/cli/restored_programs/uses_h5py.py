@@ -12,3 +12,11 @@ assert f.attrs["version"] == b"2.3.1" and f.attrs.get("name") == "text" and "oth
 assert f.attrs["names"].tolist() == [b"a", b"bc"]
 f.close()
 assert h5py.File("made.h5").mode == "r+"
+
+import io
+
+buffer = io.BytesIO()
+with h5py.File(buffer) as f:
+    f["a"] = [1]
+with h5py.File(buffer) as f:
+    assert f.mode == "r+" and list(f) == ["a"]

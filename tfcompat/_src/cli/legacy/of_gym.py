@@ -1,4 +1,5 @@
-"""gym: environments that 0.26 makes answer as they did: `reset` with an observation, `step` with four values, `seed`, `render` with a mode."""
+"""gym: environments that 0.26 makes answer as they did: `reset` with an observation, `step` with four values, `seed`, `render` with a mode;
+`GoalEnv`, which 0.22 removed."""
 
 from __future__ import annotations
 
@@ -53,12 +54,30 @@ def _making(gym: Any) -> Callable[..., Any]:
     return wrapped
 
 
+def _added(gym: Any) -> Names:
+    class GoalEnv(gym.Env):
+        """An environment whose observations have the goal and what has been achieved of it."""
+
+        def reset(self, **options: Any) -> None:
+            space = self.observation_space
+            if not isinstance(space, gym.spaces.Dict):
+                raise gym.error.Error(f"GoalEnv requires an observation space of type gym.spaces.Dict, got {type(space).__name__}")
+            for key in ("observation", "achieved_goal", "desired_goal"):
+                if key not in space.spaces:
+                    raise gym.error.Error(f'GoalEnv requires the "{key}" key to be part of the observation dictionary.')
+
+        def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: dict) -> float:
+            raise NotImplementedError
+
+    return {gym: dict(GoalEnv=GoalEnv)}
+
+
 def _replaced(gym: Any) -> Names:
     if tuple(int(part) for part in gym.__version__.split(".")[:2]) < (0, 26):
         return {}
     return {gym: dict(make=_making(gym))}
 
 
-ADDED: Tables = {}
+ADDED: Tables = {"gym": _added}
 REPLACED: Tables = {"gym": _replaced}
 MOVED: dict[str, str] = {"gym.envs.toy_text.discrete": f"{__package__}.gym_discrete"}

@@ -54,9 +54,10 @@ def _files(h5py: Any) -> Names:
 
     @functools.wraps(begin)
     def with_any_mode(self: Any, name: Any, mode: str | None = None, *more: Any, **options: Any) -> None:
-        if mode is None and isinstance(name, (str, bytes, os.PathLike)):
-            mode = "a" if os.access(name, os.W_OK) or not os.path.exists(name) else "r"
-        begin(self, name, mode or "r", *more, **options)
+        if mode is None:
+            is_path = isinstance(name, (str, bytes, os.PathLike))
+            mode = "r" if is_path and os.path.exists(name) and not os.access(name, os.W_OK) else "a"
+        begin(self, name, mode, *more, **options)
 
     return {h5py.File: dict(__init__=with_any_mode)}
 
