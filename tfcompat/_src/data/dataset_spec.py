@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.tensor_spec import TensorSpec
-from tfcompat._src.nodes.type_spec import BatchableTypeSpec
+from tfcompat._src.nodes.type_spec import BatchableTypeSpec, _registered_spec, type_spec_from_value
 
 DATASET_CLASSES: dict[str, Any] = {}
 """What datasets are made of when they come out of tensors; filled in by dataset_v1.py."""
@@ -40,6 +41,9 @@ class DatasetSpec(BatchableTypeSpec):
         return TensorSpec(self._dataset_shape, dtypes.variant)
 
     def _to_components(self, value: Any) -> Tensor:
+        if isinstance(value, list):
+            stacked: Tensor = raw.Pack([each._variant_tensor for each in value])
+            return stacked
         variant: Tensor = value._variant_tensor
         return variant
 
@@ -52,6 +56,16 @@ class DatasetSpec(BatchableTypeSpec):
     def from_value(value: Any) -> DatasetSpec:
         """The type of a dataset."""
         return DatasetSpec(value.element_spec)
+
+    @staticmethod
+    def of_list(value: object) -> DatasetSpec | None:
+        """The type of a list of datasets, as a tensor of them: their elements are of one type. None for what is no such list."""
+        if not isinstance(value, list) or not value or not isinstance(_registered_spec(value[0]), DatasetSpec):
+            return None
+        common = type_spec_from_value(value[0])
+        for other in value[1:]:
+            common = common.most_specific_compatible_type(type_spec_from_value(other))
+        return cast(DatasetSpec, common)._batch(len(value))
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_spec, self._dataset_shape

@@ -10,6 +10,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data import nest
+from tfcompat._src.data.dataset_spec import DatasetSpec
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import type_spec
@@ -37,7 +38,7 @@ def normalize_element(element: object) -> Any:
         for i, part in enumerate(nest.flatten(element)):
             if is_sparse(part):
                 parts.append(SparseTensor.from_value(part))
-            elif isinstance(type_spec._registered_spec(part), TensorSpec | None):
+            elif _becomes_tensor(part):
                 parts.append(convert_to_tensor(part, name=f"component_{i}"))
             else:
                 parts.append(part)
@@ -55,14 +56,23 @@ def as_element(value: object) -> Any:
 
 
 def _as_part(part: object) -> Any:
-    return convert_to_tensor(part) if isinstance(type_spec._registered_spec(part), TensorSpec | None) else part
+    return convert_to_tensor(part) if _becomes_tensor(part) else part
+
+
+def _becomes_tensor(part: object) -> bool:
+    """Whether a part of an element is no composite tensor, dataset or list of datasets."""
+    return isinstance(type_spec._registered_spec(part), TensorSpec | None) and DatasetSpec.of_list(part) is None
 
 
 def type_spec_from_value(element: object) -> Any:
     """The structure of TypeSpecs of an element; TypeError where a part has none."""
     if nest.is_sequence(element):
-        return nest.map_structure(type_spec.type_spec_from_value, element)
-    return type_spec.type_spec_from_value(element)
+        return nest.map_structure(_spec_of, element)
+    return _spec_of(element)
+
+
+def _spec_of(part: object) -> TypeSpec:
+    return DatasetSpec.of_list(part) or type_spec.type_spec_from_value(part)
 
 
 def convert_legacy_structure(output_types: object, output_shapes: object, output_classes: object) -> Any:

@@ -43,17 +43,27 @@ class WrappedFunction(ConcreteFunction):
         held = {inner.name: outer for outer, inner in self.graph.captures.items() if inner not in set(fed)}
         part = part_between([*fed, *map(self.graph.get_tensor_by_name, held)], wanted, self.graph.as_graph_def())
         present = {node.name for node in part.node}
+        inner = _without(part, {t.op.name for t in fed})
 
         def compute(*given: Tensor) -> Any:
             values = {**held, **{t.name: value for t, value in zip(fed, given)}}
             input_map = {key: value for key, value in values.items() if key.partition(":")[0] in present}
-            found = import_graph_def(part, input_map=input_map, return_elements=[each.name for each in wanted], name="")
+            found = import_graph_def(inner, input_map=input_map, return_elements=[each.name for each in wanted], name="")
             return nest.pack_sequence_as(fetches, found, expand_composites=True)
 
         pruned = WrappedFunction(compute, [TensorSpec(t.shape, t.dtype, t.op.name) for t in fed], name)
         if input_signature is not None:
             pruned.structured_input_signature = input_signature
         return pruned
+
+
+def _without(graph_def: messages.GraphDef, fed: set[str]) -> messages.GraphDef:
+    """A GraphDef without the nodes that are fed; nothing waits for these."""
+    found = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
+    found.node.extend(node for node in graph_def.node if node.name not in fed)
+    for node in found.node:
+        node.input[:] = [name for name in node.input if not name.startswith("^") or name[1:] not in fed]
+    return found
 
 
 def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: Any) -> Any:
@@ -84,3 +94,13 @@ def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> Wrap
       fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
     """
     return WrappedFunction(fn, signature, name or getattr(fn, "__name__", "wrapped"))
+
+
+def function_from_graph_def(graph_def: messages.GraphDef, inputs: Any, outputs: Any) -> WrappedFunction:
+    """The part of a GraphDef from tensors to tensors, as a function.
+
+    Args:
+      graph_def: the GraphDef. inputs, outputs: nests of names of its tensors.
+    """
+    whole = wrap_function(lambda: import_graph_def(graph_def, name=""), [])
+    return whole.prune(*(nest.map_structure(whole.graph.as_graph_element, names) for names in (inputs, outputs)))

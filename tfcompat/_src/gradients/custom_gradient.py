@@ -25,6 +25,7 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.scope import get_variable_scope
+from tfcompat._src.variables.variable import Variable
 
 _NUMBERS = itertools.count(1)
 _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
@@ -167,6 +168,16 @@ def _variables_of(made: list[Operation], args: list[Tensor], ends: list[Tensor])
     snapshots = {v._snapshot_tensor().op for v in trainable}
     read = {op.inputs[0] for op in made if op.type in _READS and op not in snapshots} | _sources(ends, args)
     return [v for v in trainable if v.op.outputs[0] in read]
+
+
+def get_dependent_variables(input_ops: object, output_ops: object) -> list[Variable]:
+    """The trainable variables of the graph on which tensors depend otherwise than through others, with a gradient.
+
+    Args:
+      input_ops, output_ops: nests of tensors.
+    """
+    found = _sources(nest.flatten(output_ops), nest.flatten(input_ops))
+    return [v for v in get_collection(GraphKeys.TRAINABLE_VARIABLES) if v.op.outputs[0] in found]
 
 
 def _sources(ends: list[Tensor], stops: list[Tensor]) -> set[Tensor]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfcompat._src.base import dtypes
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.graph import attr_values, op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -55,7 +57,8 @@ def definition_of(function: Function) -> messages.FunctionDef:
     found = messages.FunctionDef()
     found.signature.CopyFrom(attr_values.op_def(function.spec))
     found.signature.description = function.description
-    names = write_nodes(found, nodes, dict(zip(body.inputs, function.arg_names)), list(zip(function.out_names, body.outputs)))
+    names = names_beside(function.arg_names, function.out_names, nodes)
+    write_nodes(found, names, dict(zip(body.inputs, function.arg_names)), list(zip(function.out_names, body.outputs)))
     if function.acts_in_order:
         _write_order(found, nodes, names)
     for key, value in function.attrs.items():
@@ -90,37 +93,51 @@ def _wait(node: messages.NodeDef, source: str) -> None:
 def graph_to_function_def(
     graph: Graph, operations: list[Operation], inputs: list[Tensor], outputs: list[Tensor], out_names: list[str] | None = None
 ) -> messages.FunctionDef:
-    """Part of a graph as a FunctionDef message without a name.
+    """Part of a graph as a FunctionDef message named "_", whose nodes keep their names.
 
     Args:
       graph: the graph. operations: its nodes that belong to the function. inputs: the arguments. outputs: the results.
-      out_names: names of the results.
+      out_names: names of the results, by default those of the tensors.
 
     Raises:
-      ValueError: number of names and results differ.
+      errors.InvalidArgumentError: number of names and results differ. ValueError: two results have one name.
     """
     if out_names is not None and len(out_names) != len(outputs):
-        raise ValueError(f"output names size = {len(out_names)} outputs size = {len(outputs)}")
-    names = argument_names([*inputs, *outputs])
-    arguments = dict(zip(inputs, names))
-    results = list(zip(out_names or names[len(inputs) :], outputs))
+        raise errors.InvalidArgumentError(
+            None, None, "output names must be either empty or equal in size to outputs. "
+            f"output names size = {len(out_names)} outputs size = {len(outputs)}",
+        )  # fmt: skip
+    if out_names is not None and len(set(out_names)) < len(out_names):
+        raise ValueError(f"Must not have duplicates in out_names: {', '.join(out_names)}")
+    arguments = dict(zip(inputs, _tensor_names(inputs)))
+    results = list(zip(_tensor_names(outputs) if out_names is None else out_names, outputs))
     found = messages.FunctionDef()
+    found.signature.name = "_"
     for tensor, name in arguments.items():
         found.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
     for name, tensor in results:
         found.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
     inside = [op for op in operations if not any(t in arguments for t in op.outputs)]
-    write_nodes(found, inside, arguments, results)
+    found.signature.is_stateful = any(op.op_def.is_stateful for op in inside)
+    write_nodes(found, {op: op.name for op in inside}, arguments, results)
+    return found
+
+
+def _tensor_names(tensors: list[Tensor]) -> list[str]:
+    """The name of each tensor as that of an argument, each once."""
+    found: list[str] = []
+    for tensor in tensors:
+        name = tensor.name.removesuffix(":0").replace(":", "_o")
+        others = (f"{name}_U{i}" for i in itertools.count())
+        found.append(next(each for each in itertools.chain([name], others) if each not in found))
     return found
 
 
 def write_nodes(
-    found: messages.FunctionDef, nodes: list[Operation], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
-) -> dict[Operation, str]:
-    """Writes nodes and results into a FunctionDef; their names, which are others where an argument or result is called so."""
-    taken = {*arguments.values(), *(name for name, _ in results)}
-    names = {op: _unique(op.name, taken) for op in nodes}
-    for op in nodes:
+    found: messages.FunctionDef, names: dict[Operation, str], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
+) -> None:
+    """Writes nodes, with these names, and results into a FunctionDef."""
+    for op in names:
         node = found.node_def.add()
         node.CopyFrom(op.node_def)
         node.name = names[op]
@@ -129,7 +146,12 @@ def write_nodes(
         node.input.extend("^" + names[c] for c in op.control_inputs if c in names)
     for name, tensor in results:
         found.ret[name] = _source(tensor, arguments, names)
-    return names
+
+
+def names_beside(arguments: Iterable[str], results: Iterable[str], nodes: list[Operation]) -> dict[Operation, str]:
+    """The names of nodes, which are others where an argument or result is called so."""
+    taken = {*arguments, *results}
+    return {op: _unique(op.name, taken) for op in nodes}
 
 
 def _unique(name: str, taken: set[str]) -> str:

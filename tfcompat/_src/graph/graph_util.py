@@ -26,7 +26,7 @@ _ON_CPU = {
     "ParallelDynamicStitch": ("T", (dtypes.int32,)),
     "Cast": ("SrcT", (dtypes.int32,)),
 }
-_FORWARDS_HANDLE = frozenset(("Identity", "Switch", "Enter", "RefIdentity", "RefSwitch", "RefEnter", "Merge"))
+FORWARDS_HANDLE = frozenset(("Identity", "Switch", "Enter", "RefIdentity", "RefSwitch", "RefEnter", "Merge"))
 
 
 def _node_name(source: str) -> str:
@@ -122,20 +122,20 @@ def convert_variables_to_constants(
     logging.info("Froze %d variables.", len(values))
     found = messages.GraphDef(library=inference.library)
     for node in inference.node:
-        _add_frozen(found, node, nodes, values)
+        add_frozen(found, node, nodes, values)
     logging.info("Converted %d variables to const ops.", len(values))
     return found
 
 
-def _origin(name: str, nodes: dict[str, Any]) -> str:
+def origin(name: str, nodes: dict[str, Any]) -> str:
     """The node that a handle comes from."""
     node = nodes[_node_name(name)]
-    while node.op in _FORWARDS_HANDLE and node.input:
+    while node.op in FORWARDS_HANDLE and node.input:
         node = nodes[_node_name(node.input[0])]
     return str(node.name)
 
 
-def _add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str, Any], values: dict[str, Any]) -> None:
+def add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str, Any], values: dict[str, Any]) -> None:
     """Adds a node of the frozen graph: a constant for a variable, and what reads one on a plain tensor."""
     new = found.node.add()
     if node.name in values:
@@ -144,7 +144,7 @@ def _add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[st
         new.attr["value"].tensor.CopyFrom(tensor_proto.make_tensor_proto(values[node.name], node.attr["dtype"].type))
         return
     new.CopyFrom(node)
-    source = _origin(node.input[0], nodes) if node.input and not node.input[0].startswith("^") else None
+    source = origin(node.input[0], nodes) if node.input and not node.input[0].startswith("^") else None
     if source not in values:
         return
     kind = nodes[source].attr["dtype"]
@@ -157,7 +157,7 @@ def _add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[st
             new.attr["_class"].CopyFrom(node.attr["_class"])
     elif node.op == "ResourceGather":
         _write_gather(found, new, node, kind)
-    elif node.op in _FORWARDS_HANDLE and node.attr["T"].type == dtypes.resource.as_datatype_enum:
+    elif node.op in FORWARDS_HANDLE and node.attr["T"].type == dtypes.resource.as_datatype_enum:
         new.attr["T"].CopyFrom(kind)
 
 

@@ -74,7 +74,7 @@ def freeze_graph(sess: SessionLike, input_tensors: Sequence[Tensor], output_tens
     Raises:
       errors.FailedPreconditionError: a variable has no value.
     """
-    graph_def = _inlined(sess.graph, output_tensors)
+    graph_def = inlined(sess.graph, output_tensors)
     names = [t.op.name for t in output_tensors]
     hinted = find_all_hinted_output_nodes(graph_def=graph_def)
     if hinted:
@@ -85,7 +85,7 @@ def freeze_graph(sess: SessionLike, input_tensors: Sequence[Tensor], output_tens
     return graph_util.convert_variables_to_constants(sess, graph_def, names)
 
 
-def _inlined(graph: Graph, output_tensors: Sequence[Tensor]) -> Any:
+def inlined(graph: Graph, output_tensors: Sequence[Tensor]) -> Any:
     """The GraphDef, with copies of the bodies for calls of functions."""
     ops = prune(output_tensors, [], [])
     graph_def = graph.as_graph_def()
@@ -101,6 +101,11 @@ def _inlined(graph: Graph, output_tensors: Sequence[Tensor]) -> Any:
             node.CopyFrom(op.node_def)
         del node.input[:]
         node.input.extend([get_tensor_name(t) for t in op.takes] + ["^" + c.name for c in op.waits_for])
+    named = {node.name for node in found.node}
+    for node in found.node:
+        if "_class" in node.attr:
+            beside = node.attr["_class"].list.s
+            beside[:] = [each for each in beside if each.removeprefix(b"loc:@").decode() in named]
     return found
 
 

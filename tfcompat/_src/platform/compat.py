@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import numbers
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +18,20 @@ real_types = export("compat.real_types")((numbers.Real, np.integer, np.floating)
 complex_types = export("compat.complex_types")((numbers.Complex, np.number))
 bytes_or_text_types = export("compat.bytes_or_text_types")((bytes, str))
 
-HORIZON = datetime.date(2019, 8, 21)
+_FORWARD_COMPATIBILITY_HORIZON = datetime.date(2019, 8, 21)
 """TensorFlow 1.15's: a reader of a graph may be as old as this."""
+
+DELTA_DAYS = "TF_FORWARD_COMPATIBILITY_DELTA_DAYS"
+"""The environment variable that moves it."""
+
+
+def _update_forward_compatibility_date_number(date_to_override: datetime.date | None = None) -> None:
+    """Sets the day up to which graphs must be readable: by default TensorFlow 1.15's, moved by the days of the environment variable."""
+    global _horizon
+    _horizon = date_to_override or _FORWARD_COMPATIBILITY_HORIZON + datetime.timedelta(days=int(os.environ.get(DELTA_DAYS) or 0))
+
+
+_update_forward_compatibility_date_number()
 
 
 @export("compat.as_bytes")
@@ -69,16 +82,16 @@ def path_to_str(path: Any) -> Any:
 @export("compat.forward_compatible")
 def forward_compatible(year: int, month: int, day: int) -> bool:
     """Whether readers of a graph are all newer than the given day."""
-    return HORIZON > datetime.date(year, month, day)
+    return _horizon > datetime.date(year, month, day)
 
 
 @export("compat.forward_compatibility_horizon")
 @contextlib.contextmanager
 def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[None]:
     """A block in which readers of a graph count as being as old as the given day."""
-    global HORIZON
-    before, HORIZON = HORIZON, datetime.date(year, month, day)
+    before = _horizon
+    _update_forward_compatibility_date_number(datetime.date(year, month, day))
     try:
         yield
     finally:
-        HORIZON = before
+        _update_forward_compatibility_date_number(before)

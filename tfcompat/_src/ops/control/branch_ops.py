@@ -12,12 +12,12 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.function_body import is_listed
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
+from tfcompat._src.ops.array.as_slices import as_indexed_slices
 from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.shape import shape_internal
 from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.context import output_context
 from tfcompat._src.ops.control.guards import SWITCH, joined_predicate
-from tfcompat._src.ops.math.sequence import arange
 
 
 def _routed(*values: Any) -> Any:
@@ -85,13 +85,6 @@ def _other_side(node: Any, index: int) -> tuple[Tensor, int] | None:
         return None if node.inputs[1].op.type == "LoopCond" else (node.inputs[1], index)
     context = node._get_control_flow_context()
     return (context.pred, 1 - context.branch) if context is not None and context.IsCondContext() else None
-
-
-def _as_slices(value: Any) -> IndexedSlices:
-    if isinstance(value, IndexedSlices):
-        return value
-    sizes = shape_internal(value, optimize=False)
-    return IndexedSlices(value, arange(0, sizes[0]), sizes)
 
 
 def _merge_shape(c: Any) -> list:
@@ -171,7 +164,7 @@ def merge(inputs: list[Any], name: str | None = None) -> tuple[Any, Tensor]:
             return (raw.RefMerge if ref else raw.Merge)(inputs, name=scope)
         if not any(isinstance(v, IndexedSlices) for v in inputs):
             return raw.Merge(inputs, name=scope)
-        slices = [_as_slices(v) for v in inputs]
+        slices = [as_indexed_slices(v, optimize=False) for v in inputs]
         values, chosen = raw.Merge([v.values for v in slices])
         indices, _ = raw.Merge([v.indices for v in slices])
         shapes = [v.dense_shape for v in slices]

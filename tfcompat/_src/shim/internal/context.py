@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.eager import mode as eager
+from tfcompat._src.eager.executor import Executor
 from tfcompat._src.eager.mode import eager_mode, graph_mode
 from tfcompat._src.function.executor_type import function_executor_type
 from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_graph
 from tfcompat._src.ops.random.seeds import set_random_seed as set_global_seed
-from tfcompat._src.runtime.config import ProcessConfig, VirtualDeviceConfiguration, process_config
+from tfcompat._src.runtime.config import POLICIES, ProcessConfig, VirtualDeviceConfiguration, process_config
 from tfcompat._src.runtime.devices import accelerator_count
 from tfcompat._src.summary.recording import STATE
 
@@ -22,10 +24,17 @@ DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT, DEVIC
 
 __all__ = [
     "ASYNC", "DEVICE_PLACEMENT_EXPLICIT", "DEVICE_PLACEMENT_SILENT", "DEVICE_PLACEMENT_SILENT_FOR_INT32", "DEVICE_PLACEMENT_WARN",
-    "EAGER_MODE", "GRAPH_MODE", "SYNC", "Context", "VirtualDeviceConfiguration", "async_clear_error", "async_wait", "context", "device",
-    "eager_mode", "ensure_initialized", "execution_mode", "function_executor_type", "global_seed", "graph_mode", "in_eager_mode",
+    "EAGER_MODE", "GRAPH_MODE", "SYNC", "Context", "VirtualDeviceConfiguration", "async_clear_error", "async_wait", "context", "device", "device_policy",
+    "eager_mode", "ensure_initialized", "execution_mode", "executor_scope", "function_executor_type", "global_seed", "graph_mode", "in_eager_mode",
     "in_graph_mode", "internal_operation_seed", "num_gpus", "set_execution_mode", "set_global_seed", "shared_name",
 ]  # fmt: skip
+
+
+class _Thread(threading.local):
+    executor: Executor | None = None
+
+
+_thread = _Thread()
 
 
 class Context:
@@ -93,6 +102,24 @@ class Context:
     def execution_mode(self) -> int:
         return SYNC
 
+    @property
+    def device_policy(self) -> int:
+        """What is done with inputs on another device: one of DEVICE_PLACEMENT_*."""
+        return POLICIES.index(self._settings.device_policy)
+
+    @device_policy.setter
+    def device_policy(self, policy: int | None) -> None:
+        self._settings.device_policy = POLICIES[DEVICE_PLACEMENT_SILENT if policy is None else policy]
+
+    @property
+    def executor(self) -> Executor:
+        """Where operations of this thread run."""
+        return _thread.executor or Executor(enable_async=self.execution_mode == ASYNC)
+
+    @executor.setter
+    def executor(self, executor: Executor | None) -> None:
+        _thread.executor = executor
+
     def clear_kernel_cache(self) -> None:
         """Forgets the programs of operations, and with them where random operations stand."""
         eager.eager_graph().state.forget_programs()
@@ -126,6 +153,28 @@ def execution_mode(mode: int | None) -> Iterator[None]:
     if mode not in (None, SYNC, ASYNC):
         raise ValueError(f"Execution mode should be None/SYNC/ASYNC. Got {mode}")
     yield
+
+
+@contextlib.contextmanager
+def device_policy(policy: int | None) -> Iterator[None]:
+    """A block with another device policy, one of DEVICE_PLACEMENT_*; None for the default, to copy inputs silently."""
+    current = context()
+    before = current.device_policy
+    current.device_policy = policy  # type: ignore[assignment]  # None for the default
+    try:
+        yield
+    finally:
+        current.device_policy = before
+
+
+@contextlib.contextmanager
+def executor_scope(e: Executor | None) -> Iterator[None]:
+    """A block in which operations of this thread run in an executor; None for the default one."""
+    before, _thread.executor = _thread.executor, e
+    try:
+        yield
+    finally:
+        _thread.executor = before
 
 
 def set_execution_mode(mode: int | None) -> None:

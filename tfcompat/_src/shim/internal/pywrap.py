@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import operator
+import socket
 from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.platform import file_io
 
 
 def TF_bfloat16_type() -> type:
     """The NumPy type of bfloat16."""
     return dtypes.bfloat16.as_numpy_dtype  # type: ignore[no-any-return]
+
+
+def TF_PickUnusedPortOrDie() -> int:
+    """A port of this machine that nothing uses now."""
+    with socket.socket() as found:
+        found.bind(("", 0))
+        port: int = found.getsockname()[1]
+    return port
+
+
+def DeleteFile(filename: Any, status: Any = None) -> None:
+    """Deletes a file; `status` is unused, as errors are raised."""
+    file_io.remove(filename)
 
 
 def TFE_Py_TensorShapeSlice(tensors: Any, slice_dim: int) -> Any:
