@@ -72,3 +72,8 @@ def test_a_subclass_is_for_serving_only(tmp_path):
         tf.keras.experimental.export_saved_model(Twice(), str(tmp_path / "model"))
     with pytest.raises(ValueError, match="Weights for sequential model have not yet been created"):
         tf.keras.experimental.export_saved_model(tf.keras.Sequential([tf.keras.layers.Dense(1)]), str(tmp_path / "model"))
+
+
+def test_contrib_has_the_same_functions():
+    assert tf.contrib.saved_model.save_keras_model is tf.keras.experimental.export_saved_model
+    assert tf.contrib.saved_model.load_keras_model is tf.keras.experimental.load_from_saved_model

@@ -77,9 +77,3 @@ def test_objects_of_a_registered_class_are_symbolic():
         before = utils.is_symbolic_tensor(holder)
         utils.register_symbolic_tensor_type(Holder)
         assert [before, utils.is_symbolic_tensor(holder)] == [False, True]
-
-
-def test_a_pyct_transformer_may_be_subclassed_but_not_used():
-    base = importlib.import_module("tensorflow.python.autograph.pyct.transformer").Base
-    with pytest.raises(NotImplementedError, match="pyct.transformer.Base"):
-        type("Mine", (base,), {})(None)

@@ -16,6 +16,7 @@ from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_op, text
+from tfcompat._src.io import lmdb
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.platform import file_io
@@ -368,7 +369,7 @@ for _name in ("CSVDataset", "ExperimentalCSVDataset"):
 
 
 def _lmdb(context: HostContext, filenames: NDArray) -> DatasetValue:
-    raise errors.UnimplementedError(None, None, f"LMDB files are not read here (node {context.op.name}): convert the database to TFRecord files.")
+    return files_in_turn(file_names(filenames), lambda path: ((text(key), text(value)) for key, value in lmdb.read(path)))
 
 
 for _prefix in ("", "Experimental"):

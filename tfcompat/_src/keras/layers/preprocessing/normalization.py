@@ -22,10 +22,6 @@ class Moments(NamedTuple):
     variance: np.ndarray
 
 
-def _moments(count: Any, mean: Any, variance: Any) -> Moments:
-    return Moments(np.array(count), np.nan_to_num(mean), np.nan_to_num(variance))
-
-
 class _NormalizingCombiner(Combiner):
     """Moments over all axes but `axis`."""
 
@@ -37,14 +33,14 @@ class _NormalizingCombiner(Combiner):
         others = tuple(int(i) for i in np.delete(np.arange(values.ndim), self.axis))
         count = np.prod(np.delete(values.shape, self.axis), dtype=np.int32)
         mean, variance = np.mean(values, others, dtype=np.float64), np.var(values, others, dtype=np.float64)
-        found = _moments(count, mean, variance)
+        found = self._create_accumulator(count, mean, variance)
         return found if accumulator is None else self.merge([accumulator, found])
 
     def merge(self, accumulators: list[Moments]) -> Moments:
         count = np.sum([a.count for a in accumulators])
         mean = np.add.reduce([a.mean * a.count for a in accumulators]) / count
         spread = [a.count * (a.variance + np.square(a.mean - mean)) for a in accumulators]
-        return _moments(count, mean, np.add.reduce(spread) / count)
+        return self._create_accumulator(count, mean, np.add.reduce(spread) / count)
 
     def extract(self, accumulator: Moments) -> dict[str, Any]:
         return accumulator._asdict()
@@ -56,13 +52,16 @@ class _NormalizingCombiner(Combiner):
                 "The mean and/or variance of a Normalization preprocessing layer were set without also setting 'count'. "
                 "If 'count' is not also set, 'adapt' cannot be called unless the 'reset_state' arg is True."
             )
-        return _moments(**output)
+        return self._create_accumulator(**output)
+
+    def _create_accumulator(self, count: Any, mean: Any, variance: Any) -> Moments:
+        return Moments(np.array(count), np.nan_to_num(mean), np.nan_to_num(variance))
 
     def serialize(self, accumulator: Moments) -> bytes:
         return json.dumps({name: value.tolist() for name, value in accumulator._asdict().items()}).encode()
 
     def deserialize(self, encoded_accumulator: bytes) -> Moments:
-        return _moments(**{name: np.array(value) for name, value in json.loads(encoded_accumulator).items()})
+        return self._create_accumulator(**{name: np.array(value) for name, value in json.loads(encoded_accumulator).items()})
 
 
 class Normalization(CombinerPreprocessingLayer):
