@@ -1,13 +1,16 @@
-"""Keras models under strategies, where operations run at once, train as in 1.15.5."""
+"""Keras models under strategies train as in 1.15.5."""
 
 import pathlib
 import subprocess
 import sys
 
+import pytest
+
 HERE = pathlib.Path(__file__).parent
 
 
-def test_what_1_15_5_prints():
-    done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / "eager_distributed.py"], capture_output=True, text=True)
+@pytest.mark.parametrize("program", ["eager_distributed", "distributed_inputs"])
+def test_what_1_15_5_prints(program):
+    done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / f"{program}.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == (HERE / "eager_distributed_expected.txt").read_text()
+    assert done.stdout == (HERE / f"{program}_expected.txt").read_text()

@@ -10,9 +10,11 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 
-from tfcompat._src.graph.scopes import device
+from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph.scopes import colocate_with, device
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.math.binary import add
 from tfcompat._src.ops.math.nccl_ops import reduced
 from tfcompat._src.ops.math.scan import add_n
@@ -38,16 +40,63 @@ def _combined(tensors: Sequence[Tensor], red_op: Callable) -> Tensor:
     return functools.reduce(red_op, tensors)
 
 
-def _checked(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors, if they are of one known shape; ValueError where not."""
+def _flatten_tensors(tensors: Sequence[Tensor]) -> tuple[list[Tensor], TensorShape]:
+    """The tensors as vectors, and the shape that they have in common.
+
+    Raises:
+      ValueError: there are none, or they have different shapes or one that is not known.
+    """
+    shape = _common_shape(tensors)
+    if shape.ndims == 1:
+        return list(tensors), shape
+    found = []
+    for t in tensors:
+        with colocate_with(t):
+            found.append(reshape(t, [-1]))
+    return found, shape
+
+
+def _common_shape(tensors: Sequence[Tensor]) -> TensorShape:
     if not tensors:
         raise ValueError("tensors cannot be empty")
-    shape = tensors[0].shape
-    for t in tensors:
-        shape = shape.merge_with(t.shape)
+    shape = functools.reduce(TensorShape.merge_with, [t.shape for t in tensors])
     if not shape.is_fully_defined():
         raise ValueError("Tensors must have statically known shape.")
+    return shape
+
+
+def _checked(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors, if they are of one known shape; ValueError where not."""
+    _common_shape(tensors)
     return list(tensors)
+
+
+def _ring_permutations(num_workers: int, num_subchunks: int, gpu_perm: Sequence[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """Where each device stands in the ring of each subchunk.
+
+    Args:
+      num_workers: tasks. num_subchunks: parts of what a device sends at once; each has a ring of its own. gpu_perm: the order of the GPUs
+        of each worker, which the rings rotate.
+
+    Returns:
+      for each subchunk and device the device before it, and its place in the ring; device i of worker j is i + j * len(gpu_perm).
+
+    Raises:
+      ValueError: there are more subchunks than GPUs.
+    """
+    gpus = len(gpu_perm)
+    if num_workers * gpus == 0:
+        return [], []
+    if num_subchunks > gpus:
+        raise ValueError(f"num_subchunks {num_subchunks} must be <= num_gpus {gpus}")
+    before, places = [], []
+    for start in range(0, num_subchunks * (gpus // num_subchunks), gpus // num_subchunks):
+        turned = [*gpu_perm[start:], *gpu_perm[:start]]
+        ring = [worker * gpus + i for worker in range(num_workers) for i in turned]
+        place = {device: i for i, device in enumerate(ring)}
+        places.append([place[d] for d in range(len(ring))])
+        before.append([ring[place[d] - 1] for d in range(len(ring))])
+    return before, places
 
 
 def build_ring_all_reduce(

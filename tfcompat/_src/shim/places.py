@@ -231,6 +231,9 @@ REAL_MODULES = {
     "tensorflow.python.keras.mixed_precision.experimental.autocast_variable": "tfcompat._src.keras.mixed_precision.autocast_variable",
     "tensorflow.python.keras.mixed_precision.experimental.policy": "tfcompat._src.keras.mixed_precision.policy",
     "tensorflow.python.keras.mixed_precision.experimental.test_util": "tfcompat._src.testing.mixed_precision_test_util",
+    "tensorflow.python.data.experimental.kernel_tests.stats_dataset_test_base": "tfcompat._src.testing.stats_dataset_test_base",
+    "tensorflow.python.eager.memory_tests.memory_test_util": "tfcompat._src.testing.memory_test_util",
+    "tensorflow.examples.saved_model.integration_tests.mnist_util": "tfcompat._src.testing.mnist_util",
     "tensorflow.python.distribute.saved_model_test_base": "tfcompat._src.testing.saved_model_test_base",
     "tensorflow.python.distribute.model_combinations": "tfcompat._src.testing.model_combinations",
     "tensorflow.python.distribute.model_collection.simple_models": "tfcompat._src.testing.simple_models",
@@ -440,6 +443,8 @@ NAMES = {
     "tensorflow.python.distribute.distribute_lib._DefaultDistributionStrategy": "@tensorflow.python.distribute.distribute_lib:DefaultStrategy",
     "tensorflow.python.distribute.input_ops.auto_shard_dataset": "@tensorflow.python.data.ops.dataset_ops:auto_shard_dataset",
     "tensorflow.python.distribute.input_ops._clone_dataset": "@tensorflow.python.data.ops.dataset_ops:clone_dataset",
+    "tensorflow.python.distribute.parameter_server_strategy.ParameterServerStrategyExtended":
+        "@tensorflow.python.distribute.parameter_server_strategy:ParameterServerExtended",
     "tensorflow.python.ops.variable_scope._pure_variable_scope": "@tensorflow.python.ops.variable_scope:pure_variable_scope",
     "tensorflow.python.ops.sparse_ops._add_many_sparse_to_tensors_map": "@tensorflow.python.ops.sparse_ops:add_many_sparse_to_tensors_map",
     "tensorflow.python.ops.sparse_ops._add_sparse_to_tensors_map": "@tensorflow.python.ops.sparse_ops:add_sparse_to_tensors_map",

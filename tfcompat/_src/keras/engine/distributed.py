@@ -25,6 +25,8 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.function import function
 from tfcompat._src.keras.backend.session import configure_and_create_distributed_session, get_session
 from tfcompat._src.keras.backend.values import placeholder
+from tfcompat._src.keras.callbacks import tensorboard, tensorboard_v2
+from tfcompat._src.keras.callbacks.monitors import LearningRateScheduler, ReduceLROnPlateau
 from tfcompat._src.keras.engine import eager_step, training_data, training_datasets
 from tfcompat._src.keras.engine.registry import provides
 from tfcompat._src.keras.engine.training_sources import ArraySource, Batch, Source
@@ -32,6 +34,7 @@ from tfcompat._src.keras.optimizers.legacy import TFOptimizer
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
+from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 from tfcompat._src.train.worker_context import get_current_worker_context
 
@@ -143,11 +146,11 @@ def refuse(model: Model, what: str) -> None:
         raise NotImplementedError(f"`{what}` is not supported for models compiled with tf.distribute.Strategy.")
 
 
-def check_arguments(model: Model, class_weight: Any = None, validation_split: Any = None) -> None:
+def check_arguments(model: Model, class_weight: Any = None, validation_split: Any = None, callbacks: Any = None) -> None:
     """Checks a model under a strategy, and what it is to be trained with.
 
     Raises:
-      NotImplementedError: classes have weights. ValueError: the model has no inputs yet, or samples are to be held out.
+      NotImplementedError: classes have weights. ValueError: the model has no inputs yet, samples are to be held out, or callbacks do not fit.
     """
     if model._distribution_strategy is None:
         return
@@ -155,6 +158,7 @@ def check_arguments(model: Model, class_weight: Any = None, validation_split: An
         raise NotImplementedError("`class_weight` is currently not supported when using tf.distribute.Strategy.")
     if validation_split:
         raise ValueError("validation_split argument is not supported with distribution strategies.")
+    validate_callbacks(callbacks, model.optimizer)
     if not model._is_graph_network:
         raise ValueError(
             "We currently do not support distribution strategy with a `Sequential` model that is created without `input_shape`/`input_dim` "
@@ -173,31 +177,49 @@ def _run_on_parts(
 # ---- where batches come from ----
 
 
-def _steps_and_size(strategy: Any, mode: str, samples: int, steps: int | None, batch_size: int | None) -> tuple[int, int]:
-    """The steps of an epoch over arrays, and the samples of all replicas in a batch.
+def get_input_params(
+    distribution_strategy: Any, num_samples: int, steps: int | None, batch_size: int | None, mode: str | None = None
+) -> tuple[int, int]:
+    """The steps of an epoch over arrays, and the batch size: of all replicas, or of each where the strategy names batches so.
+
+    Args:
+      distribution_strategy: the strategy. num_samples: of the arrays. steps, batch_size: those that the program states. mode: train, test or
+        predict; None: no batch may be smaller than the others.
 
     Raises:
-      ValueError: samples are left over, in a test or prediction of a graph; or there are too few.
+      ValueError: samples are left over, or there are too few; or replicas get batches of different sizes.
     """
+    replicas = 1 if global_batch_size_supported(distribution_strategy) else distribution_strategy.num_replicas_in_sync
+    size = None if batch_size is None else batch_size * replicas
     may_be_partial = mode == ModeKeys.TRAIN or executing_eagerly()
-    if batch_size is not None and not strategy.extended._global_batch_size:
-        batch_size *= strategy.num_replicas_in_sync
     if steps is None:
-        batch_size = min(samples, 32) if batch_size is None else batch_size
-        if not may_be_partial and samples % batch_size:
-            raise ValueError(f"The number of samples {samples} is not divisible by batch size {batch_size}.")
-        return -(-samples // batch_size), batch_size
-    if batch_size is None:
-        if samples % steps:
+        size = min(num_samples, 32) if size is None else size
+        if not may_be_partial and num_samples % size:
+            raise ValueError(f"The number of samples {num_samples} is not divisible by batch size {size}.")
+        steps = -(-num_samples // size)
+    elif size is None:
+        if num_samples % steps:
             raise ValueError(
-                f"The number of samples {samples} is not divisible by steps {steps}. Please change the number of steps to a value that can "
-                "consume all the samples"
+                f"The number of samples {num_samples} is not divisible by steps {steps}. Please change the number of steps to a value that "
+                "can consume all the samples"
             )
-        return steps, samples // steps
-    needed = batch_size * steps if not may_be_partial else batch_size * (steps - 1) + 1 if steps > 1 else 0
-    if samples < needed:
-        raise ValueError(f"Number of samples {samples} is less than samples required for specified batch_size {batch_size} and steps {steps}")
-    return steps, batch_size
+        size = num_samples // steps
+    else:
+        needed = size * steps if not may_be_partial else size * (steps - 1) + 1 if steps > 1 else 0
+        if num_samples < needed:
+            raise ValueError(
+                f"Number of samples {num_samples} is less than samples required for specified batch_size {size} and steps {steps}"
+            )
+    if size % replicas:
+        raise ValueError(
+            f"The batch size ({size}) could not be sharded evenly across the sync replicas ({replicas}) in the distribution strategy."
+        )
+    return steps, size // replicas
+
+
+def _replicas_of_batches(strategy: Any) -> int | None:
+    """The replicas whose batches a program names one by one; None where it names the batch of all."""
+    return None if global_batch_size_supported(strategy) else strategy.num_replicas_in_sync
 
 
 @provides("distributed_arrays")
@@ -228,11 +250,11 @@ class EagerArraySource(ArraySource):
     ) -> None:
         strategy = model._distribution_strategy
         samples = len(nest.flatten(inputs)[0])
-        steps, size = _steps_and_size(strategy, mode, samples, steps, batch_size)
-        super().__init__(model, mode, inputs, targets, sample_weights, size, None, shuffle)
+        steps, size = get_input_params(strategy, samples, steps, batch_size, mode)
+        replicas = _replicas_of_batches(strategy)
+        super().__init__(model, mode, inputs, targets, sample_weights, size * (replicas or 1), None, shuffle)
         self.steps = steps
-        rows = None if strategy.extended._global_batch_size else batch_size
-        self._function = batch_function(model, mode, self._inputs, targets, sample_weights, rows)
+        self._function = batch_function(model, mode, self._inputs, targets, sample_weights, size if replicas else None)
 
     count = property(lambda self: self.samples)
 
@@ -258,12 +280,12 @@ class DistributedArraySource(Source):
         self._arrays = nest.flatten(structure)
         self.samples = len(self._arrays[0])
         strategy = model._distribution_strategy
-        self.steps, self._size = _steps_and_size(strategy, mode, self.samples, steps, batch_size)
-        by_replica = not strategy.extended._global_batch_size
-        self.batch_size = self._size // strategy.num_replicas_in_sync if by_replica else self._size
+        self.steps, self.batch_size = get_input_params(strategy, self.samples, steps, batch_size, mode)
+        replicas = _replicas_of_batches(strategy)
+        self._size = self.batch_size * (replicas or 1)
         self._shuffle, self._left = shuffle, epochs
         self._order = np.zeros(0, np.int64)
-        self._function = batch_function(model, mode, *structure, self.batch_size if by_replica else None)
+        self._function = batch_function(model, mode, *structure, self.batch_size if replicas else None)
 
     def epoch(self) -> Iterator[Batch]:
         """The batches of one epoch; errors.OutOfRangeError where the samples end before."""
@@ -393,6 +415,22 @@ def as_task(model: Model, run: Callable[[], Any]) -> Any:
     if not needs_task(model):
         return run()
     return run_distribute_coordinator(lambda _: run(), model._distribution_strategy, mode=CoordinatorMode.INDEPENDENT_WORKER)
+
+
+def validate_callbacks(input_callbacks: Any, optimizer: Any) -> None:
+    """Checks callbacks of a model under a strategy; one that writes gradients writes none then, with a warning.
+
+    Raises:
+      ValueError: a callback changes the learning rate of an optimizer that is none of tf.keras.optimizers.
+    """
+    for callback in input_callbacks or ():
+        if isinstance(callback, LearningRateScheduler | ReduceLROnPlateau) and not isinstance(optimizer, OptimizerV2):
+            raise ValueError(f"You must specify a Keras Optimizer V2 when using {callback} callback with DistributionStrategy.")
+        if isinstance(callback, tensorboard.TensorBoard | tensorboard_v2.TensorBoard) and getattr(callback, "write_grads", False):
+            logging.warning(
+                "`write_grads` in the TensorBoard callback is not supported when using DistributionStrategy. Setting `write_grads` to `False`."
+            )
+            callback.write_grads = False
 
 
 def own_callbacks(callbacks: Any) -> list[Any]:

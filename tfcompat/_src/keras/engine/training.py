@@ -254,7 +254,7 @@ class Model(ModelData):
             raise TypeError(f"Unrecognized keyword arguments: {kwargs}")
         self._assert_compile_was_called()
         self._check_call_args("fit")
-        distributed.check_arguments(self, class_weight, validation_split)
+        distributed.check_arguments(self, class_weight, validation_split, callbacks)
         if distributed.needs_task(self):
             return distributed.as_task(self, lambda: self.fit(
                 x, y, batch_size, epochs, verbose, distributed.own_callbacks(callbacks), validation_split, validation_data, shuffle,
