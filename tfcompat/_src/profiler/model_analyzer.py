@@ -10,8 +10,10 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import file_io
 from tfcompat._src.profiler import nodes, views
+from tfcompat._src.profiler.advice import ALL_ADVICE, Profiled, advice
 from tfcompat._src.profiler.op_log import merge_default_with_oplog
 from tfcompat._src.profiler.option_builder import ProfileOptionBuilder
+from tfcompat._src.profiler.profile_proto import profile_message
 
 _VIEWS = {"scope": views.scope_view, "op": views.op_view}
 _NOT_BUILT = ("graph", "code")
@@ -75,12 +77,29 @@ def profile(graph: Graph | None = None, run_meta: Any = None, op_log: Any = None
 
 @export("profiler.advise")
 def advise(graph: Graph | None = None, run_meta: Any = None, options: Any = 0) -> Any:
-    """Looks for what makes a graph slow.
+    """Looks for what makes a graph slow, prints and returns it.
 
-    Raises:
-      NotImplementedError: always.
+    Args:
+      graph: by default the default graph.
+      run_meta: a RunMetadata of a run with a trace, for what needs times.
+      options: {name of a checker: {}}; by default all of ALL_ADVICE. JobChecker reports nothing, as in 1.15's public builds.
+
+    Returns:
+      an AdviceProto with the reports of each checker. Lines of code are those of the program, not those within tfcompat.
     """
-    raise NotImplementedError("tfcompat does not have tf.profiler.advise")
+    graph = graph or get_default_graph()
+    steps = [] if run_meta is None else [(0, run_meta)]
+    return advice(_looked_at(graph, None, steps), ALL_ADVICE if options == 0 else options)
+
+
+def _looked_at(graph: Graph, op_log: Any, steps: list[tuple[int, Any]]) -> Profiled:
+    """A graph and its steps as checkers and ProfileProtos need them: with the frames that made its nodes."""
+    log = merge_default_with_oplog(graph, op_log, steps[-1][1] if steps else None, add_trace=True)
+    graph_def = graph.as_graph_def(add_shapes=True)
+    found = nodes.of_graph(graph_def, log)
+    for step, run_meta in steps:
+        nodes.add_step(found, step, run_meta)
+    return Profiled(graph_def, found, log, steps)
 
 
 @export("profiler.Profiler", "contrib.tfprof.model_analyzer.Profiler")
@@ -100,6 +119,21 @@ class Profiler:
     def add_step(self, step: int, run_meta: Any) -> None:
         """Adds the RunMetadata of a run; those of one `step` count together."""
         self._steps.append((step, type(run_meta).FromString(run_meta.SerializeToString())))
+
+    def add_step_of(self, graph: Graph, step: int, run_meta: Any) -> None:
+        """`add_step` for a run of another graph, which is the profiled one from now on."""
+        self._graph = graph
+        self.add_step(step, run_meta)
+
+    def coverage(self) -> float:
+        """The share of the known nodes that added runs recorded; a node that only a run names is known from that run on."""
+        known = {op.name for op in self._graph.get_operations()}
+        covered: set[str] = set()
+        for _, run_meta in self._steps:
+            recorded = {n.node_name.partition(":")[0] for d in run_meta.step_stats.dev_stats for n in d.node_stats}
+            covered |= recorded & known
+            known |= recorded
+        return len(covered) / max(len(known), 1)
 
     def _profile(self, cmd: str, options: dict[str, Any]) -> Any:
         last = self._steps[-1][1] if self._steps else None
@@ -126,13 +160,11 @@ class Profiler:
         return self._profile("code", options)
 
     def advise(self, options: Any) -> Any:
-        """What makes the graph slow; NotImplementedError."""
-        return advise(self._graph, options=options)
+        """Prints and returns, as an AdviceProto, what makes the graph slow; `options` as of `tf.profiler.advise`."""
+        return advice(_looked_at(self._graph, self._op_log, self._steps), options)
 
     def serialize_to_string(self) -> bytes:
-        """The profile as a ProfileProto.
-
-        Raises:
-          NotImplementedError: always.
-        """
-        raise NotImplementedError("tfcompat does not have tf.profiler.Profiler.serialize_to_string")
+        """The profile as a ProfileProto, which the programs of tfprof read."""
+        looked_at = _looked_at(self._graph, self._op_log, self._steps)
+        written: bytes = profile_message(looked_at.graph_def, looked_at.op_log, self._steps).SerializeToString()
+        return written

@@ -68,31 +68,51 @@ def of_graph(graph_def: Any, op_log: Any) -> dict[str, ProfiledNode]:
     return found
 
 
+def device_kind(name: str) -> tuple[bool, bool]:
+    """Whether a device's name (in lower case) is that of all streams of an accelerator, and whether that of a device itself."""
+    return "stream:all" in name, bool(_CANONICAL.fullmatch(name))
+
+
+def is_accelerator(name: str) -> bool:
+    """Whether a device's name (in lower case) is that of a GPU or SYCL device."""
+    return "gpu" in name or "sycl" in name
+
+
+def micros_of(stats: Any) -> int:
+    """The microseconds that a NodeExecStats counts: at least one where the node ran."""
+    return max(stats.op_end_rel_micros, 1) if stats.all_start_micros else 0
+
+
+def memory_of(stats: Any) -> dict[str, int]:
+    """The bytes that a NodeExecStats counts: temporary and persistent memory included; without allocations the outputs'."""
+    allocations = [o.tensor_description.allocation_description for o in stats.output]
+    output = sum(max(a.allocated_bytes, a.requested_bytes) for a in allocations)
+    persistent = stats.memory_stats.persistent_memory_size
+    used = persistent + stats.memory_stats.temp_memory_size
+    return {
+        "output_bytes": output,
+        "requested_bytes": (sum(m.total_bytes for m in stats.memory) or output) + used,
+        "peak_bytes": (sum(m.peak_bytes for m in stats.memory) or output) + used,
+        "residual_bytes": (sum(m.live_bytes for m in stats.memory) or output) + persistent,
+    }
+
+
 def add_step(nodes: dict[str, ProfiledNode], step: int, run_meta: Any) -> None:
     """Adds what a RunMetadata measured; several of one step add up."""
     for device in run_meta.step_stats.dev_stats:
         name = device.device.lower()
-        is_stream, is_canonical = "stream:all" in name, bool(_CANONICAL.fullmatch(name))
+        is_stream, is_canonical = device_kind(name)
         for stats in device.node_stats:
             node = nodes.get(stats.node_name.partition(":")[0])
             if node is None:
                 continue
             counts = node.steps.setdefault(step, dict.fromkeys(STEP_COUNTS, 0))
-            micros = max(stats.op_end_rel_micros, 1) if stats.all_start_micros else 0
             if is_stream or is_canonical:
-                counts["exec_micros"] += micros
-                counts["accelerator_exec_micros" if is_stream else "cpu_exec_micros"] += micros
+                counts["exec_micros"] += micros_of(stats)
+                counts["accelerator_exec_micros" if is_stream else "cpu_exec_micros"] += micros_of(stats)
             if is_canonical:
                 counts["run_count"] += 1
                 node.device = name
                 node.types.add(name)
-                _add_bytes(counts, stats)
-
-
-def _add_bytes(counts: dict[str, int], stats: Any) -> None:
-    allocations = [o.tensor_description.allocation_description for o in stats.output]
-    output = sum(max(a.allocated_bytes, a.requested_bytes) for a in allocations)
-    counts["output_bytes"] += output
-    counts["requested_bytes"] += sum(m.total_bytes for m in stats.memory) or output
-    counts["peak_bytes"] += sum(m.peak_bytes for m in stats.memory) or output
-    counts["residual_bytes"] += sum(m.live_bytes for m in stats.memory) or output
+                for count, size in memory_of(stats).items():
+                    counts[count] += size

@@ -562,7 +562,7 @@ PLACES = {
     "tensorflow.python.ops.summary_op_util": ("summary.scope",),
     "tensorflow.python.ops.summary_ops_v2": ("summary.summary_ops_v2", "summary.summary_writers", "summary.recording"),
     "tensorflow.python.platform": ("platform",),
-    "tensorflow.python.profiler": ("profiler",),
+    "tensorflow.python.profiler": ("profiler", "contrib.tfprof"),
     "tensorflow.python.pywrap_tensorflow_internal": ("io", "profiler.stat_summarizer", "shim.internal.pywrap"),
     "tensorflow.python.platform.test": ("testing",),
     "tensorflow.python.ops.rnn": ("rnn",),

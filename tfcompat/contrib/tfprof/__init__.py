@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.tfprof.profile_context import ProfileContext as ProfileContext
 
 _LAZY = {
     "model_analyzer": "tfcompat.contrib.tfprof.model_analyzer",

@@ -6,6 +6,8 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.profiler.advice import ALL_ADVICE
+from tfcompat._src.profiler.model_analyzer import advise as _advise
 from tfcompat._src.profiler.model_analyzer import profile
 from tfcompat._src.profiler.option_builder import ProfileOptionBuilder
 
@@ -24,3 +26,12 @@ def print_model_analysis(
 ) -> Any:
     """`tf.profiler.profile` under its old name and with old names of arguments."""
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
+
+
+export("contrib.tfprof.model_analyzer.ALL_ADVICE")(ALL_ADVICE)
+
+
+@export("contrib.tfprof.model_analyzer.advise")
+def advise(graph: Graph | None, run_meta: Any = None, tfprof_options: Any = 0) -> Any:
+    """`tf.profiler.advise` under its old name and with old names of arguments."""
+    return _advise(graph, run_meta, tfprof_options)

@@ -6,7 +6,9 @@ from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tfprof.model_analyzer import FLOAT_OPS_OPTIONS as FLOAT_OPS_OPTIONS
 from tfcompat._src.contrib.tfprof.model_analyzer import PRINT_ALL_TIMING_MEMORY as PRINT_ALL_TIMING_MEMORY
 from tfcompat._src.contrib.tfprof.model_analyzer import TRAINABLE_VARS_PARAMS_STAT_OPTIONS as TRAINABLE_VARS_PARAMS_STAT_OPTIONS
+from tfcompat._src.contrib.tfprof.model_analyzer import advise as advise
 from tfcompat._src.contrib.tfprof.model_analyzer import print_model_analysis as print_model_analysis
+from tfcompat._src.contrib.tfprof.profile_context import ProfileContext as ProfileContext
 from tfcompat._src.profiler.model_analyzer import Profiler as Profiler
 
 _LAZY = {
