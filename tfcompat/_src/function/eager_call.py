@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, recorders
 from tfcompat._src.base.recent import Recent
+from tfcompat._src.function.first_runs import FIRST_RUNS
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.gradients.gradients import gradients, is_trainable
 from tfcompat._src.graph.attr_values import FunctionRef
@@ -148,6 +149,7 @@ def _derivative(traced: Traced, order: int) -> Derivative:
 
 def run(function: GraphFunction, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Runs a function that the default graph holds."""
+    FIRST_RUNS.ran(function)
     make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
     outputs = function.outputs
     found = make(list(tensors), [t.dtype.base_dtype for t in outputs], FunctionRef(function.name))

@@ -165,6 +165,7 @@ class GraphFunction:
     grad_func_name: str | None = None
     python_grad_func: Callable[..., Any] | None = None
     description = ""
+    has_run = False
 
     def __init__(
         self, name: str, body: FuncGraph, arg_names: Sequence[str], out_names: Sequence[str], attrs: dict[str, Any]

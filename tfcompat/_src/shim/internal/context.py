@@ -11,6 +11,13 @@ from tfcompat._src.base.export import export
 from tfcompat._src.eager import mode as eager
 from tfcompat._src.eager.executor import Executor
 from tfcompat._src.eager.mode import eager_mode, graph_mode
+from tfcompat._src.eager.run_metadata import (
+    disable_graph_collection,
+    disable_run_metadata,
+    enable_graph_collection,
+    enable_run_metadata,
+    export_run_metadata,
+)
 from tfcompat._src.function.executor_type import function_executor_type
 from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_graph
 from tfcompat._src.ops.random.seeds import set_random_seed as set_global_seed
@@ -25,7 +32,8 @@ DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT, DEVIC
 __all__ = [
     "ASYNC", "DEVICE_PLACEMENT_EXPLICIT", "DEVICE_PLACEMENT_SILENT", "DEVICE_PLACEMENT_SILENT_FOR_INT32", "DEVICE_PLACEMENT_WARN",
     "EAGER_MODE", "GRAPH_MODE", "SYNC", "Context", "VirtualDeviceConfiguration", "async_clear_error", "async_wait", "context", "device", "device_policy",
-    "eager_mode", "ensure_initialized", "execution_mode", "executor_scope", "function_executor_type", "global_seed", "graph_mode", "in_eager_mode",
+    "disable_graph_collection", "disable_run_metadata", "eager_mode", "enable_graph_collection", "enable_run_metadata", "ensure_initialized",
+    "execution_mode", "executor_scope", "export_run_metadata", "function_executor_type", "global_seed", "graph_mode", "in_eager_mode",
     "in_graph_mode", "internal_operation_seed", "num_gpus", "set_execution_mode", "set_global_seed", "shared_name",
 ]  # fmt: skip
 
@@ -125,6 +133,9 @@ class Context:
         eager.eager_graph().state.forget_programs()
 
     clear_caches = clear_kernel_cache
+    enable_run_metadata, disable_run_metadata = staticmethod(enable_run_metadata), staticmethod(disable_run_metadata)
+    enable_graph_collection, disable_graph_collection = staticmethod(enable_graph_collection), staticmethod(disable_graph_collection)
+    export_run_metadata = staticmethod(export_run_metadata)
 
 
 def context() -> Context:

@@ -9,6 +9,9 @@ from tfcompat._src.summary.summary_writers import SummaryWriter as SummaryWriter
 from tfcompat._src.summary.summary_writers import create_file_writer_v2 as create_file_writer
 from tfcompat._src.summary.summary_writers import create_noop_writer as create_noop_writer
 from tfcompat._src.summary.summary_writers import flush as flush
+from tfcompat._src.summary.tracing import trace_export as trace_export
+from tfcompat._src.summary.tracing import trace_off as trace_off
+from tfcompat._src.summary.tracing import trace_on as trace_on
 from tfcompat.compat.v2.summary import experimental as experimental
 
 _LAZY = {
