@@ -7,7 +7,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit, spend
-from tfcompat._src.runtime.engines import choice, interpreter
+from tfcompat._src.runtime.engines import choice
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_what_is_spent_is_counted():
 @pytest.mark.parametrize("engine", ["choose", "compile"])
 def test_a_program_gives_the_same_bits_twice(engine, monkeypatch):
     monkeypatch.setattr(choice, "ENGINE", engine)
-    monkeypatch.setattr(interpreter, "OF_AN_EQUATION", 10**5)
+    monkeypatch.setattr(choice, "OF_AN_EQUATION", 10**5)
     found = []
     for _ in range(2):
         with tf.Graph().as_default(), tf.Session() as session:

@@ -20,6 +20,7 @@ from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import GraphFunction, inlined
+from tfcompat._src.runtime.engines.choice import Runs
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.item import Item, OpItem
@@ -69,7 +70,7 @@ class Prepared:
         results, acting = inlined(_Instance(function, node, [*elements, *fed]))
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
-        request = Request(results, acting, self.feeds, deciding={}, prefers_numpy=True)
+        request = Request(results, acting, self.feeds, deciding={}, runs=Runs.FOR_ELEMENTS)
         self.plan = context.planner.plan(node._graph, request, context.variable_state.values)
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)

@@ -29,6 +29,7 @@ from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.debug_graph import DebugGraph
 from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE, Watches
+from tfcompat._src.runtime.engines.choice import Record, Runs
 from tfcompat._src.runtime.execute import fetched_value, run_steps
 from tfcompat._src.runtime.first_not_finite import FirstNotFinite
 from tfcompat._src.runtime.flagged_run import Done, FlaggedRun
@@ -307,7 +308,7 @@ class DebuggedRun:
     def _plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
         """A plan for one operation, some of whose inputs have values."""
         wanted = [t for t in op.outputs if not t.dtype._is_ref_dtype]
-        return self._session.context.planner.part(as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, compiles=False)
+        return self._session.context.planner.part(as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, Record(Runs.WATCHED))
 
     def _gradient_plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
         """A plan for the gradient of a loop, which runs the loop once more.

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.base import errors, jax_compat, run_limits
+from tfcompat._src.base import errors, run_limits
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.graph.operation import Operation
@@ -17,6 +17,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.engines.choice import NO_RECORD, NOTHING_KNOWN, Computer, Record, decide
 from tfcompat._src.runtime.item import Item
 from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, store_gradient, with_room
 from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Place
@@ -25,8 +26,6 @@ from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import variable_key
 
-FEW_SHAPES = 3
-"""The iterations of a loop whose variables change shape are compiled for so many shapes; with others they run in NumPy."""
 Values = dict[Any, Any]
 """The values of a run by tensor, and the tape of each loop on the host that is differentiated, by item."""
 RunSteps = Callable[[Plan, Values, RunContext], None]
@@ -76,8 +75,9 @@ class HostLoop:
 
     def __init__(self, item: LoopItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._program, self._run_steps, self._show = item, item.program, run_steps, show
-        self._plans: dict[tuple[str, bool], Plan] = {}
-        self._shapes: dict[str, set[tuple[Any, ...]]] = {}
+        self._plans: dict[tuple[str, Computer], Plan] = {}
+        self._steady = NO_RECORD, decide(NOTHING_KNOWN, NO_RECORD).computer
+        self._shapes: dict[str, dict[tuple[Any, ...] | None, tuple[Record, Computer]]] = {}  # of a part: of shapes it had, and of None for others
 
     def __call__(self, values: Values, context: RunContext) -> None:
         with run_limits.stoppable(context.life) as flag:
@@ -126,37 +126,40 @@ class HostLoop:
 
     def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[Any]:
         """Runs the condition or the body once; the values of `wanted`."""
-        compiles = self._is_worth_compiling(part, given)
-        plan = self._plans.get((part, compiles))
+        record, computer = self._decided(part, given)
+        plan = self._plans.get((part, computer))
         if plan is None or plan.is_stale:
-            plan = self._plans[part, compiles] = self._plan(items, wanted, given, context, compiles)
+            plan = self._plans[part, computer] = self._plan(items, wanted, given, context, record)
         inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
         return [inner[t] if t in inner else self._show(t, inner, context) for t in wanted]
 
-    def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, compiles: bool) -> Plan:
+    def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, record: Record) -> Plan:
         """A plan for a part; the session keeps it for other plans with the same loop."""
         inside = self._program.known
         used = {t for item in items for t in item.takes} | set(wanted)
         feeds = [t for t in given if t in used and t not in inside]
         known = tuple([(t, np.asarray(v).tobytes()) for t, v in inside.items() if t in used])
-        key = (compiles, tuple([item.operations for item in items]), tuple(wanted), tuple(feeds), known)
+        key = (decide(NOTHING_KNOWN, record), tuple([item.operations for item in items]), tuple(wanted), tuple(feeds), known)
         plan = context.loop_plans.get(key)
         if plan is None or plan.is_stale:
-            plan = context.loop_plans[key] = context.planner.part(items, wanted, feeds, inside, compiles)
+            plan = context.loop_plans[key] = context.planner.part(items, wanted, feeds, inside, record)
         return plan
 
-    def _is_worth_compiling(self, part: str, given: Values) -> bool:
-        """Whether the loop variables keep their shapes, or have one of the first few that they had in this part of the loop."""
+    def _decided(self, part: str, given: Values) -> tuple[Record, Computer]:
+        """In how many shapes of the loop variables this part of the loop has run, these included, when it first ran in these; what computes."""
         condition = self._program.condition
         if condition is None or Finding(Kind.HOST_DRIVES, condition) not in condition._graph.findings:
-            return True
+            return self._steady
         names = [t for v in self._program.variables for t in self._program.names_inside(v)[:1]]
         shapes = tuple([getattr(given[t], "shape", None) for t in names])
-        seen = self._shapes.setdefault(part, set())
-        if len(seen) < FEW_SHAPES or not jax_compat.compiles_to_cpu():
-            seen.add(shapes)
-        return shapes in seen
+        seen = self._shapes.setdefault(part, {})
+        found = seen.get(shapes) or seen.get(None)
+        if found is None:
+            record = Record(shapes=len(seen) + 1)
+            found = record, decide(NOTHING_KNOWN, record).computer
+            seen[None if found[1] is Computer.NUMPY else shapes] = found
+        return found
 
 
 class _Noted(NamedTuple):

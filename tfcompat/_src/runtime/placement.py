@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
 import jax
@@ -22,6 +22,7 @@ from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.flow.array_origin import fixed_length, is_length
 from tfcompat._src.runtime import placement_rules
 from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.engines.choice import NO_RECORD, NOTHING_KNOWN, Record, Runs, decide
 from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, loops_of
@@ -37,8 +38,7 @@ class Work:
       items: what is to run, sources first. fetched: what must come out. feeds: what comes in. known: what has a value before.
       assumed: sizes that the plan takes for granted and checks.
       findings: what runs have found out about the graph.
-      prefers_numpy: where there is a choice, NumPy: the work is small, or comes with other shapes each time.
-      compiles: false where shapes come once, so that NumPy computes all that it can.
+      record: how often it runs, and in how many shapes.
       limited: whether the run has a time limit.
       dead: what has no value, because it stands in a branch that was not taken.
     """
@@ -49,8 +49,7 @@ class Work:
     known: Mapping[Tensor, NDArray]
     assumed: Mapping[Tensor, NDArray] = field(default_factory=dict)
     findings: set[Finding] = field(default_factory=set)
-    prefers_numpy: bool = False
-    compiles: bool = True
+    record: Record = NO_RECORD
     limited: bool = False
     dead: Collection[Tensor] = ()
 
@@ -62,6 +61,7 @@ class Placement:
       items: those that run. producer: of each tensor. users: of each tensor. owner: the item of each operation.
       on_host: the items that run on the host. rules: the name of the rule that put each item where it is.
       statics: the tensors that must be NumPy values before something is compiled.
+      decision: what computes where an item leaves a choice.
       constants: the positions of such inputs of each item. devices: the JAX device or mesh of each item, where there are several.
     """
 
@@ -82,7 +82,8 @@ class Placement:
         self._varying: dict[Tensor, bool] = {}
         self._must_count: dict[LoopItem, bool] = {}
         self.devices = self._devices(placer)
-        self.in_numpy = work.prefers_numpy or placement_rules.is_initializer(self)
+        record = replace(work.record, runs=Runs.ONCE) if placement_rules.is_initializer(self) else work.record
+        self.decision = decide(NOTHING_KNOWN, record)
         self._apply_rules()
         self.constants = {i: self._constants_of(i) for i in self.items}
         for item in self.items:

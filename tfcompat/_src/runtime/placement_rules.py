@@ -13,6 +13,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_of_flow, array_op, has_one_element_shape
 from tfcompat._src.runtime.cond_item import CondItem
+from tfcompat._src.runtime.engines.choice import FEW, NEW_SHAPES, ONCE, Estimate, decide
 from tfcompat._src.runtime.fold import near_kernel
 from tfcompat._src.runtime.item import Item, OpItem, constants_of
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, host_chooses, loops_of, opened
@@ -21,9 +22,6 @@ from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.placement import Placement
-
-FEW_SAMPLES = 1 << 15
-"""So many are sampled faster in NumPy than by a compiled loop, whose compilation takes longer than hundreds of such runs."""
 
 
 @dataclass(frozen=True)
@@ -144,20 +142,20 @@ def _named(item: Item, name: str) -> Tensor | None:
 def _is_small_work(p: Placement, item: OpItem) -> bool:
     """Whether NumPy computes it where the whole plan is better off in NumPy."""
     can = item.spec.numpy_kernel is not None or not item.outputs and not item.takes
-    return p.in_numpy and not item.effects.creates and can
+    return p.decision.why == ONCE and not item.effects.creates and can
 
 
 def _comes_once(p: Placement, item: OpItem) -> bool:
     effects = item.effects
     has_kernel = item.spec.numpy_kernel is not None or near_kernel(item.op) is not None
-    return not p.work.compiles and has_kernel and not (effects.reads or effects.writes or effects.external)
+    return p.decision.why == NEW_SHAPES and has_kernel and not (effects.reads or effects.writes or effects.external)
 
 
 def _samples_by_rejection(p: Placement, item: OpItem) -> bool:
     """Whether an item draws few samples by rejection, from parameters that are on the host: NumPy computes only those not yet accepted."""
-    if not item.facts.rejects or not jax_compat.compiles_to_cpu() or not all(map(p.is_there, item.takes)):
+    if not item.facts.rejects or not all(map(p.is_there, item.takes)):
         return False
-    return (item.outputs[0].shape.num_elements() or 0) <= FEW_SAMPLES
+    return decide(Estimate(samples=item.outputs[0].shape.num_elements() or 0), p.work.record).why == FEW
 
 
 def _is_integer_work_on_host_values(p: Placement, item: OpItem) -> bool:
@@ -219,9 +217,9 @@ RULES = (
     )),
     Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.place == HOST and _only_updates_rows(p, item))),
     Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.place == HOST)),
-    Rule("small work of a plan that runs once", HOST, _of_operations(_is_small_work), is_choice=True),
-    Rule("shapes that come once", HOST, _of_operations(_comes_once), is_choice=True),
-    Rule("few samples by rejection", HOST, _of_operations(_samples_by_rejection), is_choice=True),
+    Rule(ONCE, HOST, _of_operations(_is_small_work), is_choice=True),
+    Rule(NEW_SHAPES, HOST, _of_operations(_comes_once), is_choice=True),
+    Rule(FEW, HOST, _of_operations(_samples_by_rejection), is_choice=True),
     Rule("index arithmetic on host values", HOST, _of_operations(_is_integer_work_on_host_values), is_choice=True),
     Rule("hands on a host value", HOST, _of_operations(_moves_host_value), is_choice=True),
     Rule("as many rows as a host step found", HOST, _of_operations(_depends_on_host_count), is_choice=True),

@@ -24,6 +24,7 @@ from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
 from tfcompat._src.runtime.derivatives import noted_in, with_derivatives
+from tfcompat._src.runtime.engines.choice import NO_RECORD, Record, Runs
 from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, OpItem, as_items
 from tfcompat._src.runtime.partition import Partitioner
@@ -45,7 +46,7 @@ class Request:
       assumed: sizes that are taken for granted, and checked by the run.
       given: values of fed tensors that are the same in every run of the plan.
       ran: operations that have run, in calls before of the same computation.
-      prefers_numpy: whether NumPy computes where there is a choice.
+      runs: how often the plan is to run.
     """
 
     fetched: Sequence[Tensor]
@@ -55,7 +56,7 @@ class Request:
     assumed: Mapping[Tensor, NDArray] | None = None
     given: Mapping[Tensor, NDArray] | None = None
     ran: Collection[Operation] = ()
-    prefers_numpy: bool = False
+    runs: Runs = Runs.AGAIN
 
 
 def depends_on(fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> tuple[set[Tensor], list[str], bool]:
@@ -101,24 +102,24 @@ class Planner:
         require_order(found.items, [item.op for item in found.items if isinstance(item, OpItem)], found.known)
         wanted = [*request.fetched, *found.predicates]
         work = Work(
-            found.items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, prefers_numpy=request.prefers_numpy,
+            found.items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, Record(request.runs),
             limited=run_limits.seconds_left() is not None,
         )  # fmt: skip
         return work, found.guarded
 
     def part(
-        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], compiles: bool = True,
+        self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], record: Record = NO_RECORD,
         dead: Collection[Tensor] = (),
     ) -> Plan:  # fmt: skip
         """A plan for items that an earlier one has made: a branch, or the condition or body of a loop.
 
         Args:
           items: sources first. wanted: what must come out. feeds: what comes in. known: what has a value before.
-          compiles: false where shapes come once, so that NumPy computes all that it can.
+          record: how often they run, and in how many shapes.
           dead: what has no value, because it stands in a branch that was not taken.
         """
         limited = run_limits.seconds_left() is not None
-        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), compiles=compiles, limited=limited, dead=dead))
+        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), record=record, limited=limited, dead=dead))
 
     def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
         """A plan for some steps of another one, when the others have run and left `values`."""

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import weakref
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -15,23 +15,11 @@ import numpy as np
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.interpreter import engine
-from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
 from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
 from tfcompat._src.runtime.variable_state import Array
-
-OF_A_PROGRAM = 3 * 10**7
-OF_AN_EQUATION = 5 * 10**6 // 2
-"""Nanoseconds that compiling a program takes, and each equation of it."""
-OF_A_CALL = 12000
-"""Nanoseconds that calling a compiled program takes in any case: what evaluates in less is never compiled."""
-
-
-def cost_of_compiling(trace: jax.stages.Traced) -> int:
-    """About how long it takes to compile a trace, in nanoseconds."""
-    return OF_A_PROGRAM + OF_AN_EQUATION * jax_compat.equations(trace.jaxpr.jaxpr)
 
 
 def lacks(trace: jax.stages.Traced) -> bool:
@@ -42,19 +30,20 @@ def lacks(trace: jax.stages.Traced) -> bool:
 class Interpreted:
     """What takes and gives the trees of arrays that a jitted function would, as NumPy arrays that nothing else holds.
 
-    `price`: the work, in nanoseconds, that pays for compiling. Where it is finite, a call with loops whose length only a run shows may give up.
+    `each` is the work that a call counts as, but for loops whose length only a run shows, and `price` the work that pays for compiling, in
+    nanoseconds. Where that is finite, a call with such loops may give up.
     """
 
     takes_kept = True
 
-    def __init__(self, tracing: Tracing, trace: jax.stages.Traced, arguments: Arguments, price: float) -> None:
+    def __init__(self, tracing: Tracing, trace: jax.stages.Traced, arguments: Arguments, each: int, price: float) -> None:
         self.tracing = tracing
         self._shapes = variable_shapes(arguments)
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
         self._structure = jax.tree.structure(trace.out_info)
-        self._each = max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
         self._writes_in_place = math.isinf(price) or not jax_compat.has_unbounded_loops(trace.jaxpr.jaxpr)
-        self._price = self._left = price if self._each else max(price, cost_of_compiling(trace))
+        self._each = each
+        self._price = self._left = price
 
     @property
     def is_used_up(self) -> bool:
@@ -108,21 +97,16 @@ class Interpreted:
         return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
 
 
+@dataclass(frozen=True)
 class Interpreter:
-    """See `Engine`. `price` gives, for a trace, the work in nanoseconds after which its cluster is compiled."""
+    """See `Engine`. For `each` and `price` see `Interpreted`."""
 
-    def __init__(self, price: Callable[[jax.stages.Traced], float]) -> None:
-        self._price = price
+    each: int
+    price: float
 
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Interpreted:
         """Finds a function for each equation. Raises NotImplementedError where there is none."""
-        trace = tracing.trace(arguments)
-        return Interpreted(tracing, trace, arguments, self._price(trace))
-
-
-ALWAYS = Interpreter(lambda trace: math.inf)
-UNTIL_IT_PAYS = Interpreter(cost_of_compiling)
-IN_HASTE = Interpreter(lambda trace: 1)  # the first run is more than that
+        return Interpreted(tracing, tracing.trace(arguments), arguments, self.each, self.price)
 
 
 _spoiled: weakref.WeakValueDictionary[int, NDArray] = weakref.WeakValueDictionary()
