@@ -39,11 +39,7 @@ def batch_function(
     def decorator(fn: Callable) -> Callable:
         def decorated(*args: Any) -> list[Tensor]:
             with name_scope("batch") as name:
-                for a in args:
-                    if not isinstance(a, Tensor):
-                        raise ValueError(
-                            f"All arguments to functions decorated with `batch_function`  are supposed to be Tensors; found {a!r}"
-                        )
+                _check_tensors(args)
                 specs = [TensorSpec(a.shape, a.dtype, str(i)) for i, a in enumerate(args)]
                 computation = function(lambda *inner: fn(*inner), autograph=autograph).get_concrete_function(*specs)
                 return raw.BatchFunction(
@@ -56,3 +52,43 @@ def batch_function(
         return decorated
 
     return decorator
+
+
+def batch_function_v1(
+    num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int, allowed_batch_sizes: Sequence[int] | None = None,
+    grad_timeout_micros: int = 60 * 1000 * 1000, unbatch_timeout_micros: int = 60 * 1000 * 1000, max_enqueued_batches: int = 10,
+) -> Callable:  # fmt: skip
+    """As `batch_function`, by nodes that make batches and part them again around those of the decorated function.
+
+    Args:
+      grad_timeout_micros: how long gradients wait for those of the other runs in a batch.
+      unbatch_timeout_micros: how long results wait for the runs that asked for them.
+    """
+
+    def decorator(fn: Callable) -> Callable:
+        def decorated(*args: Any) -> Any:
+            with name_scope("batch") as name:
+                _check_tensors(args)
+                batched, index, key = raw.Batch(
+                    list(args), num_batch_threads=num_batch_threads, max_batch_size=max_batch_size,
+                    batch_timeout_micros=batch_timeout_micros, max_enqueued_batches=max_enqueued_batches,
+                    allowed_batch_sizes=list(allowed_batch_sizes or ()), grad_timeout_micros=grad_timeout_micros, shared_name=name,
+                )  # fmt: skip
+                outputs = fn(*batched)
+                several = [outputs] if isinstance(outputs, Tensor) else outputs
+                with name_scope("unbatch") as inner:
+                    parts = [
+                        raw.Unbatch(each, index, key, timeout_micros=unbatch_timeout_micros, shared_name=f"{inner}/{each.name}")
+                        for each in several
+                    ]
+                return parts[0] if isinstance(outputs, Tensor) else parts
+
+        return decorated
+
+    return decorator
+
+
+def _check_tensors(args: Sequence[Any]) -> None:
+    for a in args:
+        if not isinstance(a, Tensor):
+            raise ValueError(f"All arguments to functions decorated with `batch_function`  are supposed to be Tensors; found {a!r}")

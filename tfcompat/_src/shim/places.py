@@ -322,6 +322,18 @@ REAL_MODULES = {
 """Modules that are modules of ours, name for name."""
 
 NAMES = {
+    "tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops._cudnn_rnn":
+        "@tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops:cudnn_rnn",
+    "tensorflow.contrib.layers.python.layers.layers._inner_flatten": "@tensorflow.contrib.layers.python.layers.layers:inner_flatten",
+    "tensorflow.contrib.factorization.python.ops.kmeans._parse_features_if_necessary":
+        "@tensorflow_estimator.python.estimator.canned.kmeans:chosen_features",
+    "tensorflow.contrib.learn.python.learn.estimators.estimator._get_replica_device_setter":
+        "@tensorflow_estimator.python.estimator.estimator:_get_replica_device_setter",
+    "tensorflow.tools.docs.parser._generate_signature": "@tensorflow.tools.docs.parser:generate_signature",
+    "tensorflow.tools.docs.parser._get_arg_spec": "@tensorflow.tools.docs.parser:get_arg_spec",
+    "tensorflow.tools.docs.parser._parse_function_details": "@tensorflow.tools.docs.parser:parse_function_details",
+    "tensorflow.tools.docs.parser._parse_md_docstring": "@tensorflow.tools.docs.parser:parse_md_docstring",
+    "tensorflow.tools.docs.generate_lib._build_guide_index": "@tensorflow.tools.docs.generate_lib:build_guide_index",
     "tensorflow.python.pywrap_tensorflow_internal.__version__": "__version__",
     "tensorflow_estimator.python.estimator.estimator_lib.export": "estimator.export",
     "tensorflow.python.keras.backend.name_scope": "name_scope",
@@ -463,6 +475,8 @@ NAMES = {
 
 PLACES = {
     "tensorflow.contrib": ("contrib",),
+    "tensorflow.contrib.batching": ("function.batch_function",),
+    "tensorflow.contrib.rnn.python.kernel_tests.benchmarking": ("testing.rnn_benchmarking",),
     "tensorflow.contrib.bayesflow": ("contrib.bayesflow",),
     "tensorflow.contrib.learn": ("contrib.learn",),
     "tensorflow.contrib.distributions": ("contrib.distributions", "distributions"),
@@ -581,6 +595,9 @@ PLACES = {
     "tensorflow.python.tpu": ("contrib.tpu",),
     "tensorflow.python.util": ("nodes", "graph", "base", "platform"),
     "tensorflow.tools.common": ("tools.public_objects",),
+    "tensorflow.tools.common.test_module1": ("testing.public_modules",),
+    "tensorflow.tools.common.test_module2": ("testing.public_modules",),
+    "tensorflow.tools.docs": ("tools.docs",),
     "tensorflow.tools.docs.doc_controls": ("tools.doc_controls",),
     "tensorflow.tools.compatibility": ("tools.compatibility",),
     "tensorflow.tools.compatibility.ipynb": ("tools.compatibility.notebooks",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfcompat._src.contrib.layers.common import collect
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
@@ -18,21 +19,21 @@ from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.platform import logging
 
 
-def inner_flatten(inputs: Any, new_rank: Any, scope: str | None = None) -> Any:
+def inner_flatten(inputs: Any, new_rank: Any, output_collections: Any = None, scope: str | None = None) -> Any:
     """`inputs` with all dimensions after the first `new_rank - 1` as one.
 
     Args:
       inputs: Tensor or SparseTensor of at least that rank.
       new_rank: the rank of the result, an int or a scalar.
+      output_collections: names of collections that get the result.
       scope: name scope.
 
     Raises:
       ValueError: the rank of `inputs` is lower.
     """
-    with name_scope(scope, "InnerFlatten", [inputs, new_rank]):
-        if isinstance(inputs, SparseTensor):
-            return _sparse(inputs, new_rank)
-        return _dense(convert_to_tensor(inputs), new_rank)
+    with name_scope(scope, "InnerFlatten", [inputs, new_rank]) as name:
+        flat = _sparse(inputs, new_rank) if isinstance(inputs, SparseTensor) else _dense(convert_to_tensor(inputs), new_rank)
+    return collect(output_collections, name, flat)
 
 
 def _sparse(inputs: SparseTensor, new_rank: int) -> SparseTensor:

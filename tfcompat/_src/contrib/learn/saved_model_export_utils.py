@@ -9,10 +9,12 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
+from tfcompat._src.contrib.layers.feature_column_ops import create_feature_spec_for_parsing
 from tfcompat._src.contrib.learn import gc, input_fn_utils
 from tfcompat._src.contrib.learn.export_strategy import ExportStrategy
 from tfcompat._src.contrib.learn.keys import MetricKey, PredictionKey, ProblemType
 from tfcompat._src.estimator.estimator import Estimator as CoreEstimator
+from tfcompat._src.estimator.receivers import build_parsing_serving_input_receiver_fn
 from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.saved_model import signature_def_utils
@@ -174,6 +176,21 @@ def make_export_strategy(
         return result
 
     return ExportStrategy("Servo", export_fn, strip_default_attrs)
+
+
+def make_parsing_export_strategy(
+    feature_columns: Any, default_output_alternative_key: str | None = None, assets_extra: Any = None, as_text: bool = False,
+    exports_to_keep: int | None = 5, target_core: bool = False, strip_default_attrs: bool | None = None,
+) -> ExportStrategy:  # fmt: skip
+    """The strategy "Servo" for models that read serialized Examples with the features of `feature_columns`.
+
+    `target_core` says that the model is a tf.estimator.Estimator; see `make_export_strategy` for the rest.
+    """
+    features = create_feature_spec_for_parsing(feature_columns)
+    build = build_parsing_serving_input_receiver_fn if target_core else input_fn_utils.build_parsing_serving_input_fn
+    return make_export_strategy(
+        build(features), default_output_alternative_key, assets_extra, as_text, exports_to_keep, strip_default_attrs
+    )
 
 
 def _default_compare_fn(curr_best_eval_result: Any, cand_eval_result: Any) -> bool:

@@ -99,21 +99,21 @@ def _area(is_true: Any, is_false: Any, nbins: int) -> Tensor:
     shares = [truediv(h, reduce_sum(h)) for h in (is_true, is_false)]
     steps = [reverse(share, [0], name=name) for share, name in zip(shares, ("delta_y_t", "delta_x_t"))]
     rise, run = (cast(step, dtypes.float32) for step in steps)
-    height = _summed_up(rise, nbins)
+    height = _strict_1d_cumsum(rise, nbins)
     first = run[0] * height[0] / 2.0
     others = run[1:] * (height[1:] + height[: nbins - 1]) / 2.0
     return raw.Add(first, reduce_sum(others), name="auc")
 
 
-def _summed_up(x: Tensor, length: int) -> Tensor:
+def _strict_1d_cumsum(tensor: Tensor, len_tensor: int) -> Tensor:
     """The running sum of a vector, as a convolution with ones, which are the nodes of 1.15."""
-    with name_scope("strict_1d_cumsum", values=[x]):
-        if length == 0:
+    with name_scope("strict_1d_cumsum", values=[tensor]):
+        if len_tensor == 0:
             return constant([])
-        padded = pad(x, [[length - 1, 0]])
+        padded = pad(tensor, [[len_tensor - 1, 0]])
         ones = ones_like(padded)
         with name_scope("strict_conv1d", values=[padded, ones]):
             row = reshape(padded, (1, -1, 1, 1))
             found = conv2d(row, reshape(ones, (-1, 1, 1, 1)), [1, 1, 1, 1], "SAME")
             total = reshape(found, [-1])
-        return total[:length]
+        return total[:len_tensor]

@@ -39,11 +39,16 @@ def _of_second_class(probabilities: Tensor) -> Tensor:
     return slice_(probabilities, [0, 1], [-1, 1])
 
 
-def _top_5(probabilities: Tensor, targets: Tensor) -> Metric:
-    targets = cast(targets, dtypes.int32)
-    if targets.get_shape().ndims > 1:
-        targets = squeeze(targets, axis=[1])
-    return mean(in_top_k(probabilities, targets, 5))
+def _top_k_generator(k: int) -> Callable[[Tensor, Tensor], Metric]:
+    """The metric that says how often the target is among the `k` most probable classes."""
+
+    def _top_k(probabilities: Tensor, targets: Tensor) -> Metric:
+        targets = cast(targets, dtypes.int32)
+        if targets.get_shape().ndims > 1:
+            targets = squeeze(targets, axis=[1])
+        return mean(in_top_k(probabilities, targets, k))
+
+    return _top_k
 
 
 def _accuracy(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metric:
@@ -109,7 +114,7 @@ _METRICS: dict[str, tuple[Callable, str]] = {
     "precision_at_thresholds": (_precision_at_thresholds, INFERENCE_PROB_NAME),
     "recall": (_recall, INFERENCE_PRED_NAME),
     "recall_at_thresholds": (_recall_at_thresholds, INFERENCE_PROB_NAME),
-    "top_5": (_top_5, INFERENCE_PROB_NAME),
+    "top_5": (_top_k_generator(5), INFERENCE_PROB_NAME),
 }
 """By name the function of predictions, targets and weights, and the key of the predictions that it takes."""
 

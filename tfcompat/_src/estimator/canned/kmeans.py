@@ -103,12 +103,16 @@ def joined_features(features: Any) -> Any:
         return concat([features[key] for key in keys], axis=1)
 
 
+def chosen_features(features: Any, feature_columns: Any) -> Any:
+    """The points that columns make of a dict of features; without columns, the features side by side."""
+    return input_layer(features, feature_columns) if isinstance(features, dict) and feature_columns else joined_features(features)
+
+
 def _model(
     features: Any, mode: str, config: Any, graph: Callable[..., clustering.KMeans], relative_tolerance: float | None,
     feature_columns: Any,
 ) -> EstimatorSpec:  # fmt: skip
-    use_columns = isinstance(features, dict) and feature_columns
-    points = input_layer(features, feature_columns) if use_columns else joined_features(features)
+    points = chosen_features(features, feature_columns)
     all_distances, indices, distances, is_initialized, init_op, training_op = graph(inputs=points).training_graph()
     loss = reduce_sum(distances)
     scalar("loss/raw", loss)
