@@ -181,3 +181,20 @@ def test_gamma_gradient():
     with jax.enable_x64(True):
         found = op_spec.get("RandomGammaGrad").kernel(alpha, sample)
     np.testing.assert_allclose(found, wanted, rtol=1e-7)
+
+
+def test_few_draws_are_those_of_many():
+    key, counter = np.array([2**32 - 1, 77], np.uint32), np.array([2**32 - 2, 2**32 - 1, 5, 9], np.uint32)
+    many = np.array(philox.draw(np, key, counter, np.arange(40, dtype=np.uint32)))
+    for count in (1, 2, 4, 5):
+        parts = [np.array(philox.draw(np, key, counter, np.arange(i, i + count, dtype=np.uint32))) for i in range(0, 40, count)]
+        np.testing.assert_array_equal(np.concatenate(parts, axis=1), many)
+
+
+def test_words_of_runs_that_follow_are_those_of_each_alone():
+    key, counter = np.array([3, 2**31], np.uint32), np.array([2**32 - 700, 2**32 - 1, 1, 2], np.uint32)
+    for run in range(40):
+        start = philox.advance(counter, 1024 * run)
+        following, alone = candidate_samplers.WordStream(key, start, 1024), candidate_samplers.WordStream(key, start)
+        for count in (12, 7, 900):
+            np.testing.assert_array_equal(following.take(count), alone.take(count))

@@ -135,14 +135,17 @@ def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list[Any]], list[A
     names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
     attrs = constant_value.kernel_arguments(item.op, [None] * len(places))[1]
     keywords = {k: attrs[k] for k in names}
-    kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in item.outputs]
-    has_lists = any(a.is_list for a in spec.signature.inputs)
+    kinds = [np.dtype(t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object) for t in item.outputs]
+    groups, op, kind = constant_value.argument_groups(item.op), item.op, kinds[0] if len(kinds) == 1 else None
 
     def step(values: list[Any]) -> list[Any]:
         arguments = [values[i] for i in places]
-        if has_lists:
-            arguments = constant_value.kernel_arguments(item.op, arguments)[0]
-        found = flatten_results(call_kernel(item.op, kernel, arguments, keywords))
+        if groups is not None:
+            arguments = constant_value.grouped(arguments, groups)
+        result = call_kernel(op, kernel, arguments, keywords)
+        if kind is not None and isinstance(result, (np.ndarray, np.generic)) and result.dtype is kind:
+            return [result if isinstance(result, np.ndarray) else np.asarray(result)]
+        found = flatten_results(result)
         return [v if isinstance(v, np.ndarray) and v.dtype == k else np.asarray(v, k) for v, k in zip(found, kinds)]
 
     return step

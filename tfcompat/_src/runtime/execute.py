@@ -361,6 +361,9 @@ def _value_runner(op: Operation) -> Runner:
         if is_one and (type(found) is np.ndarray and found.dtype == kinds[0] or is_opaque and type(found) not in (tuple, list)):
             values[outputs[0]] = found
             return
+        if is_one and isinstance(found, np.generic) and found.dtype == kinds[0]:
+            values[outputs[0]] = as_array(found)
+            return
         results = flatten_results(found)
         if len(results) == len(outputs) and all([type(r) is np.ndarray and r.dtype == k for r, k in zip(results, kinds)]):
             values.update(zip(outputs, results))
@@ -391,38 +394,46 @@ def _stateful_runner(op: Operation) -> Runner:
     """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
     reads, writes = accesses(op)
     refs = [t for t in op.takes if t.dtype._is_ref_dtype]
+    is_random, compute = op.spec.effects.random, _stateful_kernel(op)
+    keys = [variable_key(v) for v in writes]
 
     def run(values: Values, context: RunContext) -> None:
-        read = accesses(op, values)[0] if any(t in values for t in refs) else reads
-        if op.spec.effects.random:
+        read = accesses(op, values)[0] if refs and any(t in values for t in refs) else reads
+        if is_random:
             context.random_state.await_turn([op])
-        with context.variable_state.lock if writes or op.spec.effects.random else contextlib.nullcontext():
-            _run_stateful(op, read, writes, values, context)
+        with context.variable_state.lock if keys or is_random else contextlib.nullcontext():
+            frame = Frame({t: _on_host(values[t]) for t in op.takes if t in values}, {})
+            frame.state = {variable_key(v): _current(context, v, v in read) for v in (*read, *writes)}
+            compute(frame, context)
+            values.update(frame.values)
+            if keys:
+                context.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
 
     return run
 
 
-def _run_stateful(op: Operation, reads: list[Operation], writes: list[Operation], values: Values, context: RunContext) -> None:
-    spec = op.spec
-    state = {variable_key(v): _current(context, v, v in reads) for v in (*reads, *writes)}
-    host_values = {t: _on_host(values[t]) for t in op.takes if t in values}
-    frame = Frame(host_values, state)
-    arguments, attrs = constant_value.kernel_arguments(op, gather_inputs(op, frame))
+def _stateful_kernel(op: Operation) -> Callable[[Frame, RunContext], None]:
+    """Computes an operation of the values of a frame, in which its outputs take their place, and moves its random counter on."""
+    spec, call, groups = op.spec, _caller(op), constant_value.argument_groups(op)
     kernel, names = _numpy_kernel(op)
-    keywords = {k: attrs[k] for k in names}
-    if spec.effects.random:
-        row = context.random_state.row(op)
-        keywords["rng"] = (row[:2], row[2:])
-    if spec.context:
-        arguments = [HostContext(context, op), *arguments]
-    results = flatten_results(_caller(op)(op, kernel, arguments, keywords))
-    frame.values = {}
-    store_results(op, _as_arrays(op, results), frame)
-    values.update(frame.values)
-    if spec.effects.random and spec.reserve is not None:
-        context.random_state.advance(op, spec.reserve(results, *arguments, **{k: attrs[k] for k in op_spec.keyword_names(spec.reserve)}))
-    keys = [variable_key(v) for v in writes]
-    context.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
+    attrs = constant_value.kernel_arguments(op, list(op.takes))[1]
+    keywords: dict[str, object] = {k: attrs[k] for k in names}
+    reserved = {k: attrs[k] for k in op_spec.keyword_names(spec.reserve)} if spec.effects.random and spec.reserve is not None else {}
+
+    def compute(frame: Frame, context: RunContext) -> None:
+        arguments, given = constant_value.grouped(gather_inputs(op, frame), groups), keywords
+        if spec.effects.random:
+            row = context.random_state.row(op)
+            given = {**keywords, "rng": (row[:2], row[2:])}
+        if spec.context:
+            arguments = [HostContext(context, op), *arguments]
+        results = flatten_results(call(op, kernel, arguments, given))
+        frame.values = {}
+        store_results(op, _as_arrays(op, results), frame)
+        if spec.effects.random and spec.reserve is not None:
+            context.random_state.advance(op, spec.reserve(results, *arguments, **reserved))
+
+    return compute
 
 
 def _owned(value: Any) -> NDArray:

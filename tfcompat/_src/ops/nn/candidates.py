@@ -56,7 +56,7 @@ def _simple_sampler(name: str, sampler_type: Callable) -> None:
     def kernel(true_classes, *, num_true, num_sampled, unique, range_max, rng):
         _check_true_classes(true_classes, num_true)
         sampler = sampler_of(range_max)
-        return samplers.sample_candidates(sampler, samplers.WordStream(*rng), true_classes, num_sampled, unique)
+        return samplers.sample_candidates(sampler, samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled)), true_classes, num_sampled, unique)
 
     _sampler_op(name, "range_max: int >= 1, ", kernel)
 
@@ -73,7 +73,7 @@ def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, ra
     if key not in context.resources:
         context.resources[key] = samplers.LearnedUnigramSampler(range_max)
     sampler = context.resources[key]
-    found = samplers.sample_candidates(sampler, samplers.WordStream(*rng), true_classes, num_sampled, unique)
+    found = samplers.sample_candidates(sampler, samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled)), true_classes, num_sampled, unique)
     sampler.update(true_classes)
     return found
 
@@ -123,7 +123,7 @@ def _fixed_unigram(
     sampler = _fixed_sampler(
         range_max, tuple(unigrams), vocab_file, modified, distortion, num_reserved_ids, num_shards, shard
     )
-    return samplers.sample_candidates(sampler, samplers.WordStream(*rng), true_classes, num_sampled, unique)
+    return samplers.sample_candidates(sampler, samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled)), true_classes, num_sampled, unique)
 
 
 _sampler_op(

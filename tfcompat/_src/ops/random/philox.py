@@ -77,7 +77,9 @@ def draw(
     else:
         low, high = index, None
     state = _add(xp, counter, low, high)
-    return _numpy_rounds(key, state) if xp is np else _jax_rounds(xp, key, state)
+    if xp is not np:
+        return _jax_rounds(xp, key, state)
+    return _numpy_rounds(key, state) if state[0].size > _FEW else _rounds_of_few(key, state)
 
 
 def _add(xp: ModuleType, counter: Array, low: Array, high: Array | None) -> list[Array]:
@@ -129,6 +131,22 @@ def _jax_rounds(xp: ModuleType, key: Array, state: list[Array]) -> list[Array]:
 
 _FACTORS = np.array(_MULTIPLIERS, np.uint64)[:, None]
 _KEY_STEPS = (np.arange(_ROUNDS, dtype=np.uint64)[:, None] * np.array(_WEYL, np.uint64)).astype(np.uint32)
+
+
+_FEW = 4
+"""So many draws Python's integers make in 25 us, and NumPy in 60."""
+
+
+def _rounds_of_few(key: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
+    """The rounds on a few counters, in Python's integers."""
+    round_keys = (key + _KEY_STEPS).tolist()
+    drawn = []
+    for c0, c1, c2, c3 in zip(*[words.tolist() for words in state]):
+        for k0, k1 in round_keys:
+            first, second = c0 * _MULTIPLIERS[0], c2 * _MULTIPLIERS[1]
+            c0, c1, c2, c3 = (second >> 32) ^ c1 ^ k0, second & _MASK32, (first >> 32) ^ c3 ^ k1, first & _MASK32
+        drawn.append((c0, c1, c2, c3))
+    return list(np.array(drawn, np.uint32).T)
 
 
 def _numpy_rounds(key: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
