@@ -302,7 +302,18 @@ def _structure_key(structure: Any, has_signature: bool) -> Any:
     if has_signature:
         return "signature"
     leaves = nest.flatten(structure, expand_composites=True)
-    return repr(nest.map_structure(lambda _: 0, structure, expand_composites=True)), tuple(map(_leaf_key, leaves))
+    return _skeleton(structure), tuple(map(_leaf_key, leaves))
+
+
+def _skeleton(structure: Any) -> Any:
+    """The structure without its leaves, as a part of a key. A list or dict that an object tracks equals a plain one."""
+    if isinstance(structure, (list, tuple)):
+        return list if isinstance(structure, list) else type(structure), tuple(map(_skeleton, structure))
+    if isinstance(structure, Mapping):
+        return dict, tuple((key, _skeleton(structure[key])) for key in sorted(structure))
+    if nest.is_sequence_or_composite(structure):
+        return repr(nest.map_structure(lambda _: 0, structure, expand_composites=True))
+    return None
 
 
 def _leaf_key(value: Any) -> Any:

@@ -37,6 +37,7 @@ from tfcompat._src.saved_model.tag_constants import SERVING
 from tfcompat._src.train import revived_types
 from tfcompat._src.train.checkpoint import TrackableSaver
 from tfcompat._src.train.saver import Saver
+from tfcompat._src.train.trackable_data_structures import TrackableDataStructure
 from tfcompat._src.train.trackable_graph import ATTRIBUTES, ObjectGraphView, SerializedGraph
 from tfcompat._src.train.trackable_restore import present_session
 from tfcompat._src.train.tracking import CapturableResource, TrackableAsset
@@ -107,7 +108,10 @@ class _AugmentedView(ObjectGraphView):
 
 
 def functions_of(obj: Any) -> Iterator[tuple[str, Any]]:
-    """(name, tf.function or concrete function) of the attributes of an object."""
+    """(name, tf.function or concrete function) of the attributes of an object, or of the elements of a list or dict."""
+    if isinstance(obj, TrackableDataStructure):
+        yield from ((name, value) for name, value in obj._named_values() if isinstance(value, (Function, ConcreteFunction)))
+        return
     kind = type(obj)
     for name in sorted({*vars(obj), *(name for base in kind.__mro__ for name in vars(base))}):
         if name.startswith("__") and name != "__call__" or isinstance(inspect.getattr_static(kind, name, None), property):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+import collections
+import copy
+import sys
+from collections.abc import Iterable, Iterator, MutableMapping, MutableSequence, Sequence
 from collections.abc import Mapping as AbstractMapping
 from typing import Any
 
@@ -10,6 +13,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.trackable import Trackable, TrackableReference
 from tfcompat._src.train.revived_types import VersionedTypeRegistration, register_revived_type
 from tfcompat._src.train.trackable_layers import LayerCollection
+from tfcompat._src.variables.variable import Variable
 
 
 @export("contrib.checkpoint.NoDependency")
@@ -21,13 +25,13 @@ class NoDependency:
 
 
 def wrap_or_unwrap(value: Any) -> Any:
-    """A list or dict as one that tracks its elements, a NoDependency as what it wraps, anything else as it is."""
+    """Wraps a list, dict or OrderedDict (not their subclasses) in one that tracks its elements, and unwraps a NoDependency."""
     if isinstance(value, NoDependency):
         return value.value
     if isinstance(value, Trackable):
         return value
-    if type(value) is dict:
-        return DictWrapper(value)
+    if type(value) is dict or type(value) is collections.OrderedDict:
+        return _DictWrapper(value)
     if type(value) is list:
         return ListWrapper(value)
     return value
@@ -70,35 +74,47 @@ class NotTrackable:
     """Marks a class whose objects cannot be saved in a checkpoint of objects."""
 
 
-class TrackableDataStructure(LayerCollection, Trackable):
-    """A collection whose trackable elements are dependencies."""
+class _UntrackableError(ValueError):
+    """A value that a List or Mapping cannot hold."""
 
-    def _elements(self) -> Iterable[tuple[str, Any]]:
-        """(dependency name, element) of all elements."""
-        raise NotImplementedError
-
-    def _check_can_be_saved(self) -> None:
-        """Raises ValueError where changes have left the collection in a state that cannot be saved."""
-
-    @property
-    def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        self._check_can_be_saved()
-        return [TrackableReference(name, value) for name, value in self._elements() if isinstance(value, Trackable)]
-
-    def _lookup_dependency(self, name: str) -> Any:
-        return next(
-            (value for known, value in self._elements() if known == name and isinstance(value, Trackable)), None
+    def __init__(self, value: Any) -> None:
+        super().__init__(
+            f"Only trackable objects (such as Layers or Optimizers) may be stored in a List object. Got {value}, which does "
+            "not inherit from Trackable."
         )
 
-    def _wrapped(self, name: str, value: Any) -> Any:
-        """An element as it is kept; one that a checkpoint waits for is restored."""
-        value = wrap_or_unwrap(value)
-        if isinstance(value, Trackable):
-            self._handle_deferred_dependencies(name=name, trackable=value)
+
+class TrackableDataStructure(LayerCollection, Trackable):
+    """A collection whose trackable elements are dependencies. It compares and hashes by identity."""
+
+    def __init__(self) -> None:
+        self._self_trainable = True
+        self._self_extra_variables = []
+
+    def _named_values(self) -> Iterable[tuple[str, Any]]:
+        """(name, element) of the elements that a SavedModel keeps though they are not trackable: tf.functions."""
+        return ()
+
+    def _track_value(self, value: Any, name: str) -> Any:
+        """Makes an element a dependency and returns it as the collection keeps it.
+
+        Raises:
+          ValueError: it is not trackable.
+        """
+        value = sticky_attribute_assignment(self, name, value)
+        if isinstance(value, Variable):
+            self._self_extra_variables.append(value)
+        if not isinstance(value, Trackable):
+            raise _UntrackableError(value)
+        if hasattr(value, "_use_resource_variables"):  # a layer of tf.layers
+            value._use_resource_variables = True
         return value
 
     def __hash__(self) -> int:
         return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
 
 @export("contrib.checkpoint.List")
@@ -113,41 +129,57 @@ class List(TrackableDataStructure, Sequence):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._storage: list[Any] = []
-        self.extend(list(*args, **kwargs))
+        super().__init__()
+        self._storage = self._make_storage(*args, **kwargs)
+        for i, value in enumerate(self._storage):
+            self._storage[i] = self._track_value(value, str(i))
 
-    def _elements(self) -> Iterable[tuple[str, Any]]:
-        return [(str(i), value) for i, value in enumerate(self._storage)]
+    def _make_storage(self, *args: Any, **kwargs: Any) -> Any:
+        return list(*args, **kwargs)
+
+    @property
+    def _values(self) -> Iterable[Any]:
+        return self
+
+    def copy(self) -> Any:
+        """A new collection of the same elements."""
+        return copy.copy(self)
+
+    def __copy__(self) -> Any:
+        return type(self)(copy.copy(self._storage))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return type(self)(copy.deepcopy(self._storage, memo))
 
     def append(self, value: Any) -> None:
         """Adds an element; ValueError where it is not trackable."""
-        name = str(len(self._storage))
-        value = wrap_or_unwrap(value)
-        if not isinstance(value, Trackable):
-            raise ValueError(
-                f"Only trackable objects (such as Layers or Optimizers) may be stored in a List object. Got {value}, which does not inherit from Trackable."
-            )
-        self._storage.append(self._wrapped(name, value))
+        self._storage.append(self._track_value(value, str(len(self._storage))))
 
     def extend(self, values: Iterable[Any]) -> None:
         """Adds elements; ValueError where one is not trackable."""
         for value in values:
             self.append(value)
 
-    def __iadd__(self, values: Iterable[Any]) -> List:
+    def __iadd__(self, values: Iterable[Any]) -> Any:
         self.extend(values)
         return self
 
-    def __add__(self, other: Any) -> List:
-        return type(self)([*self, *other])
+    def __add__(self, other: Any) -> Any:
+        return type(self)(self._storage + getattr(other, "_storage", other))
 
-    def __radd__(self, other: Any) -> List:
-        return type(self)([*other, *self])
+    def __radd__(self, other: Any) -> Any:
+        return type(self)(other) + self
 
-    def __mul__(self, count: int) -> List:
-        return type(self)([*self] * count)
+    def __mul__(self, count: int) -> Any:
+        return type(self)(self._storage * count)
 
     __rmul__ = __mul__
+
+    def __imul__(self, count: int) -> Any:
+        if count <= 0:
+            raise ValueError(f"List only supports append, multiplying in place by {count} removes elements.")
+        self.extend(list(self._storage) * (count - 1))
+        return self
 
     def __getitem__(self, key: Any) -> Any:
         return self._storage[key]
@@ -155,13 +187,11 @@ class List(TrackableDataStructure, Sequence):
     def __len__(self) -> int:
         return len(self._storage)
 
-    def __eq__(self, other: Any) -> bool:
-        return self._storage == (other._storage if isinstance(other, List) else other)
-
-    __hash__ = TrackableDataStructure.__hash__
-
     def __repr__(self) -> str:
         return f"List({self._storage!r})"
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + sys.getsizeof(self._storage)
 
 
 @export("contrib.checkpoint.Mapping")
@@ -176,25 +206,28 @@ class Mapping(TrackableDataStructure, AbstractMapping):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
         self._storage: dict[str, Any] = {}
         self.update(*args, **kwargs)
 
-    def _elements(self) -> Iterable[tuple[str, Any]]:
-        return self._storage.items()
+    @property
+    def _values(self) -> Iterable[Any]:
+        return _in_order_of_keys(self._storage)
+
+    def __copy__(self) -> Mapping:
+        return type(self)(copy.copy(self._storage))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Mapping:
+        return type(self)(copy.deepcopy(self._storage, memo))
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
             raise TypeError(f"Mapping accepts only string keys, but got a key {key!r}.")
-        value = wrap_or_unwrap(value)
-        if not isinstance(value, Trackable):
-            raise ValueError(
-                f"Only trackable objects (such as Layers or Optimizers) may be stored in a Mapping object. Got {value}, which does not inherit from Trackable."
-            )
-        if self._storage.get(key, value) is not value:
+        value = self._track_value(value, key)
+        if self._storage.setdefault(key, value) is not value:
             raise ValueError(
                 f"Mappings are an append-only data structure. Tried to overwrite the key '{key}' with value {value}, but it already contains {self._storage[key]}"
             )
-        self._storage[key] = self._wrapped(key, value)
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Adds entries."""
@@ -210,177 +243,301 @@ class Mapping(TrackableDataStructure, AbstractMapping):
     def __iter__(self) -> Iterator[str]:
         return iter(self._storage)
 
-    def __eq__(self, other: Any) -> bool:
-        return self._storage == (other._storage if isinstance(other, Mapping) else other)
-
-    __hash__ = TrackableDataStructure.__hash__
-
     def __repr__(self) -> str:
         return f"Mapping({self._storage!r})"
 
 
-class _Outside:
-    """The list or dict that a wrapper was made of: it follows changes of the wrapper, and is not to change by itself.
+def _in_order_of_keys(mapping: AbstractMapping) -> list[Any]:
+    return [mapping[key] for key in sorted(mapping)]
+
+
+_NOT_CHECKPOINTED = (
+    "\n\nIf you don't need this {kind} checkpointed, wrap it in a tf.contrib.checkpoint.NoDependency object; it will be "
+    "automatically un-wrapped and subsequently ignored."
+)
+
+
+class _Snapshot:
+    """What a wrapper last knew of the list or dict that it wraps, to notice changes made past the wrapper.
 
     Args:
-      original: the list or dict; anything else is not followed.
-      kind: `list` or `dict`.
+      wrapped: the list or dict.
     """
 
-    def __init__(self, original: Any, kind: type) -> None:
-        self._original = original if isinstance(original, kind) else kind()
-        self._known = self._original.copy()
+    def __init__(self, wrapped: Any) -> None:
+        self._wrapped = wrapped
+        self.differs = False
+        self.take()
 
-    def follow(self, wrapper: Any) -> None:
-        """Gives the original what the wrapper holds, where nothing else has changed it."""
-        if self.differs():
-            return
-        self._original.clear()
-        (self._original.extend if isinstance(self._original, list) else self._original.update)(wrapper)
-        self._known = self._original.copy()
+    def take(self) -> None:
+        """Accepts what the wrapper has changed; a difference once seen stays."""
+        if not self.differs:
+            self._known = self._wrapped.copy()
 
-    def differs(self) -> bool:
-        """Whether something else has changed the original."""
-        now, known = self._original, self._known
-        if len(now) != len(known):
-            return True
-        if isinstance(now, list):
-            return any(a is not b for a, b in zip(now, known))
-        return any(key not in known or known[key] is not value for key, value in dict.items(now))
+    def check(self) -> bool:
+        """Whether the list or dict has ever changed past the wrapper."""
+        self.differs = self.differs or self._wrapped != self._known
+        return self.differs
 
-    def check(self, wrapper: Any, what: str) -> None:
-        """ValueError where something else has changed the original."""
-        if self.differs():
+    def check_can_be_saved(self, described: str, kind: str) -> None:
+        """ValueError where there are such changes."""
+        if self.check():
             raise ValueError(
-                f"Unable to save the object {wrapper!r} (a {what} wrapper constructed to track trackable TensorFlow objects). "
-                f"The wrapped {what} was modified outside the wrapper (its final value was {self._original}, its value when a "
-                f"checkpoint dependency was added was {self._known}), which breaks restoration on object creation.\n\nIf you "
-                f"don't need this {what} checkpointed, wrap it in a tf.contrib.checkpoint.NoDependency object; it will be "
-                "automatically un-wrapped and subsequently ignored."
+                f"Unable to save the object {described}. The wrapped {kind} was modified outside the wrapper (its final value "
+                f"was {self._wrapped}, its value when a checkpoint dependency was added was {self._known}), which breaks "
+                "restoration on object creation." + _NOT_CHECKPOINTED.format(kind=kind)
             )
 
 
-class ListWrapper(TrackableDataStructure, list):
-    """A list set as an attribute: any change is allowed, but only one that appended can be saved."""
+class ListWrapper(List, MutableSequence, list):
+    """A list set as an attribute. It changes as lists do, but only one that has grown at its end can be saved.
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
-        self._only_appended = True
-        self._outside = _Outside(values, list)
-        list.__init__(self, [])
-        for value in list(values):
-            self._add(value)
-        self._outside.follow(self)
+    The elements are those of the original list, which changes with the wrapper; the `list` that is a base, for
+    `isinstance`, stays empty.
 
-    def _elements(self) -> Iterable[tuple[str, Any]]:
-        return [(str(i), value) for i, value in enumerate(list.__iter__(self))]
+    Args:
+      wrapped_list: the original list.
+    """
 
-    def _check_can_be_saved(self) -> None:
-        if not self._only_appended:
+    def __init__(self, wrapped_list: list[Any]) -> None:
+        self._non_append_mutation = False
+        super().__init__(wrapped_list)
+        self._snapshot = _Snapshot(self._storage)
+
+    def _make_storage(self, wrapped_list: list[Any]) -> list[Any]:
+        return wrapped_list
+
+    def _like(self, copied: ListWrapper) -> ListWrapper:
+        copied._non_append_mutation = self._non_append_mutation
+        copied._snapshot.differs = self._snapshot.differs
+        return copied
+
+    def __copy__(self) -> ListWrapper:
+        return self._like(super().__copy__())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ListWrapper:
+        return self._like(super().__deepcopy__(memo))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self._storage,)
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        described = f"{self!r} (a list wrapper constructed to track trackable TensorFlow objects)"
+        if self._non_append_mutation:
             raise ValueError(
-                f"Unable to save the object {self!r} (a list wrapper constructed to track trackable TensorFlow objects). A list "
-                "element was replaced (__setitem__, __setslice__), deleted (__delitem__, __delslice__), or moved (sort). In order "
-                "to support restoration on object creation, tracking is exclusively for append-only data structures.\n\nIf you "
-                "don't need this list checkpointed, wrap it in a tf.contrib.checkpoint.NoDependency object; it will be "
-                "automatically un-wrapped and subsequently ignored."
+                f"Unable to save the object {described}. A list element was replaced (__setitem__, __setslice__), deleted "
+                "(__delitem__, __delslice__), or moved (sort). In order to support restoration on object creation, tracking "
+                "is exclusively for append-only data structures." + _NOT_CHECKPOINTED.format(kind="list")
             )
-        self._outside.check(self, "list")
+        self._snapshot.check_can_be_saved(described, "list")
+        return super()._checkpoint_dependencies
 
-    def _add(self, value: Any) -> None:
-        list.append(self, self._wrapped(str(len(self)), value))
+    def _track_value(self, value: Any, name: str) -> Any:
+        kept = wrap_or_unwrap(value)
+        if isinstance(value, NoDependency) or not isinstance(kept, Trackable):
+            return kept
+        return super()._track_value(kept, name)
+
+    def _named_values(self) -> Iterable[tuple[str, Any]]:
+        return [(str(i), value) for i, value in enumerate(self._storage)]
 
     def append(self, value: Any) -> None:
-        self._add(value)
-        self._outside.follow(self)
+        """Adds an element, which a checkpoint that waits for it restores."""
+        self._snapshot.check()
+        super().append(value)
+        self._snapshot.take()
 
-    def extend(self, values: Iterable[Any]) -> None:
-        for value in list(values):
-            self._add(value)
-        self._outside.follow(self)
-
-    def __iadd__(self, values: Iterable[Any]) -> ListWrapper:
-        self.extend(values)
+    def __imul__(self, count: int) -> ListWrapper:
+        if count > 0:
+            return super().__imul__(count)
+        self._storage *= count
         return self
 
-    __hash__ = TrackableDataStructure.__hash__
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._snapshot.check()
+        if isinstance(key, slice):
+            self._set_slice(key, value)
+        else:
+            self._non_append_mutation |= isinstance(self._storage[key], Trackable)
+            self._storage[key] = self._track_value(value, str(key))
+        self._snapshot.take()
+
+    def _set_slice(self, key: slice, values: Iterable[Any]) -> None:
+        before = list(self._storage)
+        self._storage[key] = values
+        self._non_append_mutation |= any(isinstance(value, Trackable) for value in before)
+        for i, value in enumerate(self._storage):
+            if value is not None and (i >= len(before) or value != before[i]):
+                self._storage[i] = self._track_value(value, str(i))
+
+    def __delitem__(self, key: Any) -> None:
+        self._non_append_mutation = True
+        del self._storage[key]
+
+    def insert(self, index: int, obj: Any) -> None:
+        self._non_append_mutation = True
+        self._storage.insert(index, obj)
+
+    def sort(self, **kwargs: Any) -> None:
+        """Sorts the elements; the arguments are those of `list.sort`."""
+        self._non_append_mutation = True
+        self._storage.sort(**kwargs)
+
+    def __eq__(self, other: Any) -> bool:
+        return self._storage == getattr(other, "_storage", other)
+
+    def __ne__(self, other: Any) -> bool:
+        return self._storage != getattr(other, "_storage", other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._storage < getattr(other, "_storage", other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._storage <= getattr(other, "_storage", other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._storage > getattr(other, "_storage", other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._storage >= getattr(other, "_storage", other)
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'ListWrapper'")
+
+    def __repr__(self) -> str:
+        return f"ListWrapper({self._storage!r})"
 
 
-def _moves(name: str) -> Any:
-    of_list = getattr(list, name)
+class _DictWrapper(TrackableDataStructure):
+    """A dict set as an attribute; its trackable values are dependencies named by their keys, which must be str.
 
-    def method(self: ListWrapper, *args: Any, **kwargs: Any) -> Any:
-        self._only_appended = False
-        found = of_list(self, *args, **kwargs)
-        self._outside.follow(self)
-        return found
+    A proxy: `isinstance` takes it for the type of the original, and what it has no method for is done by the original.
 
-    method.__name__ = name
-    return method
+    Args:
+      wrapped_dict: the original dict, or its (key, value) pairs.
+    """
 
+    def __init__(self, wrapped_dict: Any = None) -> None:
+        if not isinstance(wrapped_dict, AbstractMapping):
+            wrapped_dict = dict(wrapped_dict or ())
+        object.__setattr__(self, "__wrapped__", wrapped_dict)
+        super().__init__()
+        self._self_non_string_key = False
+        for key, value in wrapped_dict.items():
+            wrapped_dict[key] = self._tracked(key, value)
+        self._self_snapshot = _Snapshot(wrapped_dict)
 
-for _name in ("__setitem__", "__delitem__", "insert", "pop", "remove", "clear", "sort", "reverse", "__imul__"):
-    setattr(ListWrapper, _name, _moves(_name))
+    @property
+    def __class__(self) -> Any:
+        return type(self.__wrapped__)
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # not set yet
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
 
-class DictWrapper(TrackableDataStructure, dict):
-    """A dict set as an attribute; its trackable values are dependencies named by their keys, which must be str."""
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_self_") or hasattr(type(self), name):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.__wrapped__, name, value)
 
-    def __init__(self, values: Any = ()) -> None:
-        dict.__init__(self)
-        self._outside = _Outside(values, dict)
-        self.update(values)
+    def __dir__(self) -> list[str]:
+        return dir(self.__wrapped__)
 
-    def _elements(self) -> Iterable[tuple[str, Any]]:
-        return dict.items(self)
+    def _like(self, copied: _DictWrapper) -> _DictWrapper:
+        copied._self_non_string_key = self._self_non_string_key
+        copied._self_snapshot.differs = self._self_snapshot.differs
+        return copied
 
-    def _check_can_be_saved(self) -> None:
-        wrong = [k for k, v in dict.items(self) if isinstance(v, Trackable) and not isinstance(k, str)]
-        if wrong:
+    def copy(self) -> _DictWrapper:
+        """A wrapper of a copy of the original."""
+        return copy.copy(self)
+
+    def __copy__(self) -> _DictWrapper:
+        return self._like(_DictWrapper(copy.copy(self.__wrapped__)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _DictWrapper:
+        return self._like(_DictWrapper(copy.deepcopy(self.__wrapped__, memo)))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self.__wrapped__), (self.__wrapped__,)
+
+    @property
+    def _values(self) -> Iterable[Any]:
+        return _in_order_of_keys(self.__wrapped__)
+
+    @property
+    def _checkpoint_dependencies(self) -> list[TrackableReference]:
+        described = f"{self} (a dictionary wrapper constructed automatically on attribute assignment)"
+        if self._self_non_string_key:
             raise ValueError(
-                f"Unable to save the object {self!r} (a dictionary wrapper constructed automatically on attribute assignment). The "
-                f"wrapped dictionary contains a non-string key which maps to a trackable object or mutable data structure: {wrong[0]!r}"
+                f"Unable to save the object {described}. The wrapped dictionary contains a non-string key which maps to a "
+                "trackable object or mutable data structure." + _NOT_CHECKPOINTED.format(kind="dictionary")
             )
-        self._outside.check(self, "dictionary")
+        self._self_snapshot.check_can_be_saved(described, "dictionary")
+        return super()._checkpoint_dependencies
+
+    def _named_values(self) -> Iterable[tuple[str, Any]]:
+        return [(str(key), value) for key, value in self.__wrapped__.items()]
+
+    def _tracked(self, key: Any, value: Any) -> Any:
+        kept = wrap_or_unwrap(value)
+        if isinstance(value, NoDependency) or not isinstance(kept, Trackable):
+            return kept
+        self._self_non_string_key |= not isinstance(key, str)
+        return self._track_value(kept, key if isinstance(key, str) else "-non_string_key")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        dict.__setitem__(self, key, self._wrapped(key, value))
-        self._outside.follow(self)
+        self._self_snapshot.check()
+        self.__wrapped__[key] = self._tracked(key, value)
+        self._self_snapshot.take()
+
+    def __delitem__(self, key: Any) -> None:
+        self._self_snapshot.check()
+        del self.__wrapped__[key]
+        self._self_snapshot.take()
 
     def update(self, *args: Any, **kwargs: Any) -> None:
+        """Sets entries as `dict.update` does."""
         for key, value in dict(*args, **kwargs).items():
-            dict.__setitem__(self, key, self._wrapped(key, value))
-        self._outside.follow(self)
+            self[key] = value
 
-    setdefault = MutableMapping.setdefault
-    __hash__ = TrackableDataStructure.__hash__
+    def __repr__(self) -> str:
+        return f"DictWrapper({self.__wrapped__!r})"
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'DictWrapper'")
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.__wrapped__ == other)
 
 
-def _removes(name: str) -> Any:
-    of_dict = getattr(dict, name)
-
-    def method(self: DictWrapper, *args: Any) -> Any:
-        found = of_dict(self, *args)
-        self._outside.follow(self)
-        return found
+def _by_original(name: str) -> Any:
+    def method(self: _DictWrapper, *args: Any) -> Any:
+        return getattr(self.__wrapped__, name)(*args)
 
     method.__name__ = name
     return method
 
 
-for _name in ("__delitem__", "pop", "popitem", "clear"):
-    setattr(DictWrapper, _name, _removes(_name))
+for _name in ("getitem", "len", "iter", "reversed", "contains", "str", "ne", "lt", "le", "gt", "ge", "or", "ror", "sizeof"):
+    setattr(_DictWrapper, f"__{_name}__", _by_original(f"__{_name}__"))
+MutableMapping.register(_DictWrapper)
 
 
 def _set_element(restored: ListWrapper, name: str, value: Any) -> None:
     """Puts an element where it was; what stood between, and was not tracked, is None."""
-    restored.extend([None] * (int(name) - len(restored)))
-    restored.append(value)
+    restored.extend([None] * (int(name) + 1 - len(restored)))
+    restored[int(name)] = value
 
 
 register_revived_type(
     "trackable_list_wrapper", lambda obj: isinstance(obj, ListWrapper),
-    [VersionedTypeRegistration(lambda proto: ListWrapper(), 1, 1, 1, setter=_set_element)],
+    [VersionedTypeRegistration(lambda proto: ListWrapper([]), 1, 1, 1, setter=_set_element)],
 )  # fmt: skip
 register_revived_type(
-    "trackable_dict_wrapper", lambda obj: isinstance(obj, DictWrapper),
-    [VersionedTypeRegistration(lambda proto: DictWrapper(), 1, 1, 1, setter=DictWrapper.__setitem__)],
+    "trackable_dict_wrapper", lambda obj: isinstance(obj, _DictWrapper),
+    [VersionedTypeRegistration(lambda proto: _DictWrapper(), 1, 1, 1, setter=_DictWrapper.__setitem__)],
 )  # fmt: skip

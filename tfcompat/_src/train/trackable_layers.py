@@ -52,49 +52,47 @@ def gather_non_trainable_weights(
 
 
 class LayerCollection:
-    """What a collection has of the layers and variables in it; `_elements()` gives its (name, element)."""
+    """The layers and weights of a collection whose elements `_values` gives."""
+
+    _self_trainable: bool
+    _self_extra_variables: list[Any]
 
     @property
-    def _owners(self) -> list[Any]:
-        """The elements that are layers or collections."""
-        return [value for _, value in self._elements() if is_layer(value) or has_weights(value)]
+    def _values(self) -> Iterable[Any]:
+        raise NotImplementedError("Abstract method")
 
     @property
-    def _variables(self) -> list[Any]:
-        return [value for _, value in self._elements() if hasattr(value, "trainable") and not has_weights(value)]
+    def _layers(self) -> list[Any]:
+        """The elements that are layers or collections, also empty ones."""
+        return [value for value in self._values if is_layer(value) or has_weights(value)]
 
     @property
     def layers(self) -> list[Any]:
         """The layers of the collection and of collections in it."""
-        return list(layers_below(self._owners))
+        return list(layers_below(self._layers))
 
     @property
     def trainable(self) -> bool:
-        """Whether the layers are trained; True before it is set."""
-        return self.__dict__.get("_trainable", True)
+        """Whether the weights count as trained; the layers' own `trainable` does not change with it."""
+        return self._self_trainable
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
-        self.__dict__["_trainable"] = value
-        for layer in self.layers:
-            layer.trainable = value
+        self._self_trainable = value
 
     @property
     def trainable_weights(self) -> list[Any]:
         """The weights that are trained."""
-        return gather_trainable_weights(self.trainable, self._owners, self._variables)
+        return gather_trainable_weights(self.trainable, self._layers, self._self_extra_variables)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
         """The weights that are not trained."""
-        return gather_non_trainable_weights(self.trainable, self._owners, self._variables)
+        return gather_non_trainable_weights(self.trainable, self._layers, self._self_extra_variables)
 
     weights = property(lambda self: self.trainable_weights + self.non_trainable_weights)
     trainable_variables = property(lambda self: self.trainable_weights)
     non_trainable_variables = property(lambda self: self.non_trainable_weights)
     variables = property(lambda self: self.weights)
-    updates = property(lambda self: [u for layer in self._layer_owners() for u in layer.updates])
-    losses = property(lambda self: [loss for layer in self._layer_owners() for loss in layer.losses])
-
-    def _layer_owners(self) -> list[Any]:
-        return [owner for owner in self._owners if hasattr(owner, "losses")]
+    updates = property(lambda self: [u for layer in self.layers for u in getattr(layer, "updates", ())])
+    losses = property(lambda self: [loss for layer in self.layers for loss in getattr(layer, "losses", ())])

@@ -281,8 +281,8 @@ class BaseResourceVariable(Variable):
         if not executing_eagerly():
             raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
         copied = ResourceVariable(
-            self.read_value(), trainable=self._trainable, constraint=self._constraint, dtype=self._dtype, name=self._shared_name,
-            synchronization=self._synchronization, aggregation=self._aggregation,
+            self.read_value(), trainable=self._trainable, constraint=self._constraint, dtype=self._dtype,
+            name=f"{self._shared_name}_copy", synchronization=self._synchronization, aggregation=self._aggregation,
         )  # fmt: skip
         memo[self._unique_id] = copied
         return copied

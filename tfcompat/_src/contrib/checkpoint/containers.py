@@ -18,11 +18,12 @@ class UniqueNameTracker(TrackableDataStructure):
     """Dependencies under names that are made unique in the order of tracking."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._name_counts: dict[str, int] = {}
-        self._values: dict[str, Any] = {}
 
-    def _elements(self) -> Any:
-        return self._values.items()
+    @property
+    def _values(self) -> Any:
+        return [dependency.ref for dependency in self._checkpoint_dependencies]
 
     def track(self, trackable: Any, base_name: str) -> Any:
         """Makes `trackable` a dependency named `base_name`, with "_1", "_2", ... where the name is taken; returns it.
@@ -35,11 +36,10 @@ class UniqueNameTracker(TrackableDataStructure):
                 f"Expected a trackable value, got {trackable} which does not inherit from tf.track.Trackable."
             )
         name = base_name
-        while name in self._values:
+        while self._lookup_dependency(name) is not None:
             count = self._name_counts[base_name] = self._name_counts.get(base_name, 0) + 1
             name = f"{base_name}_{count}"
-        self._values[name] = self._wrapped(name, trackable)
-        return trackable
+        return self._track_value(trackable, name)
 
 
 class _NumpyWrapper(PythonState):
