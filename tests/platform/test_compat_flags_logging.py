@@ -60,6 +60,53 @@ def test_flags_are_parsed_when_first_read():
     assert found.stdout.splitlines() == ["1 False", "7 d True True 7", "9"], found.stderr
 
 
+NAMES = """
+import tfcompat as tf
+from absl import flags as absl
+own = {"DEFINE_string", "DEFINE_boolean", "DEFINE_bool", "DEFINE_float", "DEFINE_integer", "FLAGS"}
+public = {n for n in dir(tf.flags) if not n.startswith("_")}
+print(tf.app.flags is tf.flags, sorted(public ^ set(absl.__all__)), {n for n in public if getattr(tf.flags, n) is not getattr(absl, n)} == own)
+print(tf.flags.DEFINE_bool is tf.flags.DEFINE_boolean, tf.flags.DEFINE_string.__name__)
+"""
+
+
+def test_other_names_are_those_of_absl():
+    found = run(NAMES)
+    assert found.stdout.splitlines() == ["True [] True", "True DEFINE_string"], found.stderr
+
+
+WRAPPER = """
+import sys
+from absl import flags as absl
+from tfcompat._src.platform import flags
+values = absl.FlagValues()
+wrapper = flags._FlagValuesWrapper(values)
+flags.DEFINE_string("only", "v", "h", flag_values=values)
+print("only" in wrapper, list(wrapper.__dict__), wrapper.is_parsed(), hasattr(wrapper, "nope"), wrapper.is_parsed(), wrapper.only)
+wrapper.unparse_flags()
+try:
+    values.only
+except absl.UnparsedFlagAccessError:
+    print(wrapper.only, wrapper["only"].help, isinstance(wrapper, absl.FlagValues))
+for change in (lambda: setattr(wrapper, "nope", 3), lambda: flags.DEFINE_integer("only", 1, "h", flag_values=values), lambda: wrapper(["p", "--x=1"])):
+    try:
+        change()
+    except absl.Error as error:
+        print(type(error).__name__)
+print(wrapper(["p", "--undefok=x", "--x=1", "a"]), wrapper(["p", "--x=1"], known_only=True))
+del wrapper.only
+print(len(wrapper), "only" in values)
+"""
+
+
+def test_the_wrapper_hands_on_all_but_reading_a_flag():
+    found = run(WRAPPER)
+    assert found.stdout.splitlines() == [
+        "True ['__wrapped'] False False True v", "v h True", "UnrecognizedFlagError", "DuplicateFlagError", "UnrecognizedFlagError",
+        "['p', 'a'] ['p', '--x=1']", "0 False",
+    ], found.stderr  # fmt: skip
+
+
 def test_unknown_flag():
     found = run(FLAGS, "--unknown=3")
     assert "UnrecognizedFlagError: Unknown command line flag 'unknown'" in found.stderr

@@ -1,35 +1,42 @@
-"""`tf.flags`: absl's flags; `FLAGS` parses the command line when a flag is first read; old argument names are taken."""
+"""`tf.flags`: absl's flags under their names; `FLAGS` parses the command line when a flag is first read.
 
-from __future__ import annotations
+Programs list `tf.flags`, so the module's own names begin with an underscore.
+"""
 
-import functools
-import logging
-import sys
-from collections.abc import Callable
-from typing import Any
+import functools as _functools
+import logging as _logging
+import sys as _sys
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
 
-from absl import flags as absl_flags
+from absl import flags as _absl_flags
 from absl.flags import *  # noqa: F403
 
-RENAMED_ARGUMENTS = {"flag_name": "name", "default_value": "default", "docstring": "help"}
+_RENAMED_ARGUMENTS = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
-class FlagValues:
-    """absl's flag values, parsed from `sys.argv` when a flag is read before anything has parsed them."""
+class _FlagValuesWrapper:
+    """Flag values of absl, which read `sys.argv` when a flag is asked for before anything has parsed them.
 
-    def __init__(self, values: absl_flags.FlagValues) -> None:
-        self.__dict__["__wrapped"] = values
+    Args:
+      flags_object: the absl.flags.FlagValues; all but reading a flag is done by it.
+    """
 
-    def __getattribute__(self, name: str) -> Any:
-        own = object.__getattribute__(self, "__dict__")
+    def __init__(self, flags_object: _absl_flags.FlagValues) -> None:
+        self.__dict__["__wrapped"] = flags_object
+
+    def __getattribute__(self, name: str) -> _Any:
         if name == "__dict__":
-            return own
-        values = own["__wrapped"]
-        if name in values and not values.is_parsed():
-            values(sys.argv)
-        return getattr(values, name)
+            return super().__getattribute__(name)
+        return self.__dict__["__wrapped"].__getattribute__(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __getattr__(self, name: str) -> _Any:
+        values = self.__dict__["__wrapped"]
+        if not values.is_parsed():
+            values(_sys.argv)
+        return values.__getattr__(name)
+
+    def __setattr__(self, name: str, value: _Any) -> None:
         setattr(self.__dict__["__wrapped"], name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -38,48 +45,45 @@ class FlagValues:
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["__wrapped"])
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> _Any:
         return self.__dict__["__wrapped"][name]
 
-    def __setitem__(self, name: str, flag: Any) -> None:
+    def __setitem__(self, name: str, flag: _Any) -> None:
         self.__dict__["__wrapped"][name] = flag
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.__dict__["__wrapped"]
 
     def __len__(self) -> int:
         return len(self.__dict__["__wrapped"])
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> _Any:
         return iter(self.__dict__["__wrapped"])
 
     def __str__(self) -> str:
         return str(self.__dict__["__wrapped"])
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: _Any, **kwargs: _Any) -> _Any:
         return self.__dict__["__wrapped"](*args, **kwargs)
 
 
-def taking_old_names(define: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_define_function(define: _Callable[..., _Any]) -> _Callable[..., _Any]:
     """`define`, which also takes the argument names of TensorFlow before 1.5."""
 
-    @functools.wraps(define)
-    def defining(*args: Any, **kwargs: Any) -> Any:
-        old = RENAMED_ARGUMENTS.keys() & kwargs.keys()
+    @_functools.wraps(define)
+    def defining(*args: _Any, **kwargs: _Any) -> _Any:
+        old = _RENAMED_ARGUMENTS.keys() & kwargs.keys()
         if old:
-            logging.warning(
+            _logging.warning(
                 "Use of the keyword argument names (flag_name, default_value, docstring) is deprecated, "
                 "please use (name, default, help) instead."
             )
-        return define(*args, **{RENAMED_ARGUMENTS.get(name, name): value for name, value in kwargs.items()})
+        return define(*args, **{_RENAMED_ARGUMENTS.get(name, name): value for name, value in kwargs.items()})
 
     return defining
 
 
-absl_flags.disclaim_key_flags()
-DEFINE_string = taking_old_names(absl_flags.DEFINE_string)
-DEFINE_boolean = taking_old_names(absl_flags.DEFINE_boolean)
+_absl_flags.disclaim_key_flags()
+DEFINE_string = _wrap_define_function(_absl_flags.DEFINE_string)
+DEFINE_boolean = _wrap_define_function(_absl_flags.DEFINE_boolean)
 DEFINE_bool = DEFINE_boolean
-DEFINE_float = taking_old_names(absl_flags.DEFINE_float)
-DEFINE_integer = taking_old_names(absl_flags.DEFINE_integer)
-FLAGS = FlagValues(absl_flags.FLAGS)
+DEFINE_float = _wrap_define_function(_absl_flags.DEFINE_float)
+DEFINE_integer = _wrap_define_function(_absl_flags.DEFINE_integer)
+FLAGS = _FlagValuesWrapper(_absl_flags.FLAGS)
