@@ -146,3 +146,12 @@ def test_logging_lines():
         "INFO:tensorflow:i x", "INFO:tensorflow:v", "INFO:tensorflow:every 0", "INFO:tensorflow:every 2",
         "INFO:tensorflow:every 4", "INFO:tensorflow:if",
     ]  # fmt: skip
+
+
+def test_googletest_has_the_names_of_absl():
+    from absl.testing import absltest
+
+    from tfcompat._src.testing import googletest
+
+    assert all(getattr(googletest, n) is getattr(absltest, n) for n in ("TestCase", "TestLoader", "skipIf", "TempFileCleanup"))
+    assert googletest.StatefulSessionAvailable() is False and googletest.main is not absltest.main

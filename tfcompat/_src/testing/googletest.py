@@ -12,14 +12,12 @@ import unittest.mock
 from typing import Any
 
 from absl.testing import absltest
+from absl.testing.absltest import *  # noqa: F403
 
 from tfcompat._src.base.export import export
 from tfcompat._src.platform import app, file_io
 from tfcompat._src.testing.benchmark import TensorFlowBenchmark as Benchmark  # noqa: F401
 from tfcompat._src.testing.benchmark import benchmarks_main
-
-TestCase = absltest.TestCase
-
 
 mock = export("test.mock")(unittest.mock)
 
@@ -47,6 +45,11 @@ GetTempDir = get_temp_dir
 def test_src_dir_path(relative_path: str) -> str:
     """The path of a file of TensorFlow's source tree in a Bazel test; TEST_SRCDIR of the environment names the tree."""
     return os.path.join(os.environ["TEST_SRCDIR"], "org_tensorflow/tensorflow", relative_path)
+
+
+def StatefulSessionAvailable() -> bool:
+    """False: there is no such session."""
+    return False
 
 
 test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
