@@ -254,3 +254,24 @@ def test_default_pool_may_hold_the_same_names():
         "assert theirs is not messages.VersionDef.DESCRIPTOR\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_text_has_sorted_keys_and_floats_of_python():
+    """As 1.15.5 prints them, with protobuf 3."""
+    node = messages.NodeDef(name="n\u00e9", op="Const")
+    node.attr["value"].tensor.float_val.extend([0.1, 1e10, 2])
+    node.attr["dtype"].type = 1
+    node.attr["b"].b = True
+    node.attr["a"].s = b"a'\"\\\t\x01\xe9"
+    assert str(node).splitlines() == [
+        'name: "n\\303\\251"',
+        'op: "Const"',
+        *["attr {", '  key: "a"', "  value {", '    s: "a\\\'\\"\\\\\\t\\001\\351"', "  }", "}"],
+        *["attr {", '  key: "b"', "  value {", "    b: true", "  }", "}"],
+        *["attr {", '  key: "dtype"', "  value {", "    type: DT_FLOAT", "  }", "}"],
+        *["attr {", '  key: "value"', "  value {", "    tensor {"],
+        *["      float_val: 0.10000000149011612", "      float_val: 10000000000.0", "      float_val: 2.0", "    }", "  }", "}"],
+    ]
+    assert repr(messages.ConfigProto(device_count={"GPU": 1, "CPU": 2})) == (
+        'device_count {\n  key: "CPU"\n  value: 2\n}\ndevice_count {\n  key: "GPU"\n  value: 1\n}\n'
+    )

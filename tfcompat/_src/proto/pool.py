@@ -17,6 +17,7 @@ from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from google.protobuf.message import Message
 
 from tfcompat._src.proto import definitions
+from tfcompat._src.proto.text import text
 
 POOL = descriptor_pool.DescriptorPool()
 
@@ -124,6 +125,7 @@ def _message_class(descriptor) -> type:
         found = _classes[descriptor.full_name] = message_factory.GetMessageClass(descriptor)
         found.__module__ = _MESSAGES_MODULE
         found.__qualname__ = descriptor.full_name.removeprefix("tensorflow.")
+        found.__str__ = found.__repr__ = text
         for nested in descriptor.nested_types:
             copyreg.pickle(_message_class(nested), _reduce_nested)
         for field in descriptor.fields:
