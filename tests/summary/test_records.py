@@ -1,5 +1,6 @@
 """TFRecord files against those of TensorFlow 1.15.5, whole and damaged."""
 
+import numpy as np
 import pytest
 
 import tfcompat as tf
@@ -71,3 +72,12 @@ def test_misuse(tmp_path):
     writer.close()
     with pytest.raises(tf.errors.FailedPreconditionError):
         writer.write(b"late")
+
+
+def test_histograms_count_few_and_many_values_alike():
+    x = np.float32([-3e38, -1, -1e-12, 0, 1e-13, 1e-12, 2.5, 2.5, 1e21, 3e38])
+    with tf.Graph().as_default(), tf.Session() as session:
+        written = session.run([tf.summary.histogram("h", x), tf.summary.histogram("h", np.tile(x, 400))])
+    few, many = (tf.Summary.FromString(summary).value[0].histo for summary in written)
+    assert few.bucket_limit == many.bucket_limit
+    np.testing.assert_array_equal(400 * np.array(few.bucket), many.bucket)

@@ -30,6 +30,7 @@ import pkg_resources
 
 assert issubclass(ParseError, Exception) and issubclass(TokenError, Exception) and callable(RefactoringTool)
 assert tuple(map(int, pkg_resources.get_distribution("numpy>=1.16").version.split(".")[:2])) >= (1, 16)
+assert pkg_resources.EntryPoint.parse("x=os.path:join").load(False) is pkg_resources.EntryPoint.parse("x = os.path:join").resolve()
 assert pkg_resources.resource_filename(__name__, "made.txt").endswith("made.txt")
 try:
     pkg_resources.get_distribution("tfcompat-has-no-such-package")

@@ -57,9 +57,25 @@ def iter_entry_points(group: str, name: str | None = None) -> Iterator[Any]:
     return (point for point in importlib.metadata.entry_points(group=group) if name in (None, point.name))
 
 
+class EntryPoint(importlib.metadata.EntryPoint):
+    """`name = module:attributes`, as gym names its environments."""
+
+    @classmethod
+    def parse(cls, src: str) -> EntryPoint:
+        name, value = src.split("=", 1)
+        return cls(name.strip(), value.strip(), "")
+
+    def load(self, require: bool = True) -> Any:
+        """What it names. `require` asked whether its distribution is there: these have none."""
+        return super().load()
+
+    def resolve(self) -> Any:
+        return super().load()
+
+
 PKG_RESOURCES: dict[str, Any] = dict(
     Distribution=Distribution, DistributionNotFound=importlib.metadata.PackageNotFoundError, get_distribution=get_distribution,
     resource_filename=resource_filename, resource_exists=resource_exists, resource_string=resource_string,
-    resource_stream=resource_stream, resource_listdir=resource_listdir, iter_entry_points=iter_entry_points,
+    resource_stream=resource_stream, resource_listdir=resource_listdir, iter_entry_points=iter_entry_points, EntryPoint=EntryPoint,
 )  # fmt: skip
 """The names of the module."""

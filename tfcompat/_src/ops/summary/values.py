@@ -80,9 +80,7 @@ def add_histogram(summary: Summary, tag: bytes, values: np.ndarray, named: str) 
     for position in np.flatnonzero(~np.isfinite(x))[:1]:
         raise _invalid(f"{'Nan' if np.isnan(x[position]) else 'Infinity'} in summary histogram for: {named}")
     limits = _bucket_limits()
-    below = np.searchsorted(np.sort(values, axis=None).astype(np.float64), limits)
-    below[-1] = x.size
-    counts = np.diff(below, prepend=0)
+    counts = _counts(x, values, limits)
     histogram = summary.value.add(tag=tag.decode("utf-8", "replace")).histo
     histogram.min = x.min() + 0.0 if x.size else _LARGEST
     histogram.max = x.max() + 0.0 if x.size else -_LARGEST
@@ -95,6 +93,17 @@ def add_histogram(summary: Summary, tag: bytes, values: np.ndarray, named: str) 
     ends_run = np.append(~(is_empty[:-1] & is_empty[1:]), True)
     histogram.bucket_limit.extend(limits[ends_run])
     histogram.bucket.extend(counts[ends_run])
+
+
+def _counts(x: np.ndarray, values: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """How many elements lie below each limit and not below the one before; the last bucket has all that remain."""
+    if x.size < limits.size:
+        buckets = limits.searchsorted(x, side="right")
+        return np.bincount(np.minimum(buckets, limits.size - 1), minlength=limits.size)
+    below = np.sort(values, axis=None).astype(np.float64).searchsorted(limits)
+    below[-1] = x.size
+    below[1:] -= below[:-1].copy()
+    return below
 
 
 # ---- images ----
