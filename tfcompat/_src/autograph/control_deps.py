@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from tfcompat._src.base import nest
@@ -44,3 +46,14 @@ class AutomaticControlDependencies:
         for result in self._returned:
             for op in acting:
                 result.op._add_control_input(op)
+
+
+def automatic_control_dependencies(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls `f` in a block of AutomaticControlDependencies, and whose results wait for what acts there."""
+
+    @functools.wraps(f)
+    def ordered(*args: Any, **kwargs: Any) -> Any:
+        with AutomaticControlDependencies() as block:
+            return nest.map_structure(block.mark_as_return, f(*args, **kwargs))
+
+    return ordered

@@ -15,7 +15,7 @@ from tfcompat._src.graph.graph import Graph
 
 UNCOMPILED_SOURCE_SUFFIXES = (".py",)
 COMPILED_SOURCE_SUFFIXES = (".pyc", ".pyo")
-_LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_TENSORFLOW_BASEDIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _EXAMPLES = os.path.normpath("python/debug/examples")
 
 
@@ -40,12 +40,12 @@ def guess_is_tensorflow_py_library(py_file_path: str) -> bool:
     if not is_extension_uncompiled_python_source(py_file_path) and not is_extension_compiled_python_source(py_file_path):
         raise ValueError("Input file path (%s) is not a Python source file." % py_file_path)
     path = _norm_abs_path(py_file_path)
-    return path.startswith(_LIBRARY) and not path.endswith("_test.py") and not os.path.dirname(path).endswith(_EXAMPLES)
+    return path.startswith(_TENSORFLOW_BASEDIR + os.sep) and not path.endswith("_test.py") and not os.path.dirname(path).endswith(_EXAMPLES)
 
 
 def frames_of_program(traceback: Sequence[Any]) -> Sequence[Any]:
     """A traceback without the frames that lead to the program: those of Python and of `tfcompat run` before the first of another file."""
-    first = next((row for row, frame in enumerate(traceback) if not frame[0].startswith(("<frozen", _LIBRARY))), 0)
+    first = next((row for row, frame in enumerate(traceback) if not frame[0].startswith(("<frozen", _TENSORFLOW_BASEDIR + os.sep))), 0)
     return traceback[first:]
 
 

@@ -99,6 +99,59 @@ def _ring_permutations(num_workers: int, num_subchunks: int, gpu_perm: Sequence[
     return before, places
 
 
+def _padded_split(tensor: Tensor, pieces: int) -> tuple[list[Tensor], int]:
+    """A vector in as many parts of equal length, and how many zeros were put behind the last one's numbers.
+
+    Raises:
+      ValueError: it is no vector of known length.
+    """
+    if tensor.shape.ndims != 1 or not tensor.shape.is_fully_defined():
+        raise ValueError("input tensor must be 1D")
+    length = tensor.shape.num_elements()
+    padding = -length % pieces
+    padded = raw.Pad(tensor, [[0, padding]]) if padding else tensor
+    return list(raw.Split(0, padded, num_split=pieces)), padding
+
+
+def _build_ring_gather(
+    input_tensors: Sequence[Tensor], devices: Sequence[str], num_subchunks: int, pred_by_s_d: list[list[int]], rank_by_s_d: list[list[int]],
+    red_op: Callable,
+) -> tuple[list[list[Tensor]], int]:  # fmt: skip
+    """The first pass of a ring all-reduce: chunks travel round the ring and are combined on each device that they come to.
+
+    Args:
+      input_tensors: one vector for each device, of one length. devices: their names.
+      num_subchunks: how many chunks a device sends at once.
+      pred_by_s_d, rank_by_s_d: what `_ring_permutations` gives.
+      red_op: combines two tensors.
+
+    Returns:
+      the chunks of each device, of which `num_subchunks` are combined from all, and how many zeros the last chunk has at its end.
+
+    Raises:
+      ValueError: an input is no vector.
+    """
+    count = len(input_tensors)
+    if count < 2:
+        return list(input_tensors), 0  # type: ignore[return-value]  # as 1.15 gives them
+    if input_tensors[0].shape.ndims != 1:
+        raise ValueError("input tensors must be 1D")
+    chunks, padding = [], 0
+    for tensor, name in zip(input_tensors, devices):
+        with device(name):
+            parts, padding = _padded_split(tensor, count * num_subchunks)
+        chunks.append(parts)
+    for tick in range(count - 1):
+        places = [(d, s, (rank_by_s_d[s][d] - 2 - tick) % count * num_subchunks + s) for d in range(count) for s in range(num_subchunks)]
+        combined = []
+        for d, s, place in places:
+            with device(devices[d]):
+                combined.append(red_op(chunks[pred_by_s_d[s][d]][place], chunks[d][place]))
+        for (d, _, place), value in zip(places, combined):
+            chunks[d][place] = value
+    return chunks, padding
+
+
 def build_ring_all_reduce(
     input_tensors: Sequence[Tensor], num_workers: int, num_subchunks: int, gpu_perm: Sequence[int], red_op: Callable,
     un_op: Callable | None = None,

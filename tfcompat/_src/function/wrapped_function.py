@@ -7,15 +7,66 @@ from typing import Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
+from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.function.def_function import ConcreteFunction
 from tfcompat._src.function.variable_lifting import UnliftableError
 from tfcompat._src.graph.graph_util import extract_sub_graph
-from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.nodes import raw
+from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.proto import messages
-from tfcompat._src.variables.variable import creator_stack
+from tfcompat._src.variables.variable import creator_stack, variable_creator_scope
+
+
+class VariableHolder:
+    """Calls a function, and keeps the variables that it makes, by name.
+
+    Args:
+      fn: the function. share_variables: whether a variable that is there is given again for its name.
+    """
+
+    def __init__(self, fn: Callable | None = None, share_variables: bool = False) -> None:
+        self._fn, self._share_variables = fn, share_variables
+        self._variables_by_name: dict[str, Any] = {}
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The variables by name."""
+        return self._variables_by_name
+
+    def variable_creator_scope(self, next_creator: Callable, **kwargs: Any) -> Any:
+        """Makes a variable, or gives that of this name, and adds it to its collections."""
+        collections = kwargs.pop("collections", None)
+        with name_scope(kwargs.get("name"), "Variable") as scope:
+            name = scope.removesuffix("/")
+            kwargs["name"] = scope
+        variable = self._variables_by_name.get(name) if self._share_variables else None
+        if variable is None:
+            variable = self._variables_by_name[name] = next_creator(**kwargs)
+        collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
+        if variable.trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+            collections.append(GraphKeys.TRAINABLE_VARIABLES)
+        for key in collections:
+            held = get_default_graph().get_collection_ref(key)
+            if not any(each is variable for each in held):
+                held.append(variable)
+        return variable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call_with_variable_creator_scope(self._fn)(*args, **kwargs)  # type: ignore[arg-type]  # there is one
+
+    def call_with_variable_creator_scope(self, fn: Callable) -> Callable:
+        """A function that calls `fn`, whose variables this object keeps."""
+
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with variable_creator_scope(self.variable_creator_scope):
+                return fn(*args, **kwargs)
+
+        return wrapped
 
 
 class WrappedFunction(ConcreteFunction):
@@ -84,6 +135,54 @@ def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: Any) -
         if node.op == "Placeholder" and node.name not in ends:
             raise UnliftableError(f"Unable to lift the outputs: they need a value for the placeholder {node.name}")
     return part
+
+
+class WrappedGraph:
+    """Functions of TensorFlow 1 code in one graph, with variables and collections in common.
+
+    Args:
+      variable_holder: keeps the variables; by default a new one that shares them by name.
+    """
+
+    def __init__(self, variable_holder: VariableHolder | None = None) -> None:
+        self._variable_holder = variable_holder or VariableHolder(share_variables=True)
+        self._whole = WrappedFunction(lambda: None, (), "wrapped_function_graph")
+        self._functions: dict[str, WrappedFunction] = {}
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the functions."""
+        return self._whole.graph
+
+    @property
+    def functions(self) -> dict[str, WrappedFunction]:
+        """The functions by name."""
+        return self._functions
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The variables by name."""
+        return self._variable_holder.variables
+
+    def wrap_function(self, fn: Callable, signature: Any, name: str | None = None) -> WrappedFunction:
+        """A function of TensorFlow 1 code, traced at once in the common graph.
+
+        Args:
+          fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
+        """
+        name = name or getattr(fn, "__name__", "wrapped")
+        with self.graph.as_default():
+            fed = nest.map_structure(lambda spec: raw.Placeholder(dtype=spec.dtype, shape=spec.shape, name=spec.name), signature)
+            found = self._variable_holder.call_with_variable_creator_scope(fn)(*fed)
+            found = nest.map_structure(_fetched, found)
+        pruned = self._whole.prune(fed, found, name, (tuple(signature), {}))
+        self._functions[name] = pruned
+        return pruned
+
+
+def _fetched(value: Any) -> Any:
+    """What a function gives for a value: of a variable, its value."""
+    return value if isinstance(value, (Tensor, Operation)) else convert_to_tensor(value)
 
 
 @export("wrap_function")

@@ -392,14 +392,28 @@ def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> Non
         ) from None
 
 
+def _side_by_side(sparse: list[IndexedSlices]) -> IndexedSlices:
+    """The rows of several IndexedSlices; their indices are int64 where one's are."""
+    indices = [to_tensor(g.indices) for g in sparse]
+    if any(i.dtype == dtypes.int64 for i in indices):
+        indices = [raw.Cast(i, DstT=dtypes.int64) if i.dtype != dtypes.int64 else i for i in indices]
+    return IndexedSlices(concat([g.values for g in sparse], 0), concat(indices, 0), sparse[0].dense_shape)
+
+
+def aggregate_indexed_slices_gradients(grads: list[Part | None]) -> Part | None:
+    """The sum of gradients: a tensor where one of them is a tensor, else IndexedSlices with the rows of all; None of none."""
+    if len(grads) < 2:
+        return grads[0] if grads else None
+    given = [g for g in grads if g is not None]
+    sparse = [g for g in given if isinstance(g, IndexedSlices)]
+    return _side_by_side(sparse) if len(sparse) == len(given) else _added(given)
+
+
 def _aggregate(op: Operation, parts: list[Part], method: int | None) -> Part:
     """One gradient of an output of `op` from several: dense tensors are added, sparse ones put side by side."""
     sparse = [g for g in parts if isinstance(g, IndexedSlices)]
     if len(sparse) == len(parts):
-        indices = [to_tensor(g.indices) for g in sparse]
-        if any(i.dtype == dtypes.int64 for i in indices):
-            indices = [raw.Cast(i, DstT=dtypes.int64) if i.dtype != dtypes.int64 else i for i in indices]
-        return IndexedSlices(concat([g.values for g in sparse], 0), concat(indices, 0), sparse[0].dense_shape)
+        return _side_by_side(sparse)
     dense = [g for g in parts if isinstance(g, Tensor)]
     if len(dense) < len(parts) or executing_eagerly():
         return _added(parts)

@@ -56,6 +56,7 @@ class Graph(Collections):
     """Whether it holds one operation that runs at once, with inputs of known shapes."""
     _is_loss_scaled_by_optimizer = False
     _building_function = property(lambda self: self.building_function)
+    _c_graph = property(lambda self: self)
 
     def __init__(self) -> None:
         super().__init__()
@@ -246,6 +247,12 @@ class Graph(Collections):
         if not _VALID_OP_NAME.match(final):
             raise ValueError(f"'{final}' is not a valid node name")
         return final
+
+    def _create_op_from_tf_operation(self, c_op: Operation, compute_device: bool = True) -> Operation:
+        """The operation that a function of TensorFlow's C interface added to this graph, on the device of open scopes."""
+        if compute_device and self._devices:
+            device_scope.apply(self._devices, c_op)
+        return c_op
 
     # ---- names ----
 

@@ -126,6 +126,7 @@ import tfcompat._src.ops.math.special  # noqa: F401
 import tfcompat._src.ops.math.unary  # noqa: F401
 import tfcompat._src.ops.nn.activation  # noqa: F401
 import tfcompat._src.ops.nn.batch_norm  # noqa: F401
+import tfcompat._src.ops.nn.batch_norm_formula  # noqa: F401
 import tfcompat._src.ops.nn.best_heap  # noqa: F401
 import tfcompat._src.ops.nn.bias  # noqa: F401
 import tfcompat._src.ops.nn.candidates  # noqa: F401

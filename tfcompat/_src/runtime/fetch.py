@@ -105,6 +105,35 @@ class Fetches:
         return _no_array if element.dtype == dtypes.variant else lambda values: values[slot]
 
 
+class _FetchHandler:
+    """A fetch structure as Session.run resolves it: tensors and operations to run, and results put back into the structure.
+
+    Args:
+      graph: the graph. fetches: the structure. feeds: values by tensor; a tensor that is fed is not fetched.
+    """
+
+    def __init__(self, graph: Graph, fetches: object, feeds: dict[Tensor, object]) -> None:
+        self._found, self._feeds = Fetches(graph, fetches), feeds
+
+    def fetches(self) -> list[Tensor]:
+        """The tensors to compute, each once."""
+        return [t for t in self._found.tensors if t not in self._feeds]
+
+    def targets(self) -> list[Operation]:
+        """The operations to run, each once."""
+        return list(dict.fromkeys(self._found.targets))
+
+    def build_results(self, session: object, tensor_values: list[object]) -> object:
+        """The structure with values in place of tensors and None in place of operations.
+
+        Args:
+          session: unused; handles of values are made by the run.
+          tensor_values: the values of `fetches()`.
+        """
+        computed = iter(tensor_values)
+        return self._found.rebuild([self._feeds[t] if t in self._feeds else next(computed) for t in self._found.tensors])
+
+
 def _no_array(values: list[Any]) -> None:
     raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 

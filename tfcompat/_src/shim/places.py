@@ -220,7 +220,8 @@ REAL_MODULES = {
     "tensorflow.python.eager.context": SHIM + "internal.context",
     "tensorflow.python.eager.core": SHIM + "internal.eager_core",
     "tensorflow.python.eager.tape": SHIM + "internal.tape",
-    "tensorflow.python.eager.lift_to_graph": "tfcompat._src.saved_model.load_v1",
+    "tensorflow.python.eager.cancellation": SHIM + "internal.cancellation",
+    "tensorflow.python.eager.lift_to_graph": "tfcompat._src.function.lift_to_graph",
     "tensorflow.python.framework.combinations": "tfcompat._src.testing.combinations",
     "tensorflow.python.framework.auto_control_deps": "tfcompat._src.autograph.control_deps",
     "tensorflow.python.framework.c_api_util": SHIM + "internal.c_api_util",
@@ -279,6 +280,8 @@ REAL_MODULES = {
     "tensorflow.python.platform.flags": "tfcompat._src.platform.flags",
     "tensorflow.python.platform.tf_logging": "tfcompat._src.platform.logging",
     "tensorflow.python.saved_model.load_v1_in_v2": "tfcompat._src.saved_model.load_v1",
+    "tensorflow.python.tools.api.generator.create_python_api": SHIM + "internal.api_generator",
+    "tensorflow.python.tools.api.generator.doc_srcs": SHIM + "internal.api_generator",
     "tensorflow.python.tools.freeze_graph": "tfcompat._src.saved_model.freeze_graph",
     "tensorflow.python.tools.inspect_checkpoint": "tfcompat._src.train.inspect_checkpoint",
     "tensorflow.python.tools.optimize_for_inference": "tfcompat._src.saved_model.optimize_for_inference",
@@ -307,6 +310,7 @@ REAL_MODULES = {
     "tensorflow.python.util.keyword_args": SHIM + "internal.keyword_args",
     "tensorflow.python.util.lazy_loader": SHIM + "internal.lazy_loader",
     "tensorflow.python.util.lock_util": SHIM + "internal.lock_util",
+    "tensorflow.python.util.module_wrapper": SHIM + "internal.module_wrapper",
     "tensorflow.python.util.object_identity": SHIM + "internal.object_identity",
     "tensorflow.python.util.serialization": SHIM + "internal.serialization",
     "tensorflow.python.util.tf_contextlib": SHIM + "internal.tf_contextlib",
@@ -322,6 +326,12 @@ REAL_MODULES = {
 """Modules that are modules of ours, name for name."""
 
 NAMES = {
+    "tensorflow.python.framework.ops.enable_eager_execution_internal": "contrib.eager.enable_remote_eager_execution",
+    "tensorflow.python.eager.backprop.aggregate_indexed_slices_gradients":
+        "@tensorflow.python.ops.gradients_util:aggregate_indexed_slices_gradients",
+    "tensorflow.python.ops.template.make_template_internal": "contrib.eager.make_template",
+    "tensorflow.python.eager.backprop.make_attr": "@tensorflow.python.eager.execute:make_attr",
+    "tensorflow.python.eager.backprop.op_attr_type": "@tensorflow.python.eager.execute:op_attr_type",
     "tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops._cudnn_rnn":
         "@tensorflow.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops:cudnn_rnn",
     "tensorflow.contrib.layers.python.layers.layers._inner_flatten": "@tensorflow.contrib.layers.python.layers.layers:inner_flatten",
@@ -474,6 +484,9 @@ NAMES = {
 """Names of TensorFlow's modules without a public path that mean something of ours under another name (`resolve.target`)."""
 
 PLACES = {
+    "tensorflow.python.ops.ragged.ragged_dispatch": ("shim.internal.ragged_ops", "ops.ragged", "ops"),
+    "tensorflow.python.kernel_tests.signal.test_util": ("shim.internal.test_graphs",),
+    "tensorflow.python.debug.lib.session_debug_testlib": ("shim.internal.test_graphs",),
     "tensorflow.contrib": ("contrib",),
     "tensorflow.contrib.batching": ("function.batch_function",),
     "tensorflow.contrib.rnn.python.kernel_tests.benchmarking": ("testing.rnn_benchmarking",),
@@ -579,7 +592,10 @@ PLACES = {
     "tensorflow.python.ops.summary_ops_v2": ("summary.summary_ops_v2", "summary.summary_writers", "summary.recording", "summary.tracing"),
     "tensorflow.python.platform": ("platform",),
     "tensorflow.python.profiler": ("profiler", "contrib.tfprof"),
-    "tensorflow.python.pywrap_tensorflow_internal": ("io", "profiler.stat_summarizer", "shim.internal.pywrap"),
+    "tensorflow.python.pywrap_tensorflow_internal": (
+        "io", "profiler.stat_summarizer",
+        "shim.internal.pywrap", "shim.internal.pywrap_eager", "shim.internal.pywrap_sessions", "shim.internal.eager_execute",
+    ),
     "tensorflow.python.platform.test": ("testing",),
     "tensorflow.python.ops.rnn": ("rnn",),
     "tensorflow.python.ops.rnn_cell": ("rnn",),

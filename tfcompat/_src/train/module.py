@@ -59,12 +59,12 @@ class Module(AutoTrackable):
     @property
     def variables(self) -> tuple:
         """The variables of this module and its submodules, by name of attribute."""
-        return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Variable)))
+        return tuple(self._flatten(predicate=_is_variable))
 
     @property
     def trainable_variables(self) -> tuple:
         """Those of `variables` that are trainable."""
-        return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Variable) and leaf.trainable))
+        return tuple(self._flatten(predicate=lambda leaf: _is_variable(leaf) and leaf.trainable))
 
     @property
     def submodules(self) -> tuple:
@@ -91,6 +91,11 @@ class Module(AutoTrackable):
                 return method(self, *args, **kwargs)
 
         return method_with_name_scope
+
+
+def _is_variable(obj: Any) -> bool:
+    """Whether an attribute is a variable."""
+    return isinstance(obj, Variable)
 
 
 def _leaves(

@@ -35,9 +35,9 @@ def _state_size(algorithm: int) -> int:
     return _STATE_SIZES[algorithm]
 
 
-def _signed(value: Any) -> Any:
-    """A 64-bit pattern as the int64 that has it."""
-    return value - _WORD if isinstance(value, int) and value >= _WORD // 2 else value
+def _uint_to_int(n: Any) -> Any:
+    """The int64 with the bits of a uint64; anything that is no int is returned unchanged."""
+    return n - _WORD if isinstance(n, int) and n >= _WORD // 2 else n
 
 
 def non_deterministic_ints(shape: Any, dtype: Any = dtypes.int64, name: str | None = None) -> Tensor:
@@ -60,7 +60,7 @@ def create_rng_state(seed: Any, algorithm: int) -> np.ndarray:
     size = _state_size(algorithm)
     if isinstance(seed, int):
         seed = [(seed >> (64 * i)) % _WORD for i in range(size)]
-    words = np.asarray([_signed(v) for v in seed], np.int64)
+    words = np.asarray([_uint_to_int(v) for v in seed], np.int64)
     if words.ndim != 1:
         raise ValueError(f"seed should only have one dimension; got shape: {words.shape}")
     words = words[:size]
@@ -73,7 +73,7 @@ def _shape_tensor(shape: Any) -> Tensor:
 
 
 def _state_tensor(value: Any) -> Tensor:
-    return convert_to_tensor([_signed(v) for v in value] if isinstance(value, list) else value, STATE_TYPE)
+    return convert_to_tensor([_uint_to_int(v) for v in value] if isinstance(value, list) else value, STATE_TYPE)
 
 
 @export("random.experimental.Generator")
@@ -229,7 +229,7 @@ class Generator(AutoTrackable):
 
 
 def _key_counter_state(key: Any, counter: Any, algorithm: int) -> Tensor:
-    counter, key = _state_tensor(counter), _state_tensor(_signed(key))
+    counter, key = _state_tensor(counter), _state_tensor(_uint_to_int(key))
     counter.shape.assert_is_compatible_with([_state_size(algorithm) - 1])
     key.shape.assert_is_compatible_with(TensorShape([]))
     return concat([counter, raw.Reshape(key, [1])], 0)

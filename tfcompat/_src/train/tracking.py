@@ -10,14 +10,15 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.trackable import Trackable, no_automatic_dependency_tracking
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.graph.eager_tensor import EagerTensor
-from tfcompat._src.graph.scopes import device, init_scope
+from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_graph, init_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.train.trackable_data_structures import AutoTrackable, NotTrackable, delete_tracking
 
 __all__ = [
-    "AutoTrackable", "CapturableResource", "NotTrackable", "ResourceTracker", "TrackableAsset", "TrackableResource",
+    "AutoTrackable", "CapturableResource", "CapturableResourceDeleter", "NotTrackable", "ResourceTracker", "TrackableAsset", "TrackableResource",
     "cached_per_instance", "delete_tracking", "no_automatic_dependency_tracking", "resource_tracker_scope",
 ]  # fmt: skip
 
@@ -47,6 +48,27 @@ def resource_tracker_scope(resource_tracker: ResourceTracker) -> Iterator[None]:
         yield
     finally:
         _trackers.remove(resource_tracker)
+
+
+class CapturableResourceDeleter:
+    """Releases a resource when it is deleted itself, in the mode or graph in which it was made.
+
+    Args:
+      destroy_resource_fn: releases the resource; None for nothing to do.
+    """
+
+    def __init__(self, destroy_resource_fn: Callable[[], Any] | None = None) -> None:
+        self._destroy_resource = destroy_resource_fn
+        self._destruction_context = eager_mode if executing_eagerly() else get_default_graph().as_default
+
+    def destroy_resource(self) -> Any:
+        """Releases the resource."""
+        return self._destroy_resource() if self._destroy_resource else None
+
+    def __del__(self) -> None:
+        if self._destroy_resource:
+            with self._destruction_context():
+                self._destroy_resource()
 
 
 class CapturableResource(Trackable):

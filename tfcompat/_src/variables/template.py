@@ -46,6 +46,12 @@ def make_template(
     return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_)
 
 
+def _skip_common_stack_elements(stacktrace: list, base_case: list) -> list:
+    """The frames of a stack after those that it shares with another; the last one where it shares all."""
+    shared = next((i for i, pair in enumerate(zip(stacktrace, base_case)) if pair[0] != pair[1]), -1)
+    return stacktrace[shared:]
+
+
 class Template(Trackable):
     """What make_template returns; see there."""
 
@@ -56,7 +62,7 @@ class Template(Trackable):
         if name is None:
             raise ValueError("name cannot be None.")
         self._func, self._name, self._unique_name, self._custom_getter = func, name, unique_name, custom_getter
-        self._stacktrace = traceback.extract_stack()[:-2]
+        self._stacktrace = traceback.format_stack()[:-2]
         self._lock = threading.RLock()
         self._called = False
         self._variable_scope: VariableScope | None = None
@@ -88,7 +94,7 @@ class Template(Trackable):
                 result = self._func(*args, **kwargs)
         except Exception as error:
             first = error.args[0] if error.args else ""
-            where = "".join(traceback.format_list(self._stacktrace))
+            where = "".join(_skip_common_stack_elements(self._stacktrace, traceback.format_stack()))
             error.args = (f"{first}\n\noriginally defined at:\n{where}", *error.args[1:])
             raise
         if self._called:

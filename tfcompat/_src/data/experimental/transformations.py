@@ -36,6 +36,16 @@ def cardinality(dataset: DatasetV2) -> Tensor:
     return found
 
 
+def sleep(sleep_microseconds: int) -> Apply:
+    """Waits before each element, so many microseconds."""
+
+    def apply(dataset: DatasetV2) -> DatasetV2:
+        made = raw.ExperimentalSleepDataset(dataset._variant_tensor, sleep_microseconds, **flat_attrs(dataset.element_spec))
+        return dataset._made(made, dataset.element_spec)
+
+    return apply
+
+
 # ---- fused transformations ----
 
 

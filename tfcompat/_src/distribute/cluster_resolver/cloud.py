@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import urllib.error
+import urllib.request
 from typing import Any
 
 from tfcompat._src.base.export import export
@@ -15,6 +17,19 @@ from tfcompat._src.distribute.cluster_resolver.cluster_resolver import (
 from tfcompat._src.train.cluster import ClusterSpec
 
 _GKE_ENDPOINTS = "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS"
+
+
+_METADATA = "http://metadata.google.internal/computeMetadata/v1"
+
+
+def is_running_in_gce() -> bool:
+    """Whether this machine is of Google Compute Engine: it asks for the metadata that machines there get."""
+    request = urllib.request.Request(_METADATA, headers={"Metadata-Flavor": "Google"})
+    try:
+        with urllib.request.urlopen(request, timeout=1) as reply:
+            return reply.headers.get("Metadata-Flavor") == "Google"
+    except urllib.error.URLError:
+        return False
 
 
 @export("distribute.cluster_resolver.TPUClusterResolver", "contrib.cluster_resolver.TPUClusterResolver")

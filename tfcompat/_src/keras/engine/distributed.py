@@ -433,6 +433,45 @@ def validate_callbacks(input_callbacks: Any, optimizer: Any) -> None:
             callback.write_grads = False
 
 
+def validate_distributed_dataset_inputs(
+    distribution_strategy: Any, x: Any, y: Any, sample_weights: Any = None
+) -> tuple[list[Any], list[Any] | None, list[Any] | None]:
+    """The first replica's part of inputs, targets and weights.
+
+    Args:
+      distribution_strategy: the strategy.
+      x, y, sample_weights: nests of PerReplica values or tensors; None for targets and weights that there are not.
+
+    Raises:
+      ValueError: a value is no tensor, or its parts have different shapes or dtypes.
+    """
+    parts = [None if value is None else _first_parts(distribution_strategy, value) for value in (x, y, sample_weights)]
+    return parts[0], parts[1], parts[2]  # type: ignore[return-value]  # x is given
+
+
+def _first_parts(strategy: Any, value: Any) -> list[Any]:
+    found = []
+    for leaf in nest.flatten(value):
+        parts = strategy.experimental_local_results(leaf)
+        for part in parts:
+            if not isinstance(part, Tensor):
+                raise ValueError(f"Dataset input to the model should be tensors instead they are of type {type(leaf)}")
+        for what, kinds in (("types", {part.dtype for part in parts}), ("shapes", {part.shape.sizes for part in parts})):
+            if len(kinds) > 1:
+                raise ValueError(f"Input tensor {what} do not match for distributed tensor inputs {leaf}")
+        found.append(parts[0])
+    return found
+
+
+def get_distributed_model(model: Model, mode: str) -> Any:
+    """Would give the copies of a model that a strategy trains.
+
+    Raises:
+      NotImplementedError: always: tfcompat trains the model itself under a strategy.
+    """
+    raise NotImplementedError("tfcompat makes no copies of a model under a strategy: look at the model itself")
+
+
 def own_callbacks(callbacks: Any) -> list[Any]:
     """The callbacks that this task has to do: some are the chief's alone."""
     is_chief = get_current_worker_context().is_chief

@@ -309,16 +309,21 @@ def case(
     Raises:
       TypeError: the pairs are no list or dict of pairs, or a function is not callable.
     """
-    return _case(_checked_pairs(pred_fn_pairs), default, exclusive, functools.partial(cond, strict=strict), name)
+    return _case_helper(cond, pred_fn_pairs, default, exclusive, name, strict=strict)
 
 
 @export("contrib.framework.smart_case")
 def smart_case(pred_fn_pairs: Any, default: Callable | None = None, exclusive: bool = False, name: str = "smart_case") -> Any:
     """`case` that calls only one function where the predicates are known; they may be Python bools too."""
-    return _case(_checked_pairs(pred_fn_pairs, python_predicates=True), default, exclusive, smart_cond, name)
+    return _case_helper(smart_cond, pred_fn_pairs, default, exclusive, name, allow_python_preds=True)
 
 
-def _case(pairs: list[tuple[Any, Callable]], default: Callable | None, exclusive: bool, choose: Callable, name: str) -> Any:
+def _case_helper(
+    cond_fn: Callable, pred_fn_pairs: Any, default: Callable | None, exclusive: bool, name: str | None, allow_python_preds: bool = False,
+    **cond_kwargs: Any,
+) -> Any:  # fmt: skip
+    """`case` by calls of `cond_fn`, which is like `cond` and also gets `cond_kwargs`."""
+    pairs = _checked_pairs(pred_fn_pairs, allow_python_preds)
     predicates, actions = [p for p, _ in pairs], [f for _, f in pairs]
     with name_scope(name, "case", [predicates]):
         if default is None:
@@ -330,7 +335,7 @@ def _case(pairs: list[tuple[Any, Callable]], default: Callable | None, exclusive
         predicates = predicates[: len(guarded)]
         checks = [_assert_at_most(predicates, 1, "Input error: exclusive=True")] if exclusive else []
         with get_default_graph().control_dependencies(checks):
-            return _chain(list(zip(predicates, guarded)), default, choose)
+            return _chain(list(zip(predicates, guarded)), default, functools.partial(cond_fn, **cond_kwargs))
 
 
 def _checked_pairs(pairs: Any, python_predicates: bool = False) -> list[tuple[Any, Callable]]:

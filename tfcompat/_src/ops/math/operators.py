@@ -17,7 +17,8 @@ def _add(x: Any, y: Any, name: str) -> Any:
     return (raw.Add if x.dtype is dtypes.string else raw.AddV2)(x, y, name=name)
 
 
-def _multiply(x: Any, y: Any, name: str) -> Any:
+def _mul_dispatch(x: Any, y: Any, name: str | None = None) -> Any:
+    """The product of two tensors, or of a tensor and a SparseTensor, which is sparse."""
     if isinstance(y, Tensor):
         return raw.Mul(x, y, name=name)
     return type(y)(y.indices, raw.SparseDenseCwiseMul(y.indices, y.values, y.dense_shape, x, name=name), y.dense_shape)
@@ -50,7 +51,7 @@ def _override(operator: str, function: Callable) -> None:
 _BINARY = {
     "add": _add,
     "sub": binary.subtract,
-    "mul": _multiply,
+    "mul": _mul_dispatch,
     "div": binary.div,
     "truediv": binary.truediv,
     "floordiv": binary.floordiv,

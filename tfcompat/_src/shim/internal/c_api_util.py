@@ -1,9 +1,17 @@
-"""`tensorflow.python.framework.c_api_util`: the definitions of ops, by name. tf2onnx reads them."""
+"""`tensorflow.python.framework.c_api_util`: statuses, and the definitions of ops by name, which tf2onnx reads."""
 
 from __future__ import annotations
 
+from tfcompat._src.base import errors
 from tfcompat._src.graph import attr_values, op_spec
 from tfcompat._src.proto import messages
+
+
+class ScopedTFStatus:
+    """A status that lasts as long as this object."""
+
+    def __init__(self) -> None:
+        self.status = errors.Status()
 
 
 class ApiDefMap:

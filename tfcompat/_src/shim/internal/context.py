@@ -54,6 +54,11 @@ class Context:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._settings, name)
 
+    @property
+    def _handle(self) -> Context:
+        """The context for functions of TensorFlow's C interface: itself."""
+        return self
+
     def executing_eagerly(self) -> bool:
         """Whether operations run when they are called."""
         return executing_eagerly()
@@ -141,6 +146,49 @@ class Context:
 def context() -> Context:
     """The mode of this thread and the settings of this process."""
     return Context(process_config())
+
+
+def _set_context(ctx: Context) -> None:
+    """Takes the context that `context()` gives from now on: tfcompat has one, whose settings are those of the process.
+
+    Raises:
+      NotImplementedError: it is another.
+    """
+    if ctx is not None and ctx._settings is not process_config():
+        raise NotImplementedError("tfcompat has one eager context in a process: set its options by tf.config")
+
+
+def set_server_def(server_def: Any) -> None:
+    """Would let eager operations run in other processes.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise NotImplementedError("tfcompat runs eager operations in this process only; sessions run in clusters (tf.train.Server)")
+
+
+class _EagerTensorCache:
+    """Keeps tensors by key, the last `max_items` of those with at most `max_tensor_size` elements."""
+
+    def __init__(self, max_items: int = 256, max_tensor_size: int = 10000) -> None:
+        self._data: dict[Any, Any] = {}
+        self._max_items, self._max_tensor_size = max_items, max_tensor_size
+
+    def put(self, key: Any, value: Any) -> None:
+        """Keeps a tensor, unless it is too large."""
+        if value.shape.num_elements() > self._max_tensor_size:
+            return
+        self._data[key] = value
+        if len(self._data) > self._max_items:
+            del self._data[next(iter(self._data))]
+
+    def get(self, key: Any) -> Any:
+        """The tensor of a key, or None."""
+        return self._data.get(key)
+
+    def flush(self) -> None:
+        """Forgets all tensors."""
+        self._data = {}
 
 
 def ensure_initialized() -> None:

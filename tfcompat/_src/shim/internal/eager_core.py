@@ -12,6 +12,10 @@ class _NotOkStatusException(Exception):
         super().__init__(message, code)
         self.message, self.code = message, code
 
+    def __str__(self) -> str:
+        error = _status_to_exception(self.code, self.message)
+        return f"{type(error).__name__}: {error}"
+
 
 class _FallbackException(Exception):
     """What TensorFlow raises where its fast path cannot take a call."""

@@ -7,12 +7,16 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfcompat._src.base import errors
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.default_stack import GRAPHS, SESSIONS
 from tfcompat._src.base.device import canonical_name
 from tfcompat._src.base.dtypes import as_dtype
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.graph import op_spec
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor, internal_convert_to_tensor
@@ -192,6 +196,31 @@ def _NodeDef(op_type: str, name: str, device: Any = None, attrs: Mapping[str, An
     if device is not None:
         node.device = device(node) if callable(device) else canonical_name(device)
     return node
+
+
+def _create_c_op(graph: Graph, node_def: Any, inputs: Sequence[Any], control_inputs: Sequence[Operation]) -> Operation:
+    """Adds the operation that a NodeDef describes to a graph; inputs that are lists are given as lists.
+
+    Raises:
+      ValueError: there is no such op type, or the inputs do not fit it.
+    """
+    spec = op_spec.find(node_def.op)
+    if spec is None:
+        raise ValueError(f"Op type not registered '{node_def.op}' in this process, which the node {node_def.name!r} needs")
+    if len(inputs) != len(spec.signature.inputs):
+        raise ValueError(
+            f"{len(inputs)} inputs specified of {len(spec.signature.inputs)} inputs in Op while building NodeDef '{node_def.name}' of type {node_def.op}"
+        )
+    flat = [tensor for value in inputs for tensor in (value if isinstance(value, (list, tuple)) else [value])]
+    try:
+        op = graph.create_op(node_def.op, flat, name=node_def.name + "/", attrs=dict(node_def.attr))
+    except errors.InvalidArgumentError as e:
+        raise ValueError(str(e)) from None
+    for control_input in control_inputs:
+        op._add_control_input(control_input)
+    if node_def.device:
+        op._set_device(node_def.device)
+    return op
 
 
 def _assert_same_graph(original_item: Any, item: Any) -> None:

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from tfcompat._src.base import tf1_names
 from tfcompat._src.shim.internal.tf_decorator import make_decorator, unwrap
 from tfcompat._src.shim.internal.tf_inspect import getargspec
+from tfcompat._src.shim.resolve import ABSENT, public
 
 ESTIMATOR_API_NAME = "estimator"
 KERAS_API_NAME = "keras"
@@ -120,20 +122,54 @@ def get_canonical_name_for_symbol(
 
     `add_prefix_to_v1_names` puts "compat.v1." before names of TensorFlow 1 only.
     """
-    held = getattr(unwrap(symbol)[1], "__dict__", {})
-    if API_ATTRS[api_name].names not in held:
-        return None
+    symbol = unwrap(symbol)[1]
+    held = getattr(symbol, "__dict__", {})
+    v1, v2 = (held.get(attrs[api_name].names) for attrs in (API_ATTRS_V1, API_ATTRS))
+    if v2 is None:
+        v1, v2 = _of_api(_public(symbol, 0), api_name), _of_api(_public(symbol, 1), api_name)
     deprecated = held.get("_tf_deprecated_api_names", ())
-    found = get_canonical_name(held[API_ATTRS[api_name].names], deprecated)
+    found = get_canonical_name(v2, deprecated)
     if found:
         return found
-    found = get_canonical_name(held[API_ATTRS_V1[api_name].names], deprecated)
+    found = get_canonical_name(v1 or (), deprecated)
     return f"compat.v1.{found}" if add_prefix_to_v1_names else found
 
 
+def _of_api(names: Iterable[str], api_name: str) -> list[str]:
+    """The names that are of an API: those below "estimator" and "keras" are of these."""
+    return [name for name in names if (name.split(".")[0] if name.split(".")[0] in _PREFIXES else TENSORFLOW_API_NAME) == api_name]
+
+
+_LATER = {"": 1, "compat.v2": 1, "manip": 2}
+"""Namespaces whose names come after others: the root's, and deprecated ones."""
+
+
+@functools.cache
+def _public_names() -> dict[int, tuple[list[str], list[str]]]:
+    """id of a public function or class of tfcompat -> its names in TensorFlow 1 and 2, those in a namespace first."""
+    found: dict[int, tuple[list[str], list[str]]] = {}
+    for space, names in sorted(tf1_names.spaces().items(), key=lambda item: (_LATER.get(item[0], 0), item[0])):
+        version = int(space == "compat.v2" or space.startswith("compat.v2."))
+        if space.split(".")[0] == "contrib" or (not version and space.split(".")[0] == "compat"):
+            continue
+        inner = space.removeprefix("compat.v2").lstrip(".") if version else space
+        for name in sorted(names):
+            value = public(f"{space}.{name}".lstrip("."))
+            if value is not ABSENT and callable(value):
+                found.setdefault(id(unwrap(value)[1]), ([], []))[version].append(f"{inner}.{name}".lstrip("."))
+    return found
+
+
+def _public(symbol: Any, version: int) -> list[str]:
+    return _public_names().get(id(symbol), ([], []))[version]
+
+
 def _names(symbol: Any, attrs: dict[str, _Attributes]) -> list[str]:
+    """The names that a program gave a symbol, or else those that it has in tfcompat."""
     held = getattr(symbol, "__dict__", {})
-    return [name for each in attrs.values() for name in held.get(each.names, ())]
+    if any(each.names in held for each in (*API_ATTRS.values(), *API_ATTRS_V1.values())):
+        return [name for each in attrs.values() for name in held.get(each.names, ())]
+    return list(_public(unwrap(symbol)[1], int(attrs is API_ATTRS)))
 
 
 def get_v1_names(symbol: Any) -> list[str]:

@@ -1,0 +1,37 @@
+"""`tensorflow.python.eager.cancellation`: ends functions that wait."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.base import errors, run_limits
+
+
+class CancellationManager:
+    """Ends calls of functions that `get_cancelable_function` gave, from another thread."""
+
+    def __init__(self) -> None:
+        self._is_cancelled = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `start_cancel` has been called."""
+        return self._is_cancelled
+
+    def start_cancel(self) -> None:
+        """Ends calls that wait; they raise CancelledError, and so do later ones."""
+        self._is_cancelled = True
+
+    def get_cancelable_function(self, concrete_function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that calls a concrete function; CancelledError once `start_cancel` was called."""
+
+        @functools.wraps(concrete_function.__call__)  # type: ignore[operator]
+        def cancelable(*args: Any, **kwargs: Any) -> Any:
+            if self._is_cancelled:
+                raise errors.CancelledError(None, None, f"[Op:{concrete_function.name}]")  # type: ignore[attr-defined]
+            with run_limits.within(0, lambda: self._is_cancelled):
+                return concrete_function(*args, **kwargs)
+
+        return cancelable

@@ -1,0 +1,95 @@
+"""`tensorflow.python.pywrap_tensorflow`: operations that run at once, as TensorFlow's generated functions call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfcompat._src.base import errors
+from tfcompat._src.graph.eager_tensor import EagerTensor
+from tfcompat._src.graph.operation import Operation
+from tfcompat._src.nodes.apply_op import apply_op
+from tfcompat._src.shim.internal import eager_execute
+from tfcompat._src.shim.internal.eager_core import _FallbackException, _NotOkStatusException
+
+exception_class: type[Exception] = _NotOkStatusException
+
+
+def TFE_Py_RegisterExceptionClass(e: Any) -> None:
+    """Says what is raised where an operation fails, with a message and a code.
+
+    Raises:
+      TypeError: it is no class of exceptions.
+    """
+    if not isinstance(e, type) or not issubclass(e, Exception):
+        raise TypeError("TFE_Py_RegisterExceptionClass: Registered class should be subclass of Exception.")
+    globals()["exception_class"] = e
+
+
+def TFE_Py_RegisterForwardGradientFunction(e: Any) -> None:
+    """Takes the function that differentiates operations forward: not needed, as JAX differentiates them.
+
+    Raises:
+      TypeError: it is not callable.
+    """
+    if not callable(e):
+        raise TypeError("TFE_Py_RegisterForwardGradientFunction: Registered object should be function.")
+    raise NotImplementedError("tfcompat differentiates forward by tf.autodiff.ForwardAccumulator's own rules, which cannot be replaced.")
+
+
+def _failed(error: Exception) -> Exception:
+    """What to raise for an operation that fails, or whose arguments do not fit its type."""
+    if isinstance(error, errors.OpError):
+        return exception_class(error.message, error.error_code)
+    return exception_class(str(error), errors.INVALID_ARGUMENT)
+
+
+def TFE_Py_Execute(
+    ctx: Any, device_name: str | None, op_name: str, inputs: Sequence[Any], attrs: Sequence[Any] | None, num_outputs: int
+) -> list[Any]:
+    """Runs an operation on its flat inputs; the list of its outputs.
+
+    Args:
+      ctx: unused. device_name: unused; the default graph's device scope counts.
+      attrs: names and values of attributes in turn.
+
+    Raises:
+      TypeError: an input is no EagerTensor. The registered class: the operation fails.
+    """
+    try:
+        return eager_execute.run(op_name, inputs, attrs)[:num_outputs]
+    except errors.OpError as e:
+        raise _failed(e) from None
+
+
+def TFE_Py_FastPathExecute(
+    ctx: Any, device_name: str | None, op_name: str, name: str | None, callbacks: Callable | None, *args: Any
+) -> Any:  # fmt: skip
+    """Runs an operation; its one output, the list of several, or None.
+
+    Args:
+      ctx, device_name: unused.
+      callbacks: unused: `execution_callbacks` calls those that were added.
+      *args: one argument for each input, a list for a list of tensors, then names and values of attributes in turn.
+
+    Raises:
+      ValueError: an input lacks. _FallbackException: an input is no EagerTensor. The registered class: the operation fails.
+    """
+    try:
+        spec = eager_execute.find_spec(op_name)
+        count = len(spec.signature.inputs)
+        if len(args) < count:
+            raise ValueError(f"Tuple size smaller than intended. Expected to be at least {5 + count}, was {5 + len(args)}")
+        inputs, rest = list(args[:count]), args[count:]
+        leaves = [leaf for value in inputs for leaf in (value if isinstance(value, (list, tuple)) else [value])]
+        if not all(isinstance(leaf, EagerTensor) for leaf in leaves if not isinstance(leaf, (int, float))):
+            raise _FallbackException("This function does not handle the case of the path where all inputs are not already EagerTensors.")
+    except errors.OpError as e:
+        raise _failed(e) from None
+    try:
+        found = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)
+    except (TypeError, errors.OpError) as e:
+        raise _failed(e) from None
+    if found is None or isinstance(found, Operation):
+        return None
+    return list(found) if isinstance(found, tuple) else found

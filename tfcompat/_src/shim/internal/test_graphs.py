@@ -1,0 +1,36 @@
+"""`tensorflow.python.kernel_tests.signal.test_util` and `debug.lib.session_debug_testlib`: graphs as tests look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfcompat._src.graph.graph import Graph
+from tfcompat._src.proto import messages
+from tfcompat._src.shim.internal.tf_optimizer import OptimizeGraph
+from tfcompat._src.train.saver import export_meta_graph
+
+
+def grappler_optimize(graph: Graph, fetches: Iterable[Any] | None = None, config_proto: Any = None) -> messages.GraphDef:
+    """The GraphDef of a graph as `OptimizeGraph` leaves it.
+
+    Args:
+      graph: the graph. fetches: tensors that stay; they are added to the collection "train_op".
+      config_proto: a ConfigProto; by default one that lets small graphs be optimized too.
+    """
+    if config_proto is None:
+        config_proto = messages.ConfigProto()
+        config_proto.graph_options.rewrite_options.min_graph_nodes = -1
+    for fetch in fetches or ():
+        graph.add_to_collection("train_op", fetch)
+    with graph.as_default():
+        return OptimizeGraph(config_proto, export_meta_graph(graph_def=graph.as_graph_def()))
+
+
+def no_rewrite_session_config() -> messages.ConfigProto:
+    """Settings of a session whose graph is not optimized before it runs."""
+    config = messages.ConfigProto()
+    options = config.graph_options.rewrite_options
+    options.disable_model_pruning = True
+    options.arithmetic_optimization = options.dependency_optimization = messages.RewriterConfig.OFF
+    return config
