@@ -15,11 +15,11 @@ import numpy as np
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import Scope
-from tfcompat._src.graph import constant_value, op_spec, shape_inference
+from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.nodes.function_body import GraphFunction, inlined
+from tfcompat._src.nodes.function_body import Site, inlined
 from tfcompat._src.runtime.engines.choice import Runs
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute, fetched_value
@@ -29,31 +29,6 @@ from tfcompat._src.runtime.plan import HostStep, Plan
 from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, context_of
-
-
-class _Instance:
-    """What the body of a function is inlined for: the node of a dataset, with the arguments of one call."""
-
-    _inside_others: frozenset[Tensor] = frozenset()
-    _control_flow_context = None
-    _callers: tuple[GraphFunction, ...] = ()
-
-    def __init__(self, function: GraphFunction, node: Operation, arguments: Sequence[Tensor]) -> None:
-        self.function, self.inputs = function, list(arguments)
-        self._graph, self._name, self.order, self._stack = node._graph, node._name, node.order, node._stack
-        self.control_inputs: list[Operation] = []
-        self._device = node._device
-
-
-def _waiting_for_nothing(tensor: Tensor) -> Tensor:
-    """A captured tensor; for a constant that other nodes come before, one that is the same without them."""
-    op = tensor.op
-    if op.type != "Const" or not op.control_inputs:
-        return tensor
-    bare = type(op)(op._graph, op.spec, op._name, [], [tensor.dtype], op.attrs, [], op.order[0], op._stack)
-    bare.order, bare._device = op.order, op._device
-    shape_inference.infer(bare)
-    return bare.outputs[0]
 
 
 class Prepared:
@@ -66,8 +41,9 @@ class Prepared:
         body = function.body
         count = len(body.inputs) - len(captured)
         elements, inner = body.inputs[:count], body.inputs[count:]
-        fed = [own if is_given and t.op.type != "Const" else _waiting_for_nothing(t) for t, own, is_given in zip(captured, inner, given)]
-        results, acting = inlined(_Instance(function, node, [*elements, *fed]))
+        fed = [own if is_given and t.op.type != "Const" else t for t, own, is_given in zip(captured, inner, given)]  # of a constant shapes may hang
+        site = Site(node._graph, node._name, node.order, node._stack, node._device, callers=(function,))
+        results, acting = inlined(function, [*elements, *fed], site)
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
         request = Request(results, acting, self.feeds, deciding={}, runs=Runs.FOR_ELEMENTS)

@@ -8,8 +8,9 @@ graph (order, state, random counters, devices, gradients) holds inside functions
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from tfcompat._src.base import dtypes, errors, recorders
 from tfcompat._src.base.arrays import NDArray
@@ -266,41 +267,28 @@ class _ArgumentContext(shape_inference.InferenceContext):
         self.asked = set()
 
 
-class Call(Protocol):
-    """What a body is inlined for: the place of the copies in the graph, and the function with the arguments of the call."""
+@dataclass(frozen=True)
+class Site:
+    """Where copies of the nodes of a body are to stand.
 
-    @property
-    def function(self) -> GraphFunction: ...
+    Attributes:
+      graph, order, stack: those of the node for whose sake they are made. name: what their names begin with.
+      device: of those whose body gives them none. context: the control flow context that they are in.
+      waits_for: what all of them wait for. sources: what those wait for that take nothing and wait for nothing in the body.
+      inside_others: arguments made in branches and loops of other calls: the body runs whether they have values or not.
+      callers: the functions in whose bodies they are.
+    """
 
-    @property
-    def inputs(self) -> Sequence[Tensor]: ...
-
-    @property
-    def control_inputs(self) -> Sequence[Operation]: ...
-
-    @property
-    def order(self) -> tuple[int, ...]: ...
-
-    @property
-    def _graph(self) -> Graph: ...
-
-    @property
-    def _name(self) -> str: ...
-
-    @property
-    def _device(self) -> str: ...
-
-    @property
-    def _stack(self) -> CreationStack: ...
-
-    @property
-    def _control_flow_context(self) -> ControlFlowContext | None: ...
-
-    @property
-    def _inside_others(self) -> Set[Tensor]: ...
-
-    @property
-    def _callers(self) -> tuple[GraphFunction, ...]: ...
+    graph: Graph
+    name: str
+    order: tuple[int, ...]
+    stack: CreationStack
+    device: str
+    context: ControlFlowContext | None = None
+    waits_for: tuple[Operation, ...] = ()
+    sources: tuple[Operation, ...] = ()
+    inside_others: frozenset[Tensor] = frozenset()
+    callers: tuple[GraphFunction, ...] = ()
 
 
 class CallOperation(Operation):
@@ -314,7 +302,7 @@ class CallOperation(Operation):
     results_spec = results_spec(_call_gradient)
     shown_as = "IdentityN"
     _inlined: tuple[tuple[Tensor, ...], list[Operation]] | None = None
-    _inside_others: Set[Tensor] = frozenset()
+    _inside_others: frozenset[Tensor] = frozenset()
     _callers: tuple[GraphFunction, ...] = ()
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
@@ -368,10 +356,19 @@ class CallOperation(Operation):
           errors.UnimplementedError: the function calls itself.
         """
         if self._inlined is None:
-            if self.function in self._callers:
-                raise calls_itself(self.function.name)
-            return self.use_copy(*inlined(self))
+            function = self.function
+            if function in self._callers:
+                raise calls_itself(function.name)
+            return self.use_copy(*inlined(function, self.inputs, self._site(function)))
         return self._inlined
+
+    def _site(self, function: GraphFunction) -> Site:
+        captured = self._inside_others.union(t for t in self.inputs if is_listed(self) and not is_listed(t.op))
+        sources = dict.fromkeys(t.op for t in self.inputs if t not in captured)
+        return Site(
+            self._graph, self._name, self.order, self._stack, self._device, self._control_flow_context, tuple(self._controls), tuple(sources),
+            captured, (*self._callers, function),
+        )  # fmt: skip
 
     def use_copy(self, results: tuple[Tensor, ...], acting: list[Operation]) -> tuple[tuple[Tensor, ...], list[Operation]]:
         """Takes what a copy of the body gives, and waits for what acts in it; the two."""
@@ -415,31 +412,29 @@ FUNCTION_OF: dict[str, Callable[[CallOperation], GraphFunction]] = {}
 """Op types that call the function an attribute names -> which one."""
 
 
-def inlined(call: Call) -> tuple[tuple[Tensor, ...], list[Operation]]:
-    """Copies of the body's nodes, which the graph does not list, between the arguments and the results of a call."""
-    nodes = body_nodes(call.function.body)
-    *outer, place = call.order
-    captured = {t for t in call.inputs if isinstance(call, Operation) and is_listed(call) and not is_listed(t.op)} | call._inside_others
-    sources = list(dict.fromkeys(t.op for t in call.inputs if t not in captured))
+def inlined(function: GraphFunction, arguments: Sequence[Tensor], site: Site) -> tuple[tuple[Tensor, ...], list[Operation]]:
+    """Copies of the nodes of a function's body, which the graph does not list; what the function gives, and what must have run."""
+    nodes = body_nodes(function.body)
+    *outer, place = site.order
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         found = type(op)(
-            call._graph, spec_of(op), f"{call._name}/{op._name}", inputs, [t.dtype for t in op.outputs], attrs,
-            [*call.control_inputs, *(controls if inputs or controls else sources)], call.order[0], op._stack,
+            site.graph, spec_of(op), f"{site.name}/{op._name}", inputs, [t.dtype for t in op.outputs], attrs,
+            [*site.waits_for, *(controls if inputs or controls else site.sources)], site.order[0], op._stack,
         )  # fmt: skip
         found.order = (*outer, place - 1, nodes[op])  # after all that was made before the call
-        found._device = op._device or call._device
-        found._control_flow_context = call._control_flow_context
+        found._device = op._device or site.device
+        found._control_flow_context = site.context
         if isinstance(found, CallOperation):
-            found._inside_others = captured.intersection(inputs)
-            found._callers = (*call._callers, call.function)
+            found._inside_others = site.inside_others.intersection(inputs)
+            found._callers = site.callers
         else:
             shape_inference.infer(found)
         return found
 
-    made, values = copied(call.function.body, call.inputs, copy)
+    made, values = copied(function.body, arguments, copy)
     acting = [made[op] for op in acting_nodes(nodes)]
-    return tuple(values[t] for t in call.function.outputs), [*call.control_inputs, *acting]
+    return tuple(values[t] for t in function.outputs), [*site.waits_for, *acting]
 
 
 def is_listed(op: Operation) -> bool:

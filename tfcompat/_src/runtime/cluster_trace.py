@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -272,7 +272,7 @@ def _again(writes: dict[str, Write]) -> list[Any]:
     return [jnp.asarray(results[w.kernel][w.position]) for w in writes.values()]
 
 
-def conjunction(flags: list[Any]) -> jax.Array | None:
+def conjunction(flags: Iterable[jax.Array]) -> jax.Array | None:
     """One scalar bool that says whether all are true; None for none."""
     found = None
     for ok in flags:

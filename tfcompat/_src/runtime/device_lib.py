@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import describe, session_devices
 
 
-def list_local_devices(session_config: messages.ConfigProto | None = None) -> list[Any]:
+def list_local_devices(session_config: messages.ConfigProto | None = None) -> list[messages.DeviceAttributes]:
     """DeviceAttributes messages of the devices that a session of this process has.
 
     Args:

@@ -15,9 +15,9 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import TASK, Device, session_devices
+from tfcompat._src.runtime.devices import TASK, Device, DeviceAttributes, session_devices
 from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.variable_state import VariableState, variable_key
+from tfcompat._src.runtime.variable_state import UnfiledCall, VariableState, variable_key
 
 _SCHEME = "grpc://"
 _running: weakref.WeakValueDictionary[str, LocalServer] = weakref.WeakValueDictionary()
@@ -116,7 +116,7 @@ class ClusterState(VariableState):
 
     lock = threading.RLock()
     """One for all clusters: whoever writes a variable of a task holds it."""
-    unfiled: list[Any] = []
+    unfiled: list[UnfiledCall] = []
 
     def __init__(self, graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> None:
         self.held: _ClusterValues = _ClusterValues(graph, placer, servers)
@@ -144,7 +144,7 @@ class RemoteSession(Protocol):
     def partial_run(self, handle: object, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Any:
         """As Session.partial_run."""
 
-    def list_devices(self) -> list[Any]:
+    def list_devices(self) -> list[DeviceAttributes]:
         """As Session.list_devices."""
 
     def close(self) -> None:

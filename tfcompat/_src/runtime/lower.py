@@ -338,7 +338,7 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
         frame.values[tensor] = value
 
 
-def value_outputs(op: Operation) -> list[Any]:
+def value_outputs(op: Operation) -> list[Tensor]:
     """The outputs that a kernel returns: a ref output is another name of an input, unless the op makes the handle."""
     return [t for t in op.outputs if op.spec.effects.creates or not t.dtype._is_ref_dtype]
 

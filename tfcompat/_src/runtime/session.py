@@ -124,7 +124,7 @@ class BaseSession(SessionInterface):
     def session(self) -> BaseSession:
         return self
 
-    def list_devices(self) -> list[Any]:
+    def list_devices(self) -> list[devices.DeviceAttributes]:
         """The devices there are; RuntimeError where the session is closed."""
         self._check_open()
         return self._remote.list_devices() if self._remote else devices.describe(self.context.devices)

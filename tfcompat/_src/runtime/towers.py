@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -180,7 +181,7 @@ class _Walk:
         self.shared: dict[Tensor, None] = {}
         self._seen: dict[Row, None] = {}
         self._towers: tuple[str, ...] = ()
-        self.jax_devices: list[Any] = []
+        self.jax_devices: list[jax.Device] = []
 
     def take(self, row: Row) -> bool:
         """Walks back from one meeting; whether it is one of as many towers as there are devices."""
