@@ -199,6 +199,33 @@ def test_random_numbers_go_on_from_one_run_to_another(target):
             assert there == [local.run(drawn).tolist() for _ in range(3)]
 
 
+def test_what_is_received_and_its_memory_are_in_the_metadata(target):
+    """The names, bytes and devices that 1.15.5 states of the same program; times are of this run."""
+    with tf.device(PS):
+        v = tf.Variable(tf.ones([100, 100]), name="v")
+    with tf.device(WORKER):
+        y = tf.matmul(v, v, name="y")
+        z = tf.reduce_sum(y, name="z")
+    with tf.device(PS):
+        u = tf.assign_add(v, tf.fill([100, 100], z), name="u")
+    metadata = tf.RunMetadata()
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(u.op, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
+    nodes = [(device.device.split(":")[1].split("/")[0], node) for device in metadata.step_stats.dev_stats for node in device.node_stats]
+    received = {task: node for task, node in nodes if node.node_name == "RecvTensor"}
+    assert received.keys() == {"worker", "ps"}
+    for task, size, name in (("worker", 40000, "v/read"), ("ps", 4, "z")):
+        sender = "ps" if task == "worker" else "worker"
+        device = "/job:{}/replica:0/task:0/device:CPU:0"
+        label = received[task].timeline_label
+        assert label.startswith(f"[{size}B] [") and label.endswith(f"_{name} from {device.format(sender)} to {device.format(task)}")
+        assert [output.tensor_description.allocation_description.requested_bytes for output in received[task].output] == [size]
+        assert received[task].all_end_rel_micros >= 1
+    memory = {node.node_name: [m.total_bytes for m in node.memory] for _, node in nodes}
+    assert [memory[name] for name in ("y", "z", "Fill", "v/read", "u")] == [[40000], [4], [40000], [], []]
+
+
 def test_metadata_is_that_of_all_tasks(target):
     with tf.device(PS):
         v = tf.Variable(1.0)

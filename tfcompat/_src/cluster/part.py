@@ -12,6 +12,7 @@ from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.part_order import STAGE, ordered
 from tfcompat._src.cluster.phases import Phase, is_transfer, phases_of
 from tfcompat._src.cluster.placement import Conditions, loops, needed
+from tfcompat._src.cluster.receipts import add_receipts
 from tfcompat._src.cluster.rendezvous import Arrived, StepRendezvous, entered
 from tfcompat._src.cluster.server_session import PartSession
 from tfcompat._src.graph.graph import Graph
@@ -39,6 +40,7 @@ class Part:
         self._feeds = {transfer_ops.key_of(op): op.outputs[0] for op in ops if is_transfer(op, transfer_ops.RECV, True)}
         self._fetches = {transfer_ops.key_of(op): op.inputs[0] for op in ops if is_transfer(op, transfer_ops.SEND, True)}
         self._sent = [(transfer_ops.key_of(op), op.attrs["T"]) for op in ops if is_transfer(op, transfer_ops.SEND, False)]
+        self._awaited = {transfer_ops.key_of(op) for op in ops if is_transfer(op, transfer_ops.RECV, False)}
         self.received: dict[tuple[Any, ...], list[str]] = {}
         for op in ops:
             if is_transfer(op, transfer_ops.RECV, False) and not op.control_inputs:
@@ -70,10 +72,14 @@ class Part:
             raise errors.InvalidArgumentError(None, None, f"The part of the graph needs the feed {missing[0]}")
         metadata = messages.RunMetadata() if asks_for_metadata(options) else None
         values = {tensor: sent[key] for key, tensor in self._feeds.items()}
+        if metadata is not None and step.receipts is None:
+            step.receipts = []
         cancellation.on_cancel(step.wake)
         with entered(step), self.session.cancelled_by(cancellation):
             for phase in self._phases:
                 self._run_phase(phase, step, values, options, metadata)
+        if metadata is not None:
+            add_receipts(metadata, step, self._awaited)
         for key, dtype in self._sent:
             if not step.has_put(key):
                 step.put(key, Arrived(None, dtype, is_dead=True))

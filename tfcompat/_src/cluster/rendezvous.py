@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
@@ -46,8 +47,19 @@ class Arrived(NamedTuple):
     is_dead: bool = False
 
 
+class Receipt(NamedTuple):
+    """A tensor that was taken: its key, what it is, and when it was asked for and came, in nanoseconds since 1970."""
+
+    key: str
+    found: Arrived
+    asked: int
+    came: int
+
+
 class StepRendezvous:
     """The tensors of one step in one process.
+
+    Attributes: `receipts`: of what is taken, where it is a list; by default none are kept.
 
     `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process. `push`, where set, sends
     tensors to the processes that they are for, and gives back those that have to be asked for. `senders` are the tasks whose tensors come without being asked for.
@@ -63,6 +75,8 @@ class StepRendezvous:
         self.fetch: Callable[[str], None] | None = None
         self.push: Callable[[dict[str, Arrived]], dict[str, Arrived]] | None = None
         self.senders: set[str] = set()
+        self._came: dict[str, int] = {}
+        self.receipts: list[Receipt] | None = None
 
     def put(self, key: str, found: Arrived) -> None:
         """Puts a tensor; see `put_all`."""
@@ -88,6 +102,7 @@ class StepRendezvous:
         with self._changed:
             self._put.add(key)
             self._arrived[key] = found
+            self._came[key] = time.time_ns()
             for missing in self._awaited:
                 missing.discard(key)
             if not all(self._awaited):
@@ -115,6 +130,7 @@ class StepRendezvous:
           MustWait: it may not wait. errors.CancelledError, errors.DeadlineExceededError: it is to wait no more.
           errors.OpError: the step has failed.
         """
+        asked = time.time_ns()
         if self.fetch is not None:
             for key in keys:
                 if key not in self._asked and key not in self._put:
@@ -127,7 +143,10 @@ class StepRendezvous:
                     self._wait()
             finally:
                 self._awaited = [other for other in self._awaited if other is not missing]
-            return {key: self._arrived.pop(key) for key in keys}
+            found = {key: self._arrived.pop(key) for key in keys}
+            if self.receipts is not None:
+                self.receipts += [Receipt(key, one, min(asked, self._came[key]), self._came[key]) for key, one in found.items()]
+            return found
 
     def _wait(self) -> None:
         """Waits until something has changed, if it may."""

@@ -125,7 +125,9 @@ def fill(
         for i, op in enumerate(operations):
             start = entry.start + i * share
             device = device_of(op).name
-            _add_outputs(add(device, op.name, _label(op), start, start + share), op, entry.sizes, device)
+            stats = add(device, op.name, _label(op), start, start + share)
+            _add_outputs(stats, op, entry.sizes, device)
+            _add_memory(stats, op)
         if cluster is not None:
             stream = device_of(operations[0]).name.replace("/job:localhost/replica:0/task:0", "") + "/stream:all"
             inputs = ", ".join(_input_name(t) for t in cluster.inputs)
@@ -160,3 +162,21 @@ def _add_outputs(stats: messages.NodeExecStats, op: Operation, sizes: dict[Tenso
             allocation = description.allocation_description
             allocation.requested_bytes = allocation.allocated_bytes = count
             allocation.allocator_name = "cpu" if ":CPU:" in device else "GPU_0_bfc"
+
+
+_PASSES_ON = frozenset(("Const", "Enter", "Exit", "ExpandDims", "Identity", "Merge", "NextIteration", "Placeholder", "PreventGradient", "Reshape",
+                        "Squeeze", "StopGradient", "Switch", "Variable", "VariableV2"))  # fmt: skip
+"""Operations whose output is what they were given, or what is there already."""
+
+
+def _add_memory(stats: messages.NodeExecStats, op: Operation) -> None:
+    """What a node takes for its outputs, where they are new and their sizes are known.
+
+    TensorFlow counts what its allocator was asked for; here the nodes of a cluster share one program, whose own memory is not told apart.
+    """
+    if op.type in _PASSES_ON or any(t.dtype._is_ref_dtype for t in op.outputs):
+        return
+    held = [output.tensor_description.allocation_description for output in stats.output]
+    size = sum(each.allocated_bytes for each in held)
+    if size:
+        stats.memory.add(allocator_name=held[0].allocator_name, total_bytes=size, peak_bytes=size, live_bytes=size)
