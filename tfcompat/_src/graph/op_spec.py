@@ -316,3 +316,10 @@ def get(name: str) -> OpSpec:
 
 def registered_names() -> list[str]:
     return sorted(_REGISTRY)
+
+
+PASS_ON = frozenset((
+    "Const", "Enter", "Exit", "ExpandDims", "Identity", "Merge", "NextIteration", "Placeholder", "PreventGradient", "Reshape", "Squeeze",
+    "StopGradient", "Switch", "Variable", "VariableV2",
+))  # fmt: skip
+"""Op types whose output is what they were given, or what is there already: they take no memory of their own."""

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
@@ -164,17 +165,12 @@ def _add_outputs(stats: messages.NodeExecStats, op: Operation, sizes: dict[Tenso
             allocation.allocator_name = "cpu" if ":CPU:" in device else "GPU_0_bfc"
 
 
-_PASSES_ON = frozenset(("Const", "Enter", "Exit", "ExpandDims", "Identity", "Merge", "NextIteration", "Placeholder", "PreventGradient", "Reshape",
-                        "Squeeze", "StopGradient", "Switch", "Variable", "VariableV2"))  # fmt: skip
-"""Operations whose output is what they were given, or what is there already."""
-
-
 def _add_memory(stats: messages.NodeExecStats, op: Operation) -> None:
     """What a node takes for its outputs, where they are new and their sizes are known.
 
     TensorFlow counts what its allocator was asked for; here the nodes of a cluster share one program, whose own memory is not told apart.
     """
-    if op.type in _PASSES_ON or any(t.dtype._is_ref_dtype for t in op.outputs):
+    if op.type in op_spec.PASS_ON or any(t.dtype._is_ref_dtype for t in op.outputs):
         return
     held = [output.tensor_description.allocation_description for output in stats.output]
     size = sum(each.allocated_bytes for each in held)
