@@ -1,5 +1,6 @@
 """SavedModels and frozen graphs: those that real TensorFlow wrote give its values, and ours come back whole."""
 
+import functools
 import json
 import pathlib
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.saved_model import builder, files, loader
 from tfcompat._src.train.tracking import TrackableAsset
 
@@ -361,3 +363,16 @@ def test_functions_that_say_so_are_not_saved(tmp_path):
         tf.saved_model.save(module, str(tmp_path))
     with tf.Graph().as_default(), pytest.raises(AssertionError, match=r"inside a traced @tf.function"):
         tf.function(lambda: tf.saved_model.save(tf.Module(), str(tmp_path)))()
+
+
+@pytest.mark.parametrize("keywords", [{"x": 2.0, "y": 1.0}, {"y": 1.0}])
+def test_partials_keep_their_arguments(keywords, tmp_path):
+    with eager_mode():
+        given = {name: tf.constant(value) for name, value in keywords.items()}
+        root = tf.Module()
+        root.f = tf.function(functools.partial(lambda x, y: x + y, **given))
+        arguments = [] if "x" in keywords else [2.0]
+        assert float(root.f(*map(tf.constant, arguments))) == 3.0
+        tf.saved_model.save(root, str(tmp_path / "partial"))
+        found = tf.compat.v2.saved_model.load(str(tmp_path / "partial"))
+        assert float(found.f(*map(tf.constant, arguments))) == 3.0

@@ -143,7 +143,7 @@ class ConcreteFunction:
         inputs, executor = [*tensors, *self.captured_inputs], executor_type.current()
         found = make(inputs, self._traced.kinds, FunctionRef(function.name), executor_type=executor, name=name)
         if self.structured_outputs is None:
-            return found
+            return found or graph.get_operations()[-1]  # a call without effects and outputs gives an empty list
         outputs = [] if isinstance(found, Operation) else list(found) if isinstance(found, (list, tuple)) else [found]
         for tensor, inner in zip(outputs, self.outputs):
             tensor.set_shape(inner.shape)
@@ -237,8 +237,11 @@ class Function:
         except ValueError:
             bound = None
         if bound is not None:
+            given = bound.kwargs
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
+            if isinstance(self.python_function, functools.partial):  # its keywords are its own, not inputs of the traces
+                kwargs = {name: value for name, value in kwargs.items() if name in given}
         if self.input_signature is None:
             return nest.map_structure(_with_tensors, (args, kwargs), expand_composites=True)
         if kwargs or len(args) != len(self.input_signature):

@@ -113,12 +113,20 @@ class name_scope:
                 f"At least one of name ({self._given_name}) and default_name (None) must be provided."
             )
         default = get_default_graph()
-        graph = graph_from_inputs(self._values) if self._values else default
+        graph = _graph_of_scope(self._values, default) if self._values else default
         self._scope = graph.name_scope(self._name) if graph is default else _scope_in(graph, self._name)
         return self._scope.__enter__()
 
     def __exit__(self, *exc_info: object) -> None:
         self._scope.__exit__(None, None, None)
+
+
+def _graph_of_scope(values: Iterable[Any], default: Graph) -> Graph:
+    """The graph of the values; where operations run at once, that of the first value of a graph, as Keras's inputs are."""
+    if not default.executes:
+        return graph_from_inputs(values)
+    elements = (graph_element_of(value) for value in values)
+    return next((e.graph for e in elements if e is not None and not e.graph.executes), default)
 
 
 @contextlib.contextmanager

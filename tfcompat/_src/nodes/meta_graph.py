@@ -22,6 +22,7 @@ from tfcompat._src.proto import messages, pool
 
 SAVER_OPS = frozenset(("Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2"))
 UNBOUND_INPUT_PREFIX = "$unbound_inputs_"
+_TRAINABLE = "trainable_variables"
 
 
 # ---- op types ----
@@ -281,7 +282,7 @@ def _scoped_input(name: str, export_scope: str | None, unbound: set[str]) -> str
 
 def _variables_below(graph: Graph, export_scope: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for variable in graph.get_collection("variables") + graph.get_collection("trainable_variables"):
+    for variable in graph.get_collection("variables") + graph.get_collection(_TRAINABLE):
         if _is_below(variable.name, export_scope):
             found.setdefault(strip_name_scope(variable.name, export_scope), variable)
     return found
@@ -382,11 +383,19 @@ def _check_bound(meta_graph_def: messages.MetaGraphDef, key: str | None, input_m
         raise ValueError(f"Graph contains unbound inputs: {','.join(missing)}. Must provide these inputs through input_map.")
 
 
+def _states_trainable(version: str) -> bool:
+    """Whether the variables of a meta graph say if they are trained: versions before 1.9 left it to the collection."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return found is None or (int(found[1]), int(found[2])) >= (1, 9)
+
+
 def _restore_collections(
     graph: Graph, meta_graph_def: messages.MetaGraphDef, scope: str, unbound_key: str, predicate: Callable[[str], bool]
 ) -> None:
     made: dict[bytes, Any] = {}
-    for key, entry in sorted(meta_graph_def.collection_def.items()):
+    states_trainable = _states_trainable(meta_graph_def.meta_info_def.tensorflow_version)
+    trained_first = sorted(meta_graph_def.collection_def.items(), key=lambda item: (item[0] != _TRAINABLE, item[0]))
+    for key, entry in trained_first:
         if key == unbound_key or not predicate(key):
             continue
         kind = entry.WhichOneof("kind")
@@ -401,7 +410,10 @@ def _restore_collections(
             for data in entry.bytes_list.value:
                 value = made.get(data) if key.endswith("variables") else None
                 if value is None:
-                    value = from_proto(proto_type.FromString(data), import_scope=scope or None)
+                    message = proto_type.FromString(data)
+                    if not states_trainable and isinstance(message, messages.VariableDef):
+                        message.trainable = key == _TRAINABLE
+                    value = from_proto(message, import_scope=scope or None)
                     made[data] = value
                 graph.add_to_collection(key, value)
         elif kind == "node_list":

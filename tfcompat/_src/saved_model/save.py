@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -459,9 +460,17 @@ def _named_signature(function: ConcreteFunction) -> Any:
     return nest.map_structure(named, function.structured_input_signature)
 
 
+def _arguments(python_function: Callable) -> inspect.FullArgSpec:
+    """What a function takes; a partial takes what it leaves open in front of its keywords."""
+    spec = inspect.getfullargspec(python_function)._replace(annotations={})
+    if isinstance(python_function, functools.partial):
+        return spec._replace(kwonlyargs=[], kwonlydefaults={} if python_function.keywords else None)
+    return spec
+
+
 def _function_spec(function: Function) -> Any:
     """What a tf.function's Python function takes, as a FunctionSpec message."""
-    spec = inspect.getfullargspec(function.python_function)._replace(annotations={})
+    spec = _arguments(function.python_function)
     coder = StructureCoder()
     is_encodable = coder.can_encode(spec)
     found = messages.FunctionSpec(is_method=inspect.ismethod(function.python_function))

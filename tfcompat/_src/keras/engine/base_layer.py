@@ -287,7 +287,7 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
                 "A layer's `call` method should return a Tensor or a list of Tensors, not None "
                 f"(layer: {self.name})."
             )
-        return outputs
+        return base_layer_utils.as_returned(outputs) if base_layer_utils.is_in_keras_graph() else outputs
 
     def _training_value(self, args: tuple, kwargs: dict[str, Any], passed: dict[str, Any]) -> Any:
         """What this call's `training` is; puts it into `passed` where `call` takes it and drops it where not."""

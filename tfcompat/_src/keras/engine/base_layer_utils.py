@@ -19,10 +19,11 @@ from tfcompat._src.graph.scopes import (
     get_default_graph,
     init_scope,
 )
+from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import is_keras_graph
 from tfcompat._src.keras.engine import registry
-from tfcompat._src.ops.array.constant import placeholder
+from tfcompat._src.ops.array.constant import identity, placeholder
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.variable import Variable
 
@@ -68,6 +69,20 @@ def call_context() -> CallContext:
 def is_in_keras_graph() -> bool:
     """Whether layers build the graph that Keras has of its own where operations run when they are called."""
     return is_keras_graph(get_default_graph())
+
+
+def as_returned(outputs: Any) -> Any:
+    """The tensors of a nest under names of their own, "layer/Identity", with their masks."""
+
+    def named(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        found = identity(value)
+        if getattr(value, "_keras_mask", None) is not None:
+            found._keras_mask = value._keras_mask
+        return found
+
+    return nest.map_structure(named, outputs, expand_composites=True)
 
 
 def is_in_eager_or_tf_function() -> bool:
