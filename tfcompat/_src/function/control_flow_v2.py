@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import dtypes, errors, nest
@@ -19,6 +19,8 @@ from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.control import control_flow_util
 from tfcompat._src.ops.control.while_context import flow_of, shape_invariant, with_flows
+from tfcompat._src.ops.flow.list_array import ListTensorArray, as_list, of_list
+from tfcompat._src.ops.flow.tensor_array import TensorArray, TensorArraySpec
 from tfcompat._src.platform.compat import forward_compatible
 
 # ---- branches ----
@@ -39,6 +41,7 @@ def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None =
         _give_same_index_types("tf.cond", traced)
         _require_alike("tf.cond", ["true_fn", "false_fn"], traced)
         _require_own_tensors(["true_fn", "false_fn"], traced)
+        _give_same_arrays(traced)
         captured = with_same_captures(traced)
         then, other = (each.add_to(get_default_graph()) for each in traced)
         make = raw.If if then.is_stateful or other.is_stateful else raw.StatelessIf
@@ -72,6 +75,7 @@ def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "ind
         _give_same_index_types("tf.switch_case", traced)
         _require_alike("tf.switch_case", [f"branches[{i}]" for i in range(len(traced))], traced)
         _require_own_tensors([f"branch {i}" for i in range(len(traced))], traced)
+        _give_same_arrays(traced)
         captured = with_same_captures(traced)
         refs = [FunctionRef(each.add_to(get_default_graph()).name) for each in traced]
         with control_dependencies(waited_for(traced)):
@@ -162,6 +166,23 @@ def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
                 f"{names[0]} and {name} arguments to {caller} must have the same number, type, and overall structure of return "
                 f"values.\n\n{names[0]} output: {first.result}\n{name} output: {other.result}\n\nError details:\n{problem}"
             )
+
+
+def _give_same_arrays(traced: list[Traced]) -> None:
+    """TensorArrays that are not one array from outside in all branches become lists of their elements."""
+    for position, same in enumerate(zip(*[each.leaves for each in traced])):
+        if not all(isinstance(v, TensorArray) for v in same) or _are_one_array(same):
+            continue
+        for each, array in zip(traced, same):
+            with each.body.as_default():
+                each.leaves[position] = of_list(as_list(array), TensorArraySpec.from_value(array))
+            each.result = nest.pack_sequence_as(each.result, each.leaves, expand_composites=True)
+            each.read_result()
+
+
+def _are_one_array(arrays: Sequence[TensorArray]) -> bool:
+    are_lists = {isinstance(array, ListTensorArray) for array in arrays}
+    return are_lists == {True} or (are_lists == {False} and all(array.handle is arrays[0].handle for array in arrays))
 
 
 def _require_own_tensors(names: list[str], traced: list[Traced]) -> None:

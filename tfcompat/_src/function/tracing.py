@@ -19,7 +19,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.nodes.function_body import FuncGraph, GraphFunction, with_held
-from tfcompat._src.ops.control.while_context import flow_of
+from tfcompat._src.ops.control.while_context import as_leaf, flow_of
 from tfcompat._src.variables.scope import VARIABLE_STORES, get_variable_scope
 from tfcompat._src.variables.variable import creator_stack
 
@@ -153,7 +153,7 @@ class Traced:
     def packed(self, outputs: Sequence[Tensor]) -> Any:
         """The outputs of a node that runs the function, in the structure of its result."""
         tensors = iter(outputs)
-        leaves = [None if leaf is None else next(tensors) for leaf in self.leaves]
+        leaves = [None if leaf is None else as_leaf(leaf, next(tensors)) for leaf in self.leaves]
         return nest.pack_sequence_as(self.result, leaves, expand_composites=True)
 
 

@@ -80,7 +80,7 @@ def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[An
         return unknown if value is None else (value,)
     if op.type == "Placeholder" and op.outputs[0] in op.graph.captured_from and depth:
         return (_evaluate(op.graph.captured_from[op.outputs[0]], memo, depth - 1),)
-    if op.type == "ShapeN":  # 1.15 evaluates Shape, Rank and Size of static shapes only
+    if op.type == "ShapeN" or hasattr(op, "call_spec"):  # 1.15 evaluates Shape, Rank and Size of static shapes only, and no calls
         return unknown
     if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or not depth or not op.inputs:
         return unknown

@@ -279,11 +279,16 @@ def flow_of(value: Any) -> Any:
     return value.flow if isinstance(value, TensorArray) else value
 
 
+def as_leaf(original: Any, tensor: Tensor) -> Any:
+    """A tensor in place of `original`: as the flow of an array where that is a TensorArray."""
+    return with_flow(original, tensor) if isinstance(original, TensorArray) else tensor
+
+
 def with_flows(originals: list[Any], tensors: list[Tensor]) -> list[Any]:
     """`tensors`, as TensorArrays where `originals` are."""
     if len(originals) != len(tensors):
         raise ValueError(f"Lengths of original Tensor list and new list do not match: {len(originals)} vs. {len(tensors)}")
-    return [with_flow(o, t) if isinstance(o, TensorArray) else t for o, t in zip(originals, tensors)]
+    return [as_leaf(o, t) for o, t in zip(originals, tensors)]
 
 
 def shape_invariant(value: Any, shape: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""TensorArrays as one variant tensor, a list of tensors: what functions of dataset elements take and give."""
+"""TensorArrays as one variant tensor, a list of tensors: what functions of dataset elements and branches take and give."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ListTensorArray(TensorArray):
 
     @property
     def handle(self) -> Tensor:
-        raise NotImplementedError("A TensorArray that came out of a dataset has no handle: its flow is a list of tensors.")
+        raise NotImplementedError("A TensorArray that came out of a dataset or a branch has no handle: its flow is a list of tensors.")
 
     def _after(self, flow: Tensor) -> ListTensorArray:
         return ListTensorArray(flow, self._spec)
@@ -78,6 +78,16 @@ class ListTensorArray(TensorArray):
         value = convert_to_tensor(value, self._dtype, name="value")
         self._check_element_shape(value.shape[1:])
         return self._after(raw.TensorListFromTensor(value, self._shape(), name=name))
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        value = convert_to_tensor(value, self._dtype, name="value")
+        self._check_element_shape(value.shape[1:])
+        return self._after(raw.TensorListScatterIntoExistingList(self._flow, value, indices, name=name))
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        value = convert_to_tensor(value, self._dtype, name="value")
+        lengths = convert_to_tensor(lengths, dtypes.int64)
+        return self._after(raw.TensorListSplit(value, self._shape(), lengths, name=name))
 
     def size(self, name: str | None = None) -> Tensor:
         return raw.TensorListLength(self._flow, name=name)

@@ -115,9 +115,17 @@ class TensorArray:
         with colocate_with(self._colocate_with[0]):
             yield
 
+    def _after(self, flow: Tensor) -> TensorArray:
+        found = TensorArray(
+            self._dtype, handle=self.handle, flow=flow, infer_shape=self._infer_shape,
+            colocate_with_first_write_call=self._colocate_with_first_write_call,
+        )  # fmt: skip
+        found._dynamic_size, found._colocate_with, found._element_shape = self._dynamic_size, self._colocate_with, self._element_shape
+        return found
+
     def identity(self) -> TensorArray:
         """The same array, with a flow of its own."""
-        return with_flow(self, raw.Identity(self._flow))
+        return self._after(raw.Identity(self._flow))
 
     def grad(self, source: str, flow: Any = None, name: str | None = None) -> TensorArray:
         """The array in which gradients of the elements add up; `source` tells those of several gradient calls apart."""
@@ -143,7 +151,7 @@ class TensorArray:
             self._check_dtype(value)
             self._check_element_shape(value.shape)
             with self._beside(value):
-                return with_flow(self, raw.TensorArrayWriteV3(self._handle, index, value, self._flow, name=name))
+                return self._after(raw.TensorArrayWriteV3(self._handle, index, value, self._flow, name=name))
 
     def _check_dtype(self, value: Tensor) -> None:
         if value.dtype != self._dtype:
@@ -189,7 +197,7 @@ class TensorArray:
             self._check_dtype(value)
             self._check_element_shape(value.shape[1:])
             with self._beside(value):
-                return with_flow(self, raw.TensorArrayScatterV3(self._handle, indices, value, self._flow, name=name))
+                return self._after(raw.TensorArrayScatterV3(self._handle, indices, value, self._flow, name=name))
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """The array whose elements are consecutive parts of `value`, of `lengths` (an int vector)."""
@@ -200,7 +208,7 @@ class TensorArray:
                 known = constant_value(lengths)
                 if value.shape.sizes is not None and known is not None and known.shape and len(known) and known.max() == known.min():
                     self._check_element_shape(TensorShape([int(known[0])]).concatenate(value.shape[1:]))
-                return with_flow(self, raw.TensorArraySplitV3(self._handle, value, lengths, self._flow, name=name))
+                return self._after(raw.TensorArraySplitV3(self._handle, value, lengths, self._flow, name=name))
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of elements, an int32 scalar."""
@@ -367,12 +375,7 @@ def _check_arguments(size: Any, dynamic_size: Any, clear_after_read: Any, tensor
 
 def with_flow(array: TensorArray, flow: Tensor) -> TensorArray:
     """The array after what `flow` waits for."""
-    found = TensorArray(
-        array.dtype, handle=array.handle, flow=flow, infer_shape=array._infer_shape,
-        colocate_with_first_write_call=array._colocate_with_first_write_call,
-    )  # fmt: skip
-    found._dynamic_size, found._colocate_with, found._element_shape = array._dynamic_size, array._colocate_with, array._element_shape
-    return found
+    return array._after(flow)
 
 
 build_ta_with_new_flow = with_flow

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import Effects, NotDifferentiable, op
@@ -61,8 +61,17 @@ def _gradient_array_shape(c: Any) -> list:
     return [(2,), ()]
 
 
+def _require_array(flow: Any) -> Any:
+    if not hasattr(flow, "gradient"):
+        raise errors.UnimplementedError(
+            None, None, "No gradient reaches this TensorArray in this run: only a branch that was not taken reads it. tfcompat finds no "
+            "zeros for its elements; read it outside of the branch (stack() before tf.cond)."
+        )  # fmt: skip
+    return flow
+
+
 def _gradient_array(handle, flow, *, source):
-    return ArrayHandle(source), flow.gradient(source)
+    return ArrayHandle(source), _require_array(flow).gradient(source)
 
 
 op(
@@ -81,7 +90,7 @@ def _wider_gradient_array_shape(c: Any) -> list:
 
 
 def _wider_gradient_array(handle, flow, shape_to_prepend, *, source):
-    return ArrayHandle(source), flow.gradient(source, tuple(np.asarray(shape_to_prepend).tolist()))
+    return ArrayHandle(source), _require_array(flow).gradient(source, tuple(np.asarray(shape_to_prepend).tolist()))
 
 
 op(
