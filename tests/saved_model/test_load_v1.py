@@ -99,14 +99,14 @@ def test_variables_that_were_references_are_not_saved_again(model, tmp_path):
 @pytest.mark.parametrize(("version", "is_trained"), [("1.7.0", True), ("1.10.0", False), ("", False)])
 def test_variables_of_old_versions_are_trained_by_their_collection(version, is_trained):
     with tf.Graph().as_default():
-        tf.Variable(1.0, name="trained")
+        kind = type(tf.Variable(1.0, name="trained").to_proto())
         tf.Variable(2.0, trainable=False, name="kept")
         meta_graph = tf.train.export_meta_graph()
     meta_graph.meta_info_def.tensorflow_version = version
     for key in ("variables", "trainable_variables"):
         values = meta_graph.collection_def[key].bytes_list.value
         for i, data in enumerate(values):
-            message = tf.Variable(3.0).to_proto().FromString(data)
+            message = kind.FromString(data)
             message.ClearField("trainable")
             values[i] = message.SerializeToString()
     with tf.Graph().as_default():
