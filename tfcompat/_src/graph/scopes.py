@@ -121,7 +121,7 @@ class name_scope:
         self._scope.__exit__(None, None, None)
 
 
-def _graph_of_scope(values: Iterable[Any], default: Graph) -> Graph:
+def _graph_of_scope(values: Iterable[object], default: Graph) -> Graph:
     """The graph of the values; where operations run at once, that of the first value of a graph, as Keras's inputs are."""
     if not default.executes:
         return graph_from_inputs(values)
