@@ -114,6 +114,14 @@ class Trackable:
     def _tracking_metadata(self) -> str:
         return ""
 
+    def _list_extra_dependencies_for_serialization(self, serialization_cache: dict[object, object]) -> dict[str, object]:
+        """Trackable objects by name that only a SavedModel holds; `serialization_cache` lives as long as one save."""
+        return {}
+
+    def _list_functions_for_serialization(self, serialization_cache: dict[object, object]) -> dict[str, object]:
+        """tf.functions by name that a SavedModel holds besides those that are attributes."""
+        return {}
+
     def _no_dependency(self, value: object) -> Any:
         return value
 

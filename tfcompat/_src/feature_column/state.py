@@ -46,7 +46,7 @@ class _StateManagerImpl(StateManager):
     def __init__(self, layer: Any, trainable: bool) -> None:
         self._layer, self._trainable = layer, trainable
         if layer is not None:
-            layer._maybe_create_attribute("_resources", [])
+            layer._resources = []
         self._variables: dict[Any, dict[str, Any]] = collections.defaultdict(dict)
         self._resources: dict[Any, dict[str, Any]] = collections.defaultdict(dict)
 

@@ -230,6 +230,9 @@ class Function:
         graph = get_default_graph()
         return [concrete for (made_in, _), concrete in self._traces.items() if made_in is graph]
 
+    def _list_all_concrete_functions_for_serialization(self) -> list[ConcreteFunction]:
+        return self.concrete_functions()
+
     def _canonical(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Positional arguments with defaults filled in, where arrays and, under a signature, all values are tensors."""
         try:

@@ -52,6 +52,11 @@ def load(export_dir: str, tags: Iterable[str] | str | None = None) -> Any:
       OSError: there is no SavedModel. ValueError: it has several graphs and no tags are given, or its tags differ.
       RuntimeError: none of its graphs has these tags.
     """
+    return load_objects(export_dir, tags)
+
+
+def load_objects(export_dir: str, tags: Iterable[str] | str | None = None, loader: type[Loader] | None = None) -> Any:
+    """`load` by a Loader, which says of what classes the objects are."""
     graphs = files.read_saved_model(export_dir).meta_graphs
     wanted = [tags] if isinstance(tags, str) else tags
     if len(graphs) != 1 or not graphs[0].HasField("object_graph_def"):
@@ -61,7 +66,7 @@ def load(export_dir: str, tags: Iterable[str] | str | None = None) -> Any:
             f"The SavedModel at {export_dir} has one MetaGraph with tags {list(graphs[0].meta_info_def.tags)}, but got an "
             f"incompatible argument tags={tags} to tf.saved_model.load."
         )
-    return _Loader(export_dir, graphs[0]).root
+    return (loader or Loader)(export_dir, graphs[0]).root
 
 
 class SignatureMap(Mapping):
@@ -105,8 +110,6 @@ class RestoredFunction(Function):
     def concrete_functions(self) -> list[ConcreteFunction]:
         """The saved traces."""
         return list(self._restored)
-
-    _list_all_concrete_functions_for_serialization = concrete_functions
 
     def _concrete(self, args: tuple, kwargs: dict) -> ConcreteFunction:
         for trace in self._restored:
@@ -152,7 +155,7 @@ def _leaf_fits(spec: Any, value: Any) -> bool:
     return spec.dtype == value.dtype.base_dtype and spec.shape.is_compatible_with(TensorShape(value.shape))
 
 
-class _Loader:
+class Loader:
     """Makes the objects of one graph of a SavedModel."""
 
     def __init__(self, export_dir: str, meta_graph_def: Any) -> None:
@@ -168,7 +171,7 @@ class _Loader:
         self._concrete: dict[str, ConcreteFunction] = {}
         self._resources: dict[int, RestoredResource] = {}
         for number, node in enumerate(self._objects.nodes):
-            for child in sorted(node.children, key=lambda c: (len(c.local_name), c.local_name)):
+            for child in sorted(node.children, key=lambda c: int(c.local_name) if c.local_name.isdigit() else -1):
                 self._attach(number, child.local_name, self._object(child.node_id))
         for number, resource in self._resources.items():
             resource.fill(self._entries(number))

@@ -12,7 +12,7 @@ from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
-from tfcompat._src.base.trackable import Trackable
+from tfcompat._src.base.trackable import Trackable, TrackableReference
 from tfcompat._src.function.def_function import ConcreteFunction, Function, as_spec
 from tfcompat._src.graph import constant_value
 from tfcompat._src.graph.attr_values import FunctionRef
@@ -75,33 +75,52 @@ def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
             "delete the attribute (del obj.signatures)."
         )
     functions = _signature_functions(obj, signatures)
-    writer = _Writer(obj, {key: _wrapped(key, function) for key, function in functions.items()})
+    view = _SavedView(obj)
+    writer = _Writer(view, {key: _wrapped(key, function) for key, function in functions.items()})
     message = messages.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
     message.meta_graphs.append(writer.meta_graph())
     files.get_or_create_variables_dir(export_dir)
     session = None if executing_eagerly() else present_session() or Session(graph=get_default_graph())
-    view = _AugmentedView(obj, message.meta_graphs[0].object_graph_def)
+    view.saved = message.meta_graphs[0].object_graph_def
     TrackableSaver(view).save(files.get_variables_path(export_dir), session=session)
     if writer.assets:
         copy_assets_to_destination_dir(writer.assets, export_dir)
     write_message(message, f"{export_dir}/{constants.SAVED_MODEL_FILENAME_PB}", as_text=False)
 
 
-class _AugmentedView(ObjectGraphView):
-    """The objects below a root as a checkpoint holds them, with the functions and signatures that the SavedModel adds.
+class _SavedView(ObjectGraphView):
+    """The objects below a root as a SavedModel and its checkpoint hold them: with what objects have for such files alone.
 
     Args:
-      root: the object. saved: the SavedObjectGraph message, whose first nodes are the objects.
+      root: the object.
+
+    Attributes:
+      saved: the SavedObjectGraph message once it is made: its first nodes are the objects, others functions and signatures.
     """
 
-    def __init__(self, root: Any, saved: Any) -> None:
-        super().__init__(root)
-        self._saved = saved
+    saved: Any = None
 
-    def serialize_object_graph(self) -> SerializedGraph:
-        found = super().serialize_object_graph()
+    def __init__(self, root: Any) -> None:
+        super().__init__(root)
+        self._cache: dict[Any, Any] = {}
+        self._extra: dict[int, dict[str, Any]] = {}
+
+    def dependencies(self, obj: Any) -> list[Any]:
+        if id(obj) not in self._extra:
+            self._extra[id(obj)] = obj._list_extra_dependencies_for_serialization(self._cache)
+        extra = self._extra[id(obj)]
+        own = [TrackableReference(name, extra.get(name, dependency)) for name, dependency in obj._checkpoint_dependencies]
+        names = {name for name, _ in own}
+        return own + [TrackableReference(name, value) for name, value in extra.items() if name not in names]
+
+    def functions(self, obj: Any) -> dict[str, Any]:
+        """The tf.functions of an object by name."""
+        return {**obj._list_functions_for_serialization(self._cache), **dict(functions_of(obj))}
+
+    def serialize_object_graph(self, frozen: bool = False) -> SerializedGraph:
+        found = super().serialize_object_graph(frozen)
         nodes = found.proto.nodes
-        for number, node in enumerate(self._saved.nodes):
+        for number, node in enumerate(self.saved.nodes):
             target = nodes[number] if number < len(nodes) else nodes.add()
             del target.children[:]
             target.children.extend(node.children)
@@ -202,12 +221,11 @@ class _Writer:
     """Collects the nodes of an object graph, and a graph with its variables, constants and functions.
 
     Args:
-      root: the object. signatures: functions by key, with named arguments and results.
+      view: of the objects. signatures: functions by key, with named arguments and results.
     """
 
-    def __init__(self, root: Any, signatures: dict[str, ConcreteFunction]) -> None:
-        self._signatures = signatures
-        view = ObjectGraphView(root)
+    def __init__(self, view: _SavedView, signatures: dict[str, ConcreteFunction]) -> None:
+        self._signatures, self._view = signatures, view
         self._objects, self._paths = view._traverse()
         view._slots(self._objects, self._paths)
         self._numbers: dict[int, int] = {id(o): i for i, o in enumerate(self._objects)}
@@ -227,9 +245,9 @@ class _Writer:
         for obj in self._objects:
             self._write_object(self._proto.nodes.add(), obj)
         for number, obj in enumerate(self._objects):
-            for name, dependency in obj._checkpoint_dependencies:
+            for name, dependency in self._view.dependencies(obj):
                 self._link(number, name, self._numbers[id(dependency)])
-            for name, function in (*functions_of(obj), *self._resource_functions.get(number, {}).items()):
+            for name, function in (*self._view.functions(obj).items(), *self._resource_functions.get(number, {}).items()):
                 self._link(number, name, self._function_node(function))
         self._write_signature_map()
         self._add_resource_initializers()
@@ -261,12 +279,13 @@ class _Writer:
         if not is_resource_variable(obj):
             node.user_object.CopyFrom(revived_types.serialize(obj) or _user_object(obj))
             return
-        name = obj.op.name
+        name = obj.name.partition(":")[0]
         node.variable.CopyFrom(messages.SavedVariable(
             dtype=obj.dtype.base_dtype.as_datatype_enum, shape=obj.shape.as_proto(), trainable=bool(obj.trainable), name=name
         ))  # fmt: skip
         with self._graph.as_default():
-            handle = raw.VarHandleOp(dtype=obj.dtype.base_dtype, shape=obj.shape, shared_name=name, name=name)
+            shared_name = self._graph.unique_name(name, mark_as_used=False)
+            handle = raw.VarHandleOp(dtype=obj.dtype.base_dtype, shape=obj.shape, shared_name=shared_name, name=name)
             read = raw.ReadVariableOp(handle, obj.dtype.base_dtype, name=f"{handle.op.name}/Read/ReadVariableOp")
         self._inside[obj.handle] = handle
         self._captured[obj.handle] = self._numbers[id(obj)]

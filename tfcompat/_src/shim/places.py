@@ -548,6 +548,8 @@ PLACES = {
     "tensorflow.python.keras.backend": ("keras.backend", "distribute.tpu_strategy"),
     "tensorflow.python.keras.distribute.distributed_training_utils": ("keras", "distribute"),
     "tensorflow.python.keras.layers": ("keras.layers", "keras.engine"),
+    "tensorflow.python.keras.saving.saved_model.load": ("keras.saving.revived",),
+    "tensorflow.python.keras.saving.saved_model.save": ("keras.saving.layer_functions", "keras.saving.save"),
     "tensorflow.python.keras.layers.cudnn_recurrent": ("keras.layers.cudnn_recurrent", "keras.layers"),
     "tensorflow.python.keras.layers.normalization_v2": ("keras.layers.normalization_v2",),
     "tensorflow.python.keras.layers.recurrent_v2": ("keras.layers.recurrent_v2", "keras.layers"),

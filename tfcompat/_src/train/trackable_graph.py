@@ -105,6 +105,10 @@ class ObjectGraphView:
     def root(self) -> Any:
         return self._root_ref() if isinstance(self._root_ref, weakref.ref) else self._root_ref
 
+    def dependencies(self, obj: Any) -> list[Any]:
+        """(name, object) of what an object depends on."""
+        return obj._checkpoint_dependencies
+
     def _traverse(self) -> tuple[list[Any], dict[int, str]]:
         """The objects in breadth-first order, and their paths from the root by id.
 
@@ -118,7 +122,7 @@ class ObjectGraphView:
             if isinstance(current, NotTrackable):
                 raise NotImplementedError(f"The object {current} does not support object-based saving.")
             found.append(current)
-            for name, dependency in current._checkpoint_dependencies:
+            for name, dependency in self.dependencies(current):
                 if id(dependency) not in paths:
                     above = paths[id(current)]
                     paths[id(dependency)] = f"{above}/{_escaped(name)}" if above else _escaped(name)
@@ -167,7 +171,7 @@ class ObjectGraphView:
         for obj in objects:
             node = proto.nodes.add()
             node.slot_variables.extend(slots.get(id(obj), ()))
-            for name, dependency in obj._checkpoint_dependencies:
+            for name, dependency in self.dependencies(obj):
                 node.children.add(node_id=numbers[id(dependency)], local_name=name)
         saveables: list[SaveableObject] = []
         feeds: dict[Any, Any] = {}

@@ -444,6 +444,12 @@ class Layer(LayerNodes, LayerLosses, LayerWeights):
     def _object_identifier(self) -> str:
         return "_tf_keras_layer"
 
+    def _list_extra_dependencies_for_serialization(self, serialization_cache: dict[object, object]) -> dict[str, object]:
+        return registry.get("saved_attributes")(self, serialization_cache).public_objects
+
+    def _list_functions_for_serialization(self, serialization_cache: dict[object, object]) -> dict[str, object]:
+        return registry.get("saved_attributes")(self, serialization_cache).public_functions
+
     @property
     def _tracking_metadata(self) -> str:
         """What a SavedModel says of the layer, as JSON."""

@@ -10,17 +10,21 @@ from typing import Any
 from tfcompat._src.base import tf2
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import executing_eagerly
-from tfcompat._src.keras.backend.session import get_session
+from tfcompat._src.keras.backend.session import get_session, learning_phase_scope
 from tfcompat._src.keras.engine import registry
 from tfcompat._src.keras.engine.sequential import Sequential
-from tfcompat._src.keras.saving import hdf5_format
+from tfcompat._src.keras.saving import hdf5_format, revived
 from tfcompat._src.keras.saving.model_config import model_from_config
-from tfcompat._src.keras.saving.saving_utils import compile_args_from_training_config, trace_model_call
+from tfcompat._src.keras.saving.saving_utils import (
+    compile_args_from_training_config,
+    model_input_signature,
+    raise_model_input_error,
+)
 from tfcompat._src.keras.saving.weights import HDF5_EXTENSIONS
+from tfcompat._src.keras.utils.generic_utils import UnknownNameError
 from tfcompat._src.keras.utils.io_utils import ask_to_proceed_with_overwrite
 from tfcompat._src.saved_model import save as saved_model
 from tfcompat._src.saved_model.files import get_variables_path, read_saved_model
-from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
 def _is_open_file(filepath: Any) -> bool:
@@ -61,28 +65,29 @@ def save_model(model, filepath, overwrite=True, include_optimizer=True, save_for
 def _save_as_saved_model(model: Any, filepath: str, overwrite: bool, include_optimizer: bool, signatures: Any) -> None:
     if not overwrite and os.path.exists(filepath) and not ask_to_proceed_with_overwrite(filepath):
         return
+    if not model_input_signature(model) or not model.inputs:
+        raise_model_input_error(model)
     optimizer = model.optimizer
     if not include_optimizer:
         model.optimizer = None
     try:
-        signatures = signatures or {DEFAULT_SERVING_SIGNATURE_DEF_KEY: trace_model_call(model)}
-        with contextlib.nullcontext() if executing_eagerly() else get_session().as_default():
+        with learning_phase_scope(0), contextlib.nullcontext() if executing_eagerly() else get_session().as_default():
             saved_model.save(model, filepath, signatures)
     finally:
         model.optimizer = optimizer
 
 
 def _load_saved_model(filepath: str, custom_objects: Any, compile: bool) -> Any:
-    """The model of a SavedModel that says its configuration."""
+    """The model of a SavedModel: of its configuration, or, where that lacks or names unknown classes, of its functions."""
     root = read_saved_model(filepath).meta_graphs[0].object_graph_def.nodes[0]
     metadata = json.loads(root.user_object.metadata or "{}")
     config = metadata.get("model_config", {})
     if "config" not in config:
-        raise NotImplementedError(
-            f"tfcompat makes Keras models of SavedModels that hold their configuration, which {filepath} does not; call "
-            "tf.saved_model.load."
-        )
-    model = model_from_config(config, custom_objects=custom_objects)
+        return revived.load(filepath, compile)
+    try:
+        model = model_from_config(config, custom_objects=custom_objects)
+    except UnknownNameError:
+        return revived.load(filepath, compile)
     training = metadata.get("training_config")
     if compile and training is not None:
         model.compile(**compile_args_from_training_config(training, custom_objects))
@@ -101,7 +106,6 @@ def load_model(filepath, custom_objects=None, compile=True) -> Any:
 
     Raises:
       OSError: it is no HDF5 file or SavedModel. ValueError: it holds no model, or a class is unknown.
-      NotImplementedError: a SavedModel of a subclass.
     """
     if _is_open_file(filepath) or (hdf5_format.h5py is not None and hdf5_format.h5py.is_hdf5(filepath)):
         return hdf5_format.load_model_from_hdf5(filepath, custom_objects, compile)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from tfcompat._src.base import nest
@@ -18,6 +20,7 @@ from tfcompat._src.keras.utils.io_utils import ask_to_proceed_with_overwrite
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.platform import logging
 from tfcompat._src.saved_model.save import register_default_signature
+from tfcompat._src.train.trackable_layers import layers_below
 
 
 @registry.provides("model_metadata")
@@ -95,6 +98,36 @@ def extract_model_metrics(model: Any) -> dict[str, Any] | None:
     return {m.name: m for m in model._compile_metric_functions}
 
 
+def layers_in(layer: Any) -> list[Any]:
+    """The layers directly inside a layer."""
+    return layer.layers if isinstance(layer, Network) else list(layers_below(layer.__dict__.get("_layers", ())))
+
+
+def with_all_below(layer: Any) -> list[Any]:
+    """A layer and all layers below it."""
+    found, waiting = [], [layer]
+    while waiting:
+        current = waiting.pop()
+        if not any(current is other for other in found):
+            found.append(current)
+            waiting.extend(layers_in(current))
+    return found
+
+
+@contextlib.contextmanager
+def losses_set_aside(layer: Any) -> Iterator[None]:
+    """The layer and all below have no losses and updates when the block begins, and the earlier ones after it."""
+    held = [kept for each in with_all_below(layer) for kept in (each._losses, each._eager_losses, each._updates)]
+    before = [list(kept) for kept in held]
+    for kept in held:
+        kept.clear()
+    try:
+        yield
+    finally:
+        for kept, values in zip(held, before):
+            kept[:] = values
+
+
 def model_input_signature(model: Any) -> list[Any] | None:
     """The TensorSpecs of a model's inputs, for any batch size; None for a model without inputs."""
     if not hasattr(model, "inputs") or not hasattr(model, "input_names"):
@@ -127,7 +160,8 @@ def trace_model_call(model: Any, input_signature: Any = None) -> Function:
 
     @function(input_signature=input_signature, autograph=False)
     def _wrapped_model(*args: Any) -> dict[str, Any]:
-        outputs = nest.flatten(model(inputs=args[0] if len(input_signature) == 1 else list(args), training=False))
+        with losses_set_aside(model):
+            outputs = nest.flatten(model(inputs=args[0] if len(input_signature) == 1 else list(args), training=False))
         return dict(zip(getattr(model, "output_names", None) or generic_output_names(outputs), outputs))
 
     return _wrapped_model
