@@ -2,6 +2,8 @@
 
 import importlib.util
 import random
+import sys
+import types
 
 import pytest
 
@@ -211,3 +213,26 @@ def test_a_function_in_a_function_calls_itself():
 
     with tf.Graph().as_default(), tf.Session() as session:
         assert session.run(tf.function(lambda x: power(x, 3))(tf.constant(2))) == 8
+
+
+def test_a_wrapper_of_wrapt_runs(monkeypatch):
+    """wrapt's wrappers pass for the function inside; 1.15.5 calls them as they are, with a warning."""
+
+    class Wrapper:
+        def __init__(self, function):
+            self.function = function
+
+        @property
+        def __class__(self):
+            return types.FunctionType
+
+        def __getattr__(self, name):
+            return getattr(self.function, name)
+
+        def __call__(self, x):
+            return self.function(x) + 1
+
+    monkeypatch.setitem(sys.modules, "wrapt", types.SimpleNamespace(FunctionWrapper=Wrapper, BoundFunctionWrapper=Wrapper))
+    wrapped = Wrapper(lambda x: x * 2)
+    outer = tf.autograph.to_graph(lambda x: wrapped(x))
+    assert outer(3) == 7

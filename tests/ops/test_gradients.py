@@ -88,3 +88,18 @@ def test_string_has_no_default_gradient():
     x = tf.constant(["a"])
     with pytest.raises(TypeError, match="Expected string, got 1 of type 'int' instead"):
         tf.gradients(tf.identity(x), x)
+
+
+def test_operators_on_the_gradient_of_gathered_rows(graph):
+    """1.15.5 makes IndexedSlices dense on the right of an operator; Keras 2.3.1's optimizers multiply a rate by them."""
+    x = tf.Variable(np.ones((3, 2), "f"))
+    slices = tf.gradients(tf.reduce_sum(tf.gather(x, [1, 1])), [x])[0]
+    assert isinstance(slices, tf.IndexedSlices)
+    rate = tf.constant(0.5)
+    with tf.Session() as session:
+        session.run(x.initializer)
+        for value in (rate * slices, slices * rate):
+            np.testing.assert_array_equal(session.run(value), [[0, 0], [1, 1], [0, 0]])
+        np.testing.assert_array_equal(session.run(rate - slices), [[0.5, 0.5], [-1.5, -1.5], [0.5, 0.5]])
+    with pytest.raises(TypeError, match="unsupported operand"):
+        2.0 * slices

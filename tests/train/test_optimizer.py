@@ -137,3 +137,12 @@ def test_gate_graph_waits_for_all_gradients():
             initialised(session)
             session.run(train)
             assert session.run([a, b]) == [0.5, 2.0]
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
+def test_a_global_step_must_be_a_variable(dtype):
+    """A constant cannot count steps: apply_gradients raises 1.15.5's AttributeError."""
+    with tf.Graph().as_default():
+        v = tf.get_variable("v", [])
+        with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'assign_add'"):
+            tf.train.GradientDescentOptimizer(0.1).minimize(v * v, global_step=tf.constant(3, dtype))

@@ -10,6 +10,7 @@ f.attrs["name"] = "text"
 f.attrs["names"] = np.array([b"a", b"bc"], np.object_)
 assert f.attrs["version"] == b"2.3.1" and f.attrs.get("name") == "text" and "other" not in f.attrs
 assert f.attrs["names"].tolist() == [b"a", b"bc"]
+assert f.fid == f.id
 f.close()
 assert h5py.File("made.h5").mode == "r+"
 

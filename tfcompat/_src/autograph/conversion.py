@@ -55,6 +55,12 @@ def converted(function: Any, options: ConversionOptions) -> Any:
     """What is called in place of a function, a method or an object that can be called: itself where it is not converted."""
     if not options.internal_convert_user_code:
         return function
+    if _is_decorated_by_wrapt(function):
+        ag_logging.warn(
+            "Entity %s appears to be decorated by wrapt, which is not yet supported by AutoGraph. The function will be called without "
+            "transformation. You may however apply AutoGraph before the decorator.", function,
+        )  # fmt: skip
+        return function
     if isinstance(function, types.FunctionType):
         return _converted_function(function, options)
     if isinstance(function, types.MethodType):
@@ -67,6 +73,12 @@ def converted(function: Any, options: ConversionOptions) -> Any:
         return function
     made = _converted_function(method, options)
     return function if made is method else types.MethodType(made, function)
+
+
+def _is_decorated_by_wrapt(function: Any) -> bool:
+    """Whether calling `function` runs a wrapper of wrapt: it also passes for the function or method inside, which converts without it."""
+    wrapt = sys.modules.get("wrapt")
+    return wrapt is not None and isinstance(function, (wrapt.FunctionWrapper, wrapt.BoundFunctionWrapper))
 
 
 def _converted_method(method: types.MethodType, options: ConversionOptions) -> Any:

@@ -40,12 +40,15 @@ def graph_only(function: Callable) -> Callable:
     return checked
 
 
-def metric_variable(shape: Any, dtype: Any, name: str | None = None) -> Variable:
-    """A variable of zeros that is local and of no checkpoint, in the collections of local and of metric variables."""
+def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Variable:
+    """A variable of zeros that is local and of no checkpoint, in the collections of local and of metric variables.
+
+    Values of other shapes may be assigned to it where `validate_shape` is false.
+    """
     return Variable(
         lambda: zeros(shape, dtype), trainable=False,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
-        synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.SUM, name=name,
+        validate_shape=validate_shape, synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.SUM, name=name,
     )  # fmt: skip
 
 

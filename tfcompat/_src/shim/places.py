@@ -363,6 +363,9 @@ NAMES = {
     "tensorflow.contrib.image.python.ops.sparse_image_warp._get_grid_locations":
         "@tensorflow.contrib.image.python.ops.sparse_image_warp:grid_locations",
     "tensorflow.contrib.metrics.python.ops.metric_ops._next_array_size": "@tensorflow.contrib.metrics.python.ops.metric_ops:next_array_size",
+    "tensorflow.python.ops.metrics_impl._remove_squeezable_dimensions": "@tensorflow.python.ops.metrics_impl:fitted",
+    "tensorflow.python.ops.metrics_impl._streaming_sparse_average_precision_at_top_k":
+        "@tensorflow.python.ops.metrics_impl:average_precision_at_top_k",
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell._Linear": "@tensorflow.contrib.rnn.python.ops.core_rnn_cell:Linear",
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell._linear": "@tensorflow.contrib.rnn.python.ops.core_rnn_cell:linear",
     "tensorflow.python.ops.image_ops_impl._verify_compatible_image_shapes":
@@ -580,6 +583,7 @@ PLACES = {
     "tensorflow.python.ops.clustering_ops": ("estimator.canned.clustering",),
     "tensorflow.python.ops.collective_ops": ("ops.math.collective_ops",),
     "tensorflow.python.ops.nccl_ops": ("ops.math.nccl_ops",),
+    "tensorflow.python.ops.metrics_impl": ("shim.internal.metrics_impl", "metrics"),
     "tensorflow.python.ops.image_ops_impl": ("ops.image",),
     "tensorflow.python.ops.lookup_ops": ("lookup", "ops", "train"),
     "tensorflow.python.ops.losses.util": ("keras.utils", "losses"),

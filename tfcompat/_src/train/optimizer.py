@@ -33,6 +33,7 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.groups import group, tuple_
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train import slot_creator
+from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import Variable, creator_stack
 
@@ -450,7 +451,7 @@ def _increment(global_step: Any, scope: str) -> Any:
     """Adds 1 to a variable, by an operation called as `scope` is."""
     if is_resource_variable(global_step):
         return raw.AssignAddVariableOp(global_step.handle, convert_to_tensor(1, dtype=global_step.dtype), name=scope)
-    return raw.AssignAdd(getattr(global_step, "_variable", global_step), 1, name=scope)
+    return assign_add(getattr(global_step, "_variable", global_step), 1, name=scope)
 
 
 def _gradients_of_function(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:

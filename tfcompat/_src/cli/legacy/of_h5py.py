@@ -1,4 +1,4 @@
-"""h5py: what 3.0 gives in another way than 2.10: text, `Dataset.value`, a file opened without a mode."""
+"""h5py: what 3.0 gives in another way than 2.10: text, `Dataset.value`, `File.fid`, a file opened without a mode."""
 
 from __future__ import annotations
 
@@ -62,6 +62,10 @@ def _files(h5py: Any) -> Names:
     return {h5py.File: dict(__init__=with_any_mode)}
 
 
-ADDED: Tables = {"h5py": lambda h5py: {h5py.Dataset: dict(value=property(lambda self: self[()]))}}
+def _removed(h5py: Any) -> Names:
+    return {h5py.Dataset: dict(value=property(lambda self: self[()])), h5py.File: dict(fid=property(lambda self: self.id))}
+
+
+ADDED: Tables = {"h5py": _removed}
 REPLACED: Tables = {"h5py": lambda h5py: _attributes(h5py) | _datasets(h5py) | _files(h5py)}
 MOVED: dict[str, str] = {}

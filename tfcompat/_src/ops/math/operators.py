@@ -10,6 +10,7 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
+from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.math import binary, compare, matmul, unary
 
 
@@ -29,7 +30,7 @@ def _override(operator: str, function: Callable) -> None:
 
     def left(x: Any, y: Any) -> Any:
         with name_scope(None, operator, [x, y]) as scope:
-            if not isinstance(y, Tensor) and not hasattr(y, "dense_shape"):
+            if not isinstance(y, (Tensor, SparseTensor)):
                 try:
                     y = to_tensor(y, name="y", preferred_dtype=x.dtype.base_dtype)
                 except TypeError:
