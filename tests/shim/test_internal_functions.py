@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import tfcompat.data  # noqa: F401  (data_adapter makes datasets of the classes that it registers)
 from tfcompat._src.base import dtypes
 from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.function import wrapped_function
