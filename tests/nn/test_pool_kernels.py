@@ -44,3 +44,30 @@ def test_large_window_equals_whole_maximum():
     gradient = pool_kernels.max_pool_grad(x, np.ones((2, 1, 1, 3), np.float32), **attributes)
     np.testing.assert_array_equal(gradient, x == x.max((1, 2), keepdims=True))
     np.testing.assert_allclose(pool_kernels.avg_pool(x, **attributes)[:, 0, 0], x.mean((1, 2)), rtol=1e-5, atol=1e-6)
+
+
+ALONE = {
+    "whole": ((7, 7), (7, 7), (1, 1)), "text": ((6, 1), (6, 1), (1, 1)), "rows": ((5, 4), (5, 1), (1, 1)), "part": ((5, 6), (4, 6), (3, 2)),
+    "padded": ((3, 3), (5, 5), (4, 4)), "beyond": ((4, 4), (4, 4), (9, 9)), "large": ((9, 9), (9, 9), (1, 1)), "both": ((5, 4), (5, 2), (1, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_gradients_of_windows_that_share_no_elements(name):
+    (height, width), size, stride = ALONE[name]
+    padding = "SAME" if name in ("padded", "beyond") else "VALID"
+    attributes = {"ksize": [1, *size, 1], "strides": [1, *stride, 1], "padding": padding, "data_format": "NHWC"}
+    x = np.random.RandomState(1).randint(-3, 4, (2, height, width, 3)).astype(np.float32)
+    out = pool_kernels.max_pool(x, **attributes).shape
+    grad = np.random.RandomState(2).randint(-4, 5, out).astype(np.float32)
+    before = [max((o - 1) * s + k - n, 0) // 2 if padding == "SAME" else 0 for o, s, k, n in zip(out[1:3], stride, size, x.shape[1:3])]
+    largest, shares = np.zeros_like(x), np.zeros_like(x)
+    for b, i, j, c in np.ndindex(*out):
+        rows = slice(max(i * stride[0] - before[0], 0), i * stride[0] - before[0] + size[0])
+        columns = slice(max(j * stride[1] - before[1], 0), j * stride[1] - before[1] + size[1])
+        held = x[b, rows, columns, c]
+        row, column = np.unravel_index(held.argmax(), held.shape)
+        largest[b, rows, columns, c][row, column] += grad[b, i, j, c]
+        shares[b, rows, columns, c] += grad[b, i, j, c] / held.size
+    np.testing.assert_array_equal(pool_kernels.max_pool_grad(x, grad, **attributes), largest)
+    np.testing.assert_allclose(pool_kernels.avg_pool_grad(x.shape, grad, **attributes), shares, rtol=1e-6)

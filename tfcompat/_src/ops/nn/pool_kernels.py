@@ -2,6 +2,7 @@
 
 `ksize`, `strides` and shapes have one entry per dimension, in the order of `data_format`. The lowering on all platforms
 is slices, one per tap of the window, and elementwise arithmetic. Windows of more than 64 taps use `lax.reduce_window`.
+Gradients of windows that share no elements, as those of global pooling, compare each element's tap with the window's maximum.
 
 Speed against TensorFlow 1.15.5 (2 cores, float32; above 1 is faster) and XLA's window operations:
 
@@ -31,6 +32,7 @@ from tfcompat._src.ops.nn.windows import (
     make_window,
     spatial,
     sum_over_windows,
+    tap_of_element,
     tap_slices,
     valid_counts,
 )
@@ -66,9 +68,10 @@ def max_pool_grad(x: jax.Array, grad: jax.Array, *, ksize: Sequence[int], stride
     if window.taps > _MOST_TAPS:
         _, transpose = jax.vjp(lambda x: _max_by_reduce_window(x, window), _at_least(x, _lowest(x.dtype)))
         return from_channels_last(transpose(grad)[0], data_format)
-    zero = jnp.zeros((), grad.dtype)
-    y = sum_over_windows(lambda tap, index, g: jnp.where(index == tap, g, zero),
-                         [_first_maximum(x, window), grad], [-1, 0], window)
+    zero, index, taps = jnp.zeros((), grad.dtype), _first_maximum(x, window), tap_of_element(window)
+    if taps is not None:
+        return from_channels_last(jnp.where(index == taps, grad, zero), data_format)
+    y = sum_over_windows(lambda tap, index, g: jnp.where(index == tap, g, zero), [index, grad], [-1, 0], window)
     return from_channels_last(y, data_format)
 
 
@@ -120,7 +123,10 @@ def avg_pool_grad(input_shape: Sequence[int], grad: jax.Array, *, ksize: Sequenc
     grad = channels_last(grad, data_format)
     dtype = _sum_dtype(grad.dtype)
     share = grad.astype(dtype) / valid_counts(window).astype(dtype)
-    if window.taps > _MOST_TAPS:
+    taps = tap_of_element(window)
+    if taps is not None:
+        y = jnp.where(taps < 0, jnp.zeros((), dtype), share)
+    elif window.taps > _MOST_TAPS:
         x = jax.ShapeDtypeStruct((grad.shape[0], *window.inputs, grad.shape[-1]), dtype)
         y = jax.linear_transpose(lambda x: _reduce_window(x, 0, lax.add, window), x)(share)[0]
     else:

@@ -192,6 +192,23 @@ def valid_counts(window: Window) -> np.ndarray:
     return counts
 
 
+def tap_of_element(window: Window) -> np.ndarray | None:
+    """Number of the tap at which a window holds each input element, [1, *window.inputs, 1] int32, -1 where none does.
+
+    None where an axis has several windows of more than one element: they may share elements. Global pooling has one.
+    """
+    taps = np.zeros((1, *window.inputs, 1), np.int32)
+    inside = np.ones_like(taps, bool)
+    for axis, (k, s, d, b, n, o) in enumerate(window._axes()):
+        if o != 1 and (k != 1 or s != 1 or b or o != n):
+            return None
+        place = np.arange(n) + b if o == 1 else np.zeros(n, int)
+        shape = [-1 if i == axis + 1 else 1 for i in range(len(window.size) + 2)]
+        taps = taps * k + (place // d).astype(np.int32).reshape(shape)
+        inside &= ((place % d == 0) & (place // d < k)).reshape(shape)
+    return np.where(inside, taps, np.int32(-1))
+
+
 def first_valid_tap(window: Window) -> np.ndarray:
     """Number of the first tap that lies inside the input, [1, *window.out, 1] int32."""
     number = np.zeros((1, *window.out, 1), np.int32)
