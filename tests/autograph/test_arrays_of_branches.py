@@ -74,3 +74,22 @@ def test_an_array_that_only_the_other_branch_reads_is_named():
         found = tf.cond(tf.constant(True), lambda: tf.stack([x, x]), array.stack)
         with pytest.raises(tf.errors.UnimplementedError, match=r"read it outside of the branch"):
             session.run(tf.gradients(found, x))
+
+
+def test_gradients_of_elements_of_different_shapes_add_up():
+    with tf.Graph().as_default(), tf.Session() as session:
+        row, number = tf.constant([[4.0, 5.0]]), tf.constant(3.0)
+        array = tf.TensorArray(tf.float32, size=3, infer_shape=False).write(0, row).write(1, number)
+        given = [tf.constant([[2.0, 3.0]]), tf.constant([[1.0, -1.0]]), tf.constant(-2.0)]
+        found = session.run(tf.gradients([array.read(0), array.read(0), array.read(1)], [row, number], given))
+    np.testing.assert_array_equal(found[0], [[3.0, 2.0]])
+    assert found[1] == -2.0
+
+
+def test_second_derivatives_raise():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(4.0)
+        read = tf.TensorArray(tf.float32, size=1, infer_shape=False).write(0, x).read(0)
+        twice = tf.gradients(tf.gradients(read * read, x), x)
+        with pytest.raises(tf.errors.UnimplementedError, match="no second derivative through the TensorArray"):
+            session.run(twice)

@@ -61,6 +61,14 @@ class ArrayHandle:
     shape = ()
 
 
+def _require_same_gradient(one: ArrayMeta, other: ArrayMeta) -> None:
+    if one.source != other.source:
+        raise errors.UnimplementedError(
+            None, None, f"tfcompat has no second derivative through the TensorArray {one.name}: its gradients {one.source!r} and "
+            f"{other.source!r} would be added up. Stack the elements in one tensor instead."
+        )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class InTurn:
     """Stands for what was written of an array in a loop whose counter says where each iteration writes: nothing comes twice."""
@@ -257,6 +265,7 @@ class DeviceArray:
         """Elements added up; a number stands for a flow without elements."""
         if not isinstance(other, DeviceArray):
             return self
+        _require_same_gradient(self.meta, other.meta)
         length = jnp.maximum(self.length, other.length) if self.meta.dynamic else self.length
         if other.added is None:
             return self._with(buffer=self.buffer + other.buffer, length=length)
@@ -477,6 +486,7 @@ class HostArray:
         """Elements added up; a number stands for a flow without elements."""
         if not isinstance(other, HostArray):
             return self
+        _require_same_gradient(self.meta, other.meta)
         return HostArray(self.meta, [b if a is None else a if b is None else a + b for a, b in zip(self.items, other.items)])
 
     __radd__ = __add__

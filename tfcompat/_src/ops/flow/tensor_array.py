@@ -171,8 +171,12 @@ class TensorArray:
             self._handle, indices, self._flow, dtype=self._dtype, name=name, element_shape=self.element_shape
         )
         if self.element_shape.sizes is not None:
-            value.set_shape([None, *self.element_shape.sizes])
+            count = value.op.inputs[1].shape[0] if value.graph.building_function else None  # 1.15's lists know it in functions alone
+            value.set_shape([count, *self.element_shape.sizes])
         return value
+
+    def mark_used(self) -> None:
+        """Does nothing: tfcompat has no warning, as 1.15 has, that an array which was written is never used."""
 
     def concat(self, name: str | None = None) -> Tensor:
         """The elements one after another along their first dimension."""

@@ -35,7 +35,9 @@ def _sum_all(values):
 
 def _numpy_sum(values):
     _check_same_shape(values)
-    return np.asarray(functools.reduce(np.add, values))
+    if all(isinstance(v, (np.ndarray, np.generic)) for v in values):
+        return np.asarray(functools.reduce(np.add, values))
+    return functools.reduce(operator.add, values)  # flows that carry the elements of TensorArrays, and lists
 
 
 def _summed_shape(c: Any) -> list:
