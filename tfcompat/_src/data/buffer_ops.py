@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,10 +26,13 @@ _AUTOTUNED_BUFFER = 8
 class Buffer:
     """Elements that a thread takes from `following` ahead of those who ask, `size` of them at most.
 
-    `changed` is notified of each; several buffers may share one.
+    `changed` is notified of each; several buffers may share one. `note` is told how many elements there are, of `size`, when one is taken.
     """
 
-    def __init__(self, following: Next, size: int, changed: threading.Condition | None = None) -> None:
+    def __init__(
+        self, following: Next, size: int, changed: threading.Condition | None = None, note: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._note = note
         self._following, self._size = following, size
         self._found: deque[tuple[Element | None, BaseException | None]] = deque()
         self._changed = changed or threading.Condition()
@@ -55,6 +59,8 @@ class Buffer:
                 raise cancelled("Iterator was cancelled.")
             if not self._found:
                 raise StopIteration
+            if self._note is not None:
+                self._note(len(self._found), self._size)
             element, error = self._found.popleft()
             self._changed.notify_all()
         if error is not None:
@@ -102,11 +108,20 @@ def _prefetch(context: HostContext, input_dataset: NDArray, buffer_size: NDArray
         following = source.start(scope)
         if not size:
             return following
-        buffer = Buffer(following, _AUTOTUNED_BUFFER if size == AUTOTUNE else size)
+        record = scope.record
+
+        def note(count: int, capacity: int) -> None:
+            if record is not None:
+                record.add(f"{made.node_name}::buffer_utilization", count / capacity)
+                record.put(f"{made.node_name}::buffer_size", count)
+                record.put(f"{made.node_name}::buffer_capacity", capacity)
+
+        buffer = Buffer(following, _AUTOTUNED_BUFFER if size == AUTOTUNE else size, note=note if record is not None else None)
         scope.on_end(buffer.close)
         return buffer.take
 
-    return DatasetValue(start, source.size)
+    made = DatasetValue(start, source.size)
+    return made
 
 
 # ---- caches ----

@@ -32,7 +32,7 @@ from tfcompat._src.data.transform_ops import (
     interleaved,
     outer_start,
 )
-from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.data.values import DatasetValue, Element, Next, Recorder, Scope, dataset_of, dataset_op
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.runtime.random_state import RandomState
 
@@ -171,6 +171,11 @@ class _Calls:
     def _close(self) -> None:
         self._threads.close()
 
+    @property
+    def share(self) -> float:
+        """How many of the calls that may run at a time do."""
+        return sum(not future.done() for future in self._pending) / self._most
+
     def _begin(self, element: Element) -> None:
         self._number += 1
         self._turns.begin(self._number)
@@ -252,23 +257,62 @@ def _is_sloppy(context: HostContext, scope: Scope) -> bool:
     return bool(context.op.attrs.get("sloppy", False)) or "make_sloppy" in scope.fuses
 
 
-def parallel_mapped(context: HostContext, source: DatasetValue, function: HostFunction, calls: int) -> DatasetValue:
-    """A dataset of a function of each element, called for up to `calls` elements at a time."""
+def _timed(call: Callable[..., Element], record: Recorder, tag: str) -> Callable[..., Element]:
+    """A function that takes down how many nanoseconds each of its calls takes."""
 
-    def finish(call: Callable[..., Any]) -> Callable[..., Any]:
-        return ends_sequence(call, context)
+    def run(*components: object) -> Element:
+        began = time.perf_counter_ns()
+        try:
+            return call(*components)
+        finally:
+            record.add(tag, time.perf_counter_ns() - began)
+
+    return run
+
+
+def _utilized(following: Next, record: Recorder | None, dataset: Callable[[], DatasetValue], share: Callable[[], float]) -> Next:
+    """`following`, with what share of the threads is at work after each element."""
+    if record is None:
+        return following
+
+    def noted() -> Element:
+        element = following()
+        record.put(f"{dataset().node_name}::thread_utilization", share())
+        return element
+
+    return noted
+
+
+def parallel_mapped(
+    context: HostContext, source: DatasetValue, function: HostFunction, calls: int, kind: str, made: Callable[[], DatasetValue]
+) -> DatasetValue:
+    """A dataset of a function of each element, called for up to `calls` elements at a time.
+
+    Args:
+      kind: what statistics call it. made: gives the dataset whose statistics these are.
+    """
 
     def start(scope: Scope) -> Next:
-        following = source.start(scope)
+        following, record = source.start(scope), scope.record
+        pending: list[_Calls] = []
+
+        def finish(call: Callable[..., Any]) -> Callable[..., Any]:
+            timed = call if record is None else _timed(call, record, f"{kind}::{context.op.attrs['f'].name}::execution_time")
+            return ends_sequence(timed, context)
+
         call = finish(function.bound(scope))
 
         def parallel() -> Next:
-            return _Calls(following, function, finish, calls, _is_sloppy(context, scope), scope).take
+            pending.append(_Calls(following, function, finish, calls, _is_sloppy(context, scope), scope))
+            return pending[0].take
 
-        if calls > 1 and function.prepared(scope.context).is_external:
-            return parallel()
-        serial: Next = lambda: call(*following())  # noqa: E731
-        return tried(serial, parallel, Trial()) if calls > 1 else serial
+        def run() -> Next:
+            if calls > 1 and function.prepared(scope.context).is_external:
+                return parallel()
+            serial: Next = lambda: call(*following())  # noqa: E731
+            return tried(serial, parallel, Trial()) if calls > 1 else serial
+
+        return _utilized(run(), record, made, lambda: pending[0].share if pending else 0.0)
 
     return DatasetValue(start, source.size)
 
@@ -278,16 +322,18 @@ def parallel_mapped(context: HostContext, source: DatasetValue, function: HostFu
     FUNCTION + ", use_inter_op_parallelism: bool = True, sloppy: bool = False, preserve_cardinality: bool = False",
 )  # fmt: skip
 def _parallel_map(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], num_parallel_calls: NDArray) -> DatasetValue:
-    return parallel_mapped(
-        context, dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1), thread_count(num_parallel_calls)
-    )
+    function, calls = HostFunction(context, "f", other_arguments, 1), thread_count(num_parallel_calls)
+    made = parallel_mapped(context, dataset_of(input_dataset), function, calls, "ParallelMap", lambda: made)
+    return made
 
 
 def _map_and_batch(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], batch_size: NDArray, calls: NDArray, drop_remainder: NDArray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     if int(batch_size) <= 0:
         raise invalid("batch_size must be greater than zero.")
-    return batched(parallel_mapped(context, source, function, thread_count(calls)), int(batch_size), bool(drop_remainder))
+    mapped = parallel_mapped(context, source, function, thread_count(calls), "MapAndBatch", lambda: made)
+    made = batched(mapped, int(batch_size), bool(drop_remainder))
+    return made
 
 
 for _prefix in ("", "Experimental"):
@@ -424,10 +470,13 @@ def _interleaved_in_threads(
         begin = inner_start(function.bound(scope), scope)
         inner = _Inner(outer_start(context, source, scope), begin, ahead, size, is_sloppy, keeps_errors, scope)
         if is_sloppy:
-            return _as_they_come(inner, cycle, block)
-        return interleaved(inner.take, lambda started: started, cycle, block, keeps_errors)
+            found = _as_they_come(inner, cycle, block)
+        else:
+            found = interleaved(inner.take, lambda started: started, cycle, block, keeps_errors)
+        return _utilized(found, scope.record, lambda: made, lambda: 0.0)
 
-    return DatasetValue(start)
+    made = DatasetValue(start)
+    return made
 
 
 @dataset_op(
@@ -438,8 +487,7 @@ def _interleave(context: HostContext, input_dataset: NDArray, other_arguments: t
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)
-    most = thread_count(calls)
-    if most > cycle:
+    if thread_count(calls) > cycle and int(calls) != AUTOTUNE:
         raise invalid(f"num_parallel_calls must less than or equal to cycle_length.")  # noqa: F541
     return _interleaved_in_threads(context, source, function, cycle, block, 0, 2 * block, lambda scope: _is_sloppy(context, scope), False)
 

@@ -25,26 +25,36 @@ class StatsAggregator(SharedResource):
     def __init__(self) -> None:
         super().__init__()
         self._values: dict[str, list[float]] = defaultdict(list)
+        self._last: dict[str, float] = {}
 
     def add(self, tag: str, value: float) -> None:
+        """Adds a value to the histogram of a tag."""
         with self.lock:
             self._values[tag].append(value)
 
+    def put(self, tag: str, value: float) -> None:
+        """Makes a value the last one of a tag."""
+        with self.lock:
+            self._last[tag] = value
+
     def summary(self) -> bytes:
-        """A Summary with a histogram for each tag."""
+        """A Summary with a histogram or the last value for each tag."""
         found = messages.Summary()
         with self.lock:
             for tag, values in self._values.items():
                 add_histogram(found, tag.encode(), np.array(values), tag)
+            for tag, value in self._last.items():
+                found.value.add(tag=tag, simple_value=value)
         return bytes(found.SerializeToString())
 
 
 class WritingAggregator(StatsAggregator):
-    """Writes the histogram of a tag with each value that comes; its summary is empty."""
+    """Writes the histogram or the value of a tag with each value that comes; its summary is empty."""
 
     def __init__(self) -> None:
         super().__init__()
         self.writer: SummaryWriterResource | None = None
+        self._steps: dict[str, int] = defaultdict(int)
 
     def add(self, tag: str, value: float) -> None:
         super().add(tag, value)
@@ -52,6 +62,14 @@ class WritingAggregator(StatsAggregator):
             values = self._values[tag]
             event = messages.Event(wall_time=time.time(), step=len(values) - 1)
             add_histogram(event.summary, tag.encode(), np.array(values), tag)
+            self.writer.write(event)
+
+    def put(self, tag: str, value: float) -> None:
+        super().put(tag, value)
+        if self.writer is not None:
+            self._steps[tag] += 1
+            event = messages.Event(wall_time=time.time(), step=self._steps[tag] - 1)
+            event.summary.value.add(tag=tag, simple_value=value)
             self.writer.write(event)
 
     def summary(self) -> bytes:
@@ -77,11 +95,21 @@ op("StatsAggregatorSetSummaryWriter", "(stats_aggregator: resource, summary: res
    gradient=NO_GRADIENT, kernel=_set_writer, place=HOST, effects=EXTERNAL)  # fmt: skip
 
 
-def _set_aggregator(context: HostContext, input_dataset: NDArray, stats_aggregator: StatsAggregator, tag: NDArray, counter_prefix: NDArray) -> DatasetValue:
-    source, prefix = dataset_of(input_dataset), tag.item().decode()
+class _Prefixed:
+    """An aggregator whose tags begin with a prefix."""
 
-    def record(name: str, value: float) -> None:
-        stats_aggregator.add(f"{prefix}::{name}" if prefix else name, value)
+    def __init__(self, aggregator: StatsAggregator, prefix: str) -> None:
+        self._aggregator, self._before = aggregator, f"{prefix}::" if prefix else ""
+
+    def add(self, tag: str, value: float) -> None:
+        self._aggregator.add(self._before + tag, value)
+
+    def put(self, tag: str, value: float) -> None:
+        self._aggregator.put(self._before + tag, value)
+
+
+def _set_aggregator(context: HostContext, input_dataset: NDArray, stats_aggregator: StatsAggregator, tag: NDArray, counter_prefix: NDArray) -> DatasetValue:
+    source, record = dataset_of(input_dataset), _Prefixed(stats_aggregator, tag.item().decode())
 
     def start(scope: Scope) -> Next:
         scope.record = record
@@ -99,7 +127,7 @@ def _bytes_produced(context: HostContext, input_dataset: NDArray, tag: NDArray) 
         def weighed() -> Element:
             element = following()
             if scope.record is not None:
-                scope.record(name, sum(map(_bytes_of, element)))
+                scope.record.add(name, sum(map(_bytes_of, element)))
             return element
 
         return weighed
@@ -121,7 +149,7 @@ def _latency(context: HostContext, input_dataset: NDArray, tag: NDArray) -> Data
             began = time.perf_counter()
             element = following()
             if scope.record is not None:
-                scope.record(name, (time.perf_counter() - began) * 1e6)
+                scope.record.add(name, (time.perf_counter() - began) * 1e6)
             return element
 
         return timed

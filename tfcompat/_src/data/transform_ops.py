@@ -71,17 +71,24 @@ def _filter(context: HostContext, input_dataset: NDArray, other_arguments: Eleme
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
-        following, call = source.start(scope), function.bound(scope)
+        following, call, record = source.start(scope), function.bound(scope), scope.record
+        counts = {"dropped_elements": 0, "filtered_elements": 0}
 
         def chosen() -> Element:
             while True:
                 element = following()
-                if call(*element)[0]:
+                passes = call(*element)[0]
+                if record is not None:
+                    counted = "filtered_elements" if passes else "dropped_elements"
+                    counts[counted] += 1
+                    record.put(f"{made.node_name}::{counted}", counts[counted])
+                if passes:
                     return element
 
         return chosen
 
-    return DatasetValue(start, source.size if source.size == 0 else UNKNOWN)
+    made = DatasetValue(start, source.size if source.size == 0 else UNKNOWN)
+    return made
 
 
 @dataset_op("FilterByLastComponentDataset", "input_dataset: variant", output="output")

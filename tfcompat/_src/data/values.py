@@ -12,7 +12,7 @@ import random
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -36,10 +36,20 @@ NO_GRADIENT = NotDifferentiable("a dataset has no derivative", raises=True)
 OUTPUTS = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
 
 
+class Recorder(Protocol):
+    """What takes down statistics of an iteration by tag."""
+
+    def add(self, tag: str, value: float) -> None:
+        """Adds a value to the histogram of a tag."""
+
+    def put(self, tag: str, value: float) -> None:
+        """Makes a value the last one of a tag."""
+
+
 class Scope:
     """One iteration of a pipeline: the context in which its functions run, and what must end with it.
 
-    `record(tag, number)` takes down statistics where they are wanted.
+    `record` takes down statistics where they are wanted.
 
     Args:
       context: of the run that begins it. seed: of all that the iteration chooses at random; that of another iteration for one that is to be the same.
@@ -54,7 +64,7 @@ class Scope:
         self.seed = secrets.randbits(63) if seed is None else seed
         self._chosen = random.Random(self.seed)
         self.most_threads: int | None = None
-        self.record: Callable[[str, float], None] | None = None
+        self.record: Recorder | None = None
         self.shards: dict[int, tuple[int, int]] = {}
         self.kept: dict[Any, Any] = {}
         self.lock = threading.RLock()
@@ -135,6 +145,16 @@ class DatasetValue:
     def op(self) -> Any:
         """The node of the kernel that made it."""
         return self.context.op
+
+    @property
+    def node_name(self) -> str:
+        """The name of its node in a graph of the pipeline alone, in which each argument has a node: "PrefetchDataset/_5"."""
+        return f"{self.op.type}/_{self._count_nodes() - 1}"
+
+    def _count_nodes(self) -> int:
+        parts = [part for each in self.arguments for part in (each if isinstance(each, tuple) else (each,))]
+        held = [part.item() if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim else part for part in parts]
+        return 1 + sum(part._count_nodes() if isinstance(part, DatasetValue) else 1 for part in held)
 
 
 def dataset_of(value: object) -> DatasetValue:

@@ -206,6 +206,7 @@ import tfcompat._src.ops.ragged.math  # noqa: F401
 import tfcompat._src.ops.ragged.partition  # noqa: F401
 import tfcompat._src.ops.ragged.rows  # noqa: F401
 import tfcompat._src.ops.ragged.tensor  # noqa: F401
+import tfcompat._src.ops.ragged.tensor_shape  # noqa: F401
 import tfcompat._src.ops.ragged.value  # noqa: F401
 import tfcompat._src.ops.random.binomial  # noqa: F401
 import tfcompat._src.ops.random.bounded_normal  # noqa: F401

@@ -590,6 +590,7 @@ PLACES = {
     "tensorflow.python.ops.parallel_for": ("ops.control.parallel_for", "gradients.jacobians"),
     "tensorflow.python.ops.ragged": ("ops.ragged", "ops"),
     "tensorflow.python.ops.ragged.ragged_map_ops": ("variables.ragged_map",),
+    "tensorflow.python.ops.ragged.ragged_tensor_shape": ("ops.ragged.tensor_shape",),
     "tensorflow.python.ops.ctc_ops": ("ops.nn.ctc", "ops.nn.ctc_labels", "function.ctc_dense"),
     "tensorflow.python.ops.functional_ops": ("function.functional_calls", "ops", "gradients"),
     "tensorflow.python.ops.gradient_checker": ("testing.gradient_checker",),

@@ -14,7 +14,7 @@ from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.data.dataset import DatasetV2, number
 from tfcompat._src.data.iterator import flat_attrs
-from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Scope, dataset_of, dataset_op
+from tfcompat._src.data.values import OUTPUTS, DatasetValue, Element, Next, Recorder, Scope, dataset_of, dataset_op
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensorSpec
 from tfcompat._src.nodes.tensor_spec import TensorSpec
@@ -29,6 +29,7 @@ from tfcompat._src.ops.parsing.features import (
     with_sparse_features,
 )
 from tfcompat._src.ops.sparse.serialize import parts_vector
+from tfcompat._src.proto import messages
 
 
 def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_calls: NDArray, dense_defaults: tuple[Any, ...]) -> DatasetValue:
@@ -40,10 +41,12 @@ def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_c
     order = sorted([*sparse_keys, *dense_keys])
 
     def start(scope: Scope) -> Next:
-        following = source.start(scope)
+        following, record = source.start(scope), scope.record
 
         def parsed() -> Element:
             texts = following()[0].tolist()
+            if record is not None:
+                _record_features(record, made.node_name, texts, order)
             indices, values, shapes, rows = parse(Batch(texts, []), sparse, dense)
             found: dict[bytes, Any] = dict(zip(dense_keys, rows))
             for key, parts in zip(sparse_keys, zip(indices, values, shapes)):
@@ -52,7 +55,18 @@ def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_c
 
         return parsed
 
-    return DatasetValue(start, source.size)
+    made = DatasetValue(start, source.size)
+    return made
+
+
+def _record_features(record: Recorder, name: str, texts: list[bytes], parsed: list[bytes]) -> None:
+    """Takes down how many features each Example has, and how many values those of them have that are parsed."""
+    for text in texts:
+        features = messages.Example.FromString(text).features.feature
+        lists = [getattr(features[key], kind).value for key in features if key.encode() in parsed and (kind := features[key].WhichOneof("kind"))]
+        record.add(f"{name}::features_count", len(features))
+        record.add(f"{name}::feature_values_count", sum(map(len, lists)))
+    record.put(f"{name}::thread_utilization", 0.0)
 
 
 for _prefix in ("", "Experimental"):

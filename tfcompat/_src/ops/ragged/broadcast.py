@@ -20,11 +20,11 @@ from tfcompat._src.ops.ragged.partition import lengths_to_splits, repeat
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, is_ragged
 
 
-class _Operand:
+class Operand:
     """One value while it is matched with another: `place[i]` is where slot i of the result is found in it."""
 
     def __init__(self, value: Any, missing: int, depth: int, dtype: Any) -> None:
-        self.depth_in = depth - missing
+        self.depth_in = max(depth - missing, 0)
         if is_ragged(value):
             sizes: list = [value.nrows(), *value.nested_row_lengths()]
             self.splits: list = [None, *value.nested_row_splits]
@@ -65,7 +65,7 @@ def _require(condition: Tensor, axis: int) -> Any:
     return Assert(condition, ["Unable to broadcast: dimension size mismatch in dimension", axis])
 
 
-def _common_lengths(a: _Operand, b: _Operand, axis: int, slots: Tensor) -> tuple[Tensor, Any]:
+def _common_lengths(a: Operand, b: Operand, axis: int, slots: Tensor) -> tuple[Tensor, Any]:
     """The lengths of the result's rows in dimension `axis`, one per slot, and the check that the operands fit."""
     if a.is_ragged(axis) and b.is_ragged(axis):
         lengths = a.lengths(axis)
@@ -90,7 +90,7 @@ def matched(x: Any, y: Any) -> tuple[Tensor, Tensor, list]:
     missing = [max(ranks) - r for r in ranks]
     depth = max(m + v.ragged_rank + 1 for m, v in zip(missing, (x, y)) if is_ragged(v))
     dtype = (x if is_ragged(x) else y).row_splits.dtype
-    a, b = (_Operand(v, m, depth, dtype) for v, m in zip((x, y), missing))
+    a, b = (Operand(v, m, depth, dtype) for v, m in zip((x, y), missing))
     slots, nested = cast(1, dtype), []
     for axis in range(depth):
         lengths, check = _common_lengths(a, b, axis, slots)
