@@ -9,7 +9,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.eager.mode import eager_mode
 from tfcompat._src.graph.eager_tensor import EagerTensor
-from tfcompat._src.shim.internal import eager_execute, pywrap
+from tfcompat._src.shim.internal import eager_execute, pywrap, pywrap_eager
 
 
 def tensor(value):
@@ -66,3 +66,16 @@ def test_the_memory_of_a_tensor_can_be_viewed():
 def test_numbers_that_are_no_dtype():
     with pytest.raises(TypeError, match="Invalid dtype argument value 12345"):
         EagerTensor(1, None, 12345)
+
+
+def test_fast_operations_call_the_callbacks_that_are_given(eagerly):
+    calls = []
+    one, two = tf.constant(1.0), tf.constant(2.0)
+    run = pywrap_eager.TFE_Py_FastPathExecute
+    assert float(run(None, None, "Add", "n", [lambda *call: calls.append(call)], one, two)) == 3.0
+    ((op_type, inputs, _, outputs, name),) = calls
+    assert (op_type, name, [float(x) for x in inputs], [float(x) for x in outputs]) == ("Add", "n", [1.0, 2.0], [3.0])
+    run(None, None, "Add", None, None, one, two)
+    assert len(calls) == 1
+    with pytest.raises(TypeError, match="expected a function for post execution callback in index 0, got int instead"):
+        run(None, None, "Add", "n", [3], one, two)

@@ -60,6 +60,20 @@ def call_all(op: Any, name: str) -> None:
         callback(op.type, list(op.inputs), attrs, list(op.outputs), None if name == op.type else name)
 
 
+@contextlib.contextmanager
+def also_calling(callbacks: Sequence[Callable]) -> Iterator[None]:
+    """Calls these callbacks too after operations of the block; TypeError where one is no function."""
+    for place, callback in enumerate(callbacks):
+        if not callable(callback):
+            raise TypeError(f"expected a function for post execution callback in index {place}, got {type(callback).__name__} instead")
+    before = list(ACTIVE)
+    ACTIVE.extend(callback for callback in callbacks if callback not in before)
+    try:
+        yield
+    finally:
+        ACTIVE[:] = before
+
+
 @export("contrib.eager.add_execution_callback")
 def add_execution_callback(callback: Callable) -> None:
     """Has `callback(op_type, inputs, attrs, outputs, op_name)` called after each operation that runs at once.

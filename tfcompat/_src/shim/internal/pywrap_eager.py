@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import errors
+from tfcompat._src.eager import execution_callbacks
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.nodes.apply_op import apply_op
@@ -63,13 +64,13 @@ def TFE_Py_Execute(
 
 
 def TFE_Py_FastPathExecute(
-    ctx: Any, device_name: str | None, op_name: str, name: str | None, callbacks: Callable | None, *args: Any
+    ctx: Any, device_name: str | None, op_name: str, name: str | None, callbacks: Sequence[Callable] | None, *args: Any
 ) -> Any:  # fmt: skip
     """Runs an operation; its one output, the list of several, or None.
 
     Args:
       ctx, device_name: unused.
-      callbacks: unused: `execution_callbacks` calls those that were added.
+      callbacks: are called after the operation, besides those that were added.
       *args: one argument for each input, a list for a list of tensors, then names and values of attributes in turn.
 
     Raises:
@@ -86,10 +87,11 @@ def TFE_Py_FastPathExecute(
             raise _FallbackException("This function does not handle the case of the path where all inputs are not already EagerTensors.")
     except errors.OpError as e:
         raise _failed(e) from None
-    try:
-        found = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)
-    except (TypeError, errors.OpError) as e:
-        raise _failed(e) from None
+    with execution_callbacks.also_calling(callbacks or ()):
+        try:
+            found = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)
+        except (TypeError, errors.OpError) as e:
+            raise _failed(e) from None
     if found is None or isinstance(found, Operation):
         return None
     return list(found) if isinstance(found, tuple) else found
