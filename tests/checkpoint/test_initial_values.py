@@ -95,3 +95,27 @@ def test_reading_without_a_graph(saved):
     assert tf.train.list_variables(str(folder)) == [("bias", [2]), ("matrix", [4, 3])]
     np.testing.assert_array_equal(tf.train.load_variable(path, "matrix:0"), MATRIX)
     assert list(tf.train.checkpoints_iterator(str(folder), timeout=0)) == [path]
+
+
+def test_an_attribute_is_set_to_the_value_that_it_has():
+    """1.15.5 leaves it alone, also a property without a setter: TensorFlow Probability 0.8's layers set a distribution's shape so."""
+    value = object()
+
+    class WithProperty(tf.Module):
+        @property
+        def shape(self):
+            return value
+
+    module = WithProperty()
+    module.shape = value
+    with pytest.raises(AttributeError):
+        module.shape = object()
+
+
+def test_a_tensor_gives_one_shape_until_more_of_it_is_known():
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 3])
+        before = x.shape
+        assert before is x.shape and before is x.get_shape()
+        x.set_shape([4, None])
+        assert x.shape.as_list() == [4, 3] and before.as_list() == [None, 3]

@@ -41,6 +41,7 @@ class Tensor:
     variable: Callable[[], Any] | None = None
     """For a handle that knows its variable, gives the variable while there is one."""
     __array_priority__ = 100
+    _known_shape: TensorShape | None = None
 
     def __init__(self, op: Operation, value_index: int, dtype: DTypeLike | None) -> None:
         if not getattr(op, "is_node", False):
@@ -82,10 +83,14 @@ class Tensor:
 
     @property
     def shape(self) -> TensorShape:
-        return TensorShape.of(self._sizes)
+        return self.get_shape()
 
     def get_shape(self) -> TensorShape:
-        return TensorShape.of(self._sizes)
+        """The static shape: the same object until more of it becomes known."""
+        known = self._known_shape
+        if known is None or known.sizes is not self._sizes:
+            known = self._known_shape = TensorShape.of(self._sizes)
+        return known
 
     _shape_val = shape
     _shape = shape

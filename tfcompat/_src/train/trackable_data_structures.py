@@ -51,6 +51,11 @@ class AutoTrackable(Trackable):
     """An object whose trackable attributes are its dependencies."""
 
     def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            if getattr(self, name) is value:  # also where a property without a setter has the value
+                return
+        except AttributeError:
+            pass  # the attribute is new
         if getattr(self, "_self_setattr_tracking", True):
             value = sticky_attribute_assignment(self, name, value)
         super().__setattr__(name, value)
