@@ -122,11 +122,11 @@ class name_scope:
 
 
 def _graph_of_scope(values: Iterable[object], default: Graph) -> Graph:
-    """The graph of the values; where operations run at once, that of the first value of a graph, as Keras's inputs are."""
+    """The graph of the values; where operations run at once, that of the first value of the graph which Keras keeps models in."""
     if not default.executes:
         return graph_from_inputs(values)
     elements = (graph_element_of(value) for value in values)
-    return next((e.graph for e in elements if e is not None and not e.graph.executes), default)
+    return next((e.graph for e in elements if e is not None and getattr(e.graph, "name", None) == "keras_graph"), default)
 
 
 @contextlib.contextmanager
