@@ -35,7 +35,9 @@ from tfcompat._src.data.iterator import EagerIterator, ElementAttrs, flat_attrs
 from tfcompat._src.data.options import Options
 from tfcompat._src.data.random_seed import get_seed
 from tfcompat._src.data.structured_function import StructuredFunctionWrapper
+from tfcompat._src.function.wrapped_function import WrappedFunction, function_from_graph_def
 from tfcompat._src.graph import constant_value
+from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import control_dependencies, get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -48,6 +50,7 @@ from tfcompat._src.ops.control.cond import Assert
 from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.queues.files import matching_files
 from tfcompat._src.ops.strings.text import reduce_join
+from tfcompat._src.proto import messages
 
 AUTOTUNE = export("data.experimental.AUTOTUNE", "contrib.data.AUTOTUNE")(-1)
 _CPUS = os.cpu_count() or 1
@@ -104,6 +107,23 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def _inputs(self) -> list[Any]:
         return list(self._input_datasets)
+
+    def _functions(self) -> list[StructuredFunctionWrapper]:
+        """The functions that this dataset calls, without those of its inputs."""
+        node = self._variant_tensor.op
+        named = [node.graph._get_function(value.name) for value in node.attrs.values() if isinstance(value, FunctionRef)]
+        found = [None if function is None else function.of_elements for function in named]
+        return [wrapper for wrapper in found if isinstance(wrapper, StructuredFunctionWrapper)]
+
+    def _trace_variant_creation(self) -> WrappedFunction:
+        """A function without arguments that makes the dataset again; NotImplementedError for a dataset of a graph."""
+        if not self._graph.executes:
+            raise NotImplementedError(
+                "Can only export Datasets which were created executing eagerly. Please file a feature request if this is important to you."
+            )
+        graph_def = messages.GraphDef.FromString(np.asarray(self._as_serialized_graph()).item())
+        result = graph_def.node.pop()
+        return function_from_graph_def(graph_def, [], f"{result.input[0]}:0")
 
     @property
     def _graph(self) -> Graph:

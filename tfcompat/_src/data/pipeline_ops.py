@@ -13,6 +13,7 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.iterator_resources import component_shapes
+from tfcompat._src.data.serialized import graph_of
 from tfcompat._src.data.source_ops import listed
 from tfcompat._src.data.values import (
     NO_GRADIENT,
@@ -32,7 +33,6 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid
-from tfcompat._src.proto import messages
 from tfcompat._src.runtime.run_context import context_of
 
 # ---- pipelines that run at once ----
@@ -108,16 +108,8 @@ for _prefix in ("", "Experimental"):
        kernel=lambda input_dataset: np.int64(dataset_of(input_dataset).size))  # fmt: skip
 
 
-def _to_graph(input_dataset: NDArray) -> NDArray:
-    found = messages.GraphDef()
-    pending = [dataset_of(input_dataset)]
-    while pending:
-        value = pending.pop()
-        if value.notes.get("has_no_graph"):
-            raise errors.UnimplementedError(None, None, f"{value.op.type}Op::Dataset does not support serialization.")
-        found.node.append(value.op.node_def)
-        pending.extend(value.inputs)
-    return text(found.SerializeToString())
+def _to_graph(input_dataset: NDArray, *, stateful_whitelist: list[bytes]) -> NDArray:
+    return text(graph_of(dataset_of(input_dataset), stateful_whitelist).SerializeToString())
 
 
 op("DatasetToGraph", "(input_dataset: variant, *, stateful_whitelist: list(string) >= 0 = []) -> (graph: string)", shape=si.scalar,

@@ -61,6 +61,7 @@ class StructuredFunctionWrapper:
         specs = structure.get_flat_tensor_specs(self._input_structure)
         with resource_tracker_scope(made):
             self._trace(specs, name, (defun_kwargs or {}) if use_legacy_function else None)
+        get_default_graph()._get_function(self._function.name).of_elements = self
         self._warn(name, bool(made.resources))
 
     def _trace(self, specs: list[TensorSpec], name: str, legacy_options: dict[str, object] | None) -> None:

@@ -68,6 +68,16 @@ class FuncGraph(Graph):
         return not self.saving_errors
 
     @property
+    def external_captures(self) -> list[Tensor]:
+        """The tensors from outside that the function takes."""
+        return list(self.captures)
+
+    @property
+    def internal_captures(self) -> list[Tensor]:
+        """The inputs that stand for them."""
+        return list(self.captures.values())
+
+    @property
     def extra_inputs(self) -> list[Tensor]:
         """The captured tensors of the outer graph."""
         return list(self.captures)
@@ -167,6 +177,8 @@ class GraphFunction:
     python_grad_func: Callable[..., Any] | None = None
     description = ""
     has_run = False
+    of_elements: object = None
+    """The StructuredFunctionWrapper of a function that a dataset calls."""
 
     def __init__(
         self, name: str, body: FuncGraph, arg_names: Sequence[str], out_names: Sequence[str], attrs: dict[str, Any]

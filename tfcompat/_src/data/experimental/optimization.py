@@ -25,6 +25,11 @@ def assert_next(transformations: object) -> Apply:
     return lambda dataset: _AssertNextDataset(dataset, transformations)
 
 
+def model() -> Apply:
+    """For `apply`: the elements; what autotuning chooses is modelled from here. (1.15.5's own raises TypeError when it is applied.)"""
+    return lambda dataset: dataset._same(raw.ModelDataset)
+
+
 def non_serializable() -> Apply:
     """For `apply`: the elements of a dataset whose graph cannot be had."""
     return lambda dataset: _NonSerializableDataset(dataset)
