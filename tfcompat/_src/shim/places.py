@@ -262,6 +262,8 @@ REAL_MODULES = {
     "tensorflow.python.keras.model_subclassing_test_util": "tfcompat._src.testing.model_subclassing_test_util",
     "tensorflow.python.keras.testing_utils": "tfcompat._src.testing.keras_testing_utils",
     "tensorflow.python.keras.engine.base_layer_utils": "tfcompat._src.keras.engine.base_layer_utils",
+    "tensorflow.python.grappler.cluster": SHIM + "internal.grappler_cluster",
+    "tensorflow.python.grappler.item": SHIM + "internal.grappler_item",
     "tensorflow.python.grappler.tf_optimizer": SHIM + "internal.tf_optimizer",
     "tensorflow.python.layers.utils": SHIM + "internal.layers_utils",
     "tensorflow.python.ops.linalg.linear_operator_addition": "tfcompat._src.linalg.addition",
