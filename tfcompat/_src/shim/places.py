@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 SHIM = "tfcompat._src.shim."
+AUTOGRAPH_PASSES = (
+    "arg_defaults asserts break_statements call_trees conditional_expressions continue_statements control_flow directives "
+    "function_scopes list_comprehensions lists logical_expressions return_statements slices"
+)
 
 REAL_MODULES = {
+    **{"tensorflow.python.autograph.converters." + name: SHIM + "internal.autograph_converters" for name in AUTOGRAPH_PASSES.split()},
+    **{"tensorflow.python.autograph.utils." + name: "tfcompat._src.autograph.utils" for name in "context_managers misc py_func tensor_list tensors type_check".split()},
     "tensorflow.python.autograph.core.ag_ctx": "tfcompat._src.base.autograph_status",
     "tensorflow.python.autograph.core.config": "tfcompat._src.autograph.config",
     "tensorflow.python.autograph.core.config_lib": "tfcompat._src.autograph.config",
@@ -22,12 +28,6 @@ REAL_MODULES = {
     "tensorflow.python.autograph.operators.special_values": "tfcompat._src.autograph.operators.special_values",
     "tensorflow.python.autograph.operators.symbols": "tfcompat._src.autograph.operators.symbols",
     "tensorflow.python.autograph.utils.ag_logging": "tfcompat._src.autograph.ag_logging",
-    "tensorflow.python.autograph.utils.context_managers": "tfcompat._src.autograph.utils",
-    "tensorflow.python.autograph.utils.misc": "tfcompat._src.autograph.utils",
-    "tensorflow.python.autograph.utils.py_func": "tfcompat._src.autograph.utils",
-    "tensorflow.python.autograph.utils.tensor_list": "tfcompat._src.autograph.utils",
-    "tensorflow.python.autograph.utils.tensors": "tfcompat._src.autograph.utils",
-    "tensorflow.python.autograph.utils.type_check": "tfcompat._src.autograph.utils",
     "tensorflow.python.autograph.utils.testing": SHIM + "internal.autograph_testing",
     "tensorflow.python.distribute.cross_device_utils": "tfcompat._src.distribute.cross_device_utils",
     "tensorflow.python.distribute.distribute_coordinator": "tfcompat._src.distribute.distribute_coordinator",
@@ -262,6 +262,7 @@ REAL_MODULES = {
     "tensorflow.python.keras.model_subclassing_test_util": "tfcompat._src.testing.model_subclassing_test_util",
     "tensorflow.python.keras.testing_utils": "tfcompat._src.testing.keras_testing_utils",
     "tensorflow.python.keras.engine.base_layer_utils": "tfcompat._src.keras.engine.base_layer_utils",
+    "tensorflow.contrib.eager.python.parameter_server": SHIM + "internal.parameter_server",
     "tensorflow.python.grappler.cluster": SHIM + "internal.grappler_cluster",
     "tensorflow.python.grappler.item": SHIM + "internal.grappler_item",
     "tensorflow.python.grappler.tf_optimizer": SHIM + "internal.tf_optimizer",
