@@ -9,6 +9,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.eager.mode import eager_graph, eager_mode, graph_mode
+from tfcompat._src.function.defun import Defun
 from tfcompat._src.testing.leaks import assert_no_garbage_created
 
 
@@ -58,6 +59,13 @@ def test_tensor_of_a_graph_is_refused():
         tensor = tf.constant(1.0)
     with pytest.raises(TypeError, match="Graph"):
         tensor + 1
+
+
+def test_a_defun_is_called_in_graphs():
+    triple = Defun(tf.float32)(lambda x: 3 * x)
+    with pytest.raises(AttributeError, match="Tensor.op is meaningless when eager execution is enabled."):
+        triple(tf.constant(1.0))
+    assert float(tf.constant(1.0) + 1) == 2.0
 
 
 def test_eager_tensor_in_a_graph_is_refused():

@@ -258,6 +258,13 @@ def queue():
 
 
 @program
+def fields_of_records():
+    record = tf.placeholder(tf.string, [])
+    fields = tf.decode_csv(record, [[0.0]] * 4)
+    return tf.FIFOQueue(10, tf.float32, [[3]]).enqueue(tf.stack(fields[:-1])), {record: b""}
+
+
+@program
 def dataset():
     data = tf.data.Dataset.from_tensor_slices(ROWS).map(lambda row: row * 2).batch(2)
     batch = tf.data.make_one_shot_iterator(data).get_next()

@@ -205,8 +205,14 @@ class DefinedFunction(GraphFunction):
 
 
 def call(function: Any, args: Any, shape_func: Callable | None, name: str | None = None, **kwargs: Any) -> Any:
-    """Adds a call of a function to the default graph."""
+    """Adds a call of a function to the default graph.
+
+    Raises:
+      AttributeError: operations run at once: a Defun is called in graphs. ValueError: an unknown keyword.
+    """
     graph = get_default_graph()
+    if graph.executes:
+        raise AttributeError("Tensor.op is meaningless when eager execution is enabled.")
     function.add_to_graph(graph)
     tensors = [convert_to_tensor(a) for a in args] + function.captured_inputs
     attrs: dict[str, Any] = {"_disable_call_shape_inference": True}
