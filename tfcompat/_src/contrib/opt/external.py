@@ -190,6 +190,9 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
                 raise ValueError("Bounds must be set using the var_to_bounds argument")
             if key in options:
                 raise ValueError(f"Optimizer keyword arg '{key}' is set automatically and cannot be injected manually")
+        if settings["method"] == "TNC" and "maxiter" in options.get("options", {}):  # so it was called until SciPy 1.13
+            limits = dict(options["options"])
+            options["options"] = {"maxfun": limits.pop("maxiter"), **limits}
         optimize = importlib.import_module("scipy.optimize")
         result = optimize.minimize(loss_and_gradient, initial_val.astype("float64"), **settings, **options)
         lines = ["Optimization terminated with:", f"  Message: {result.message}"]
