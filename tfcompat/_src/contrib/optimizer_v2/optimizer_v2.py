@@ -174,6 +174,9 @@ class OptimizerV2(Optimizer):
         if distribution_context.strategy_in_use() is not None:
             raise NotImplementedError("tfcompat does not use a tf.contrib.optimizer_v2 optimizer in the scope of a distribution strategy.")
         variables = [v for _, v in given]
+        for var in variables:
+            if isinstance(var, Tensor):
+                raise NotImplementedError("Trying to update a Tensor ", var)
         with name_scope(name, self._name) as scope:
             state = OptimizerV2State(self, self._hyper_tensors(), min(variables, key=lambda v: v.name))
         with init_scope():
