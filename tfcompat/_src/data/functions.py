@@ -15,7 +15,7 @@ import numpy as np
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import Scope
-from tfcompat._src.graph import constant_value, op_spec
+from tfcompat._src.graph import constant_value, op_spec, shape_inference
 from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -31,6 +31,17 @@ from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, context_of
 
 
+def _waiting_for_nothing(tensor: Tensor) -> Tensor:
+    """A captured tensor; for a constant that other nodes come before, one that is the same without them: they ran before the dataset was made."""
+    op = tensor.op
+    if op.type != "Const" or not op.control_inputs:
+        return tensor
+    bare = type(op)(op._graph, op.spec, op._name, [], [tensor.dtype], op.attrs, [], op.order[0], op._stack)
+    bare.order, bare._device = op.order, op._device
+    shape_inference.infer(bare)
+    return bare.outputs[0]
+
+
 class Prepared:
     """A function of a node, inlined and planned: shared by all its calls in a session."""
 
@@ -41,7 +52,7 @@ class Prepared:
         body = function.body
         count = len(body.inputs) - len(captured)
         elements, inner = body.inputs[:count], body.inputs[count:]
-        fed = [own if is_given and t.op.type != "Const" else t for t, own, is_given in zip(captured, inner, given)]  # of a constant shapes may hang
+        fed = [own if is_given and t.op.type != "Const" else _waiting_for_nothing(t) for t, own, is_given in zip(captured, inner, given)]
         site = Site(node._graph, node._name, node.order, node._stack, node._device, callers=(function,))
         results, acting = inlined(function, [*elements, *fed], site)
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]

@@ -32,6 +32,8 @@ class _FlagValuesWrapper:
 
     def __getattr__(self, name: str) -> _Any:
         values = self.__dict__["__wrapped"]
+        if name.startswith("__") and name.endswith("__"):  # what Python asks of every object is no flag
+            raise AttributeError(name)
         if not values.is_parsed():
             values(_sys.argv)
         return values.__getattr__(name)

@@ -21,7 +21,6 @@ from tfcompat._src.keras.saving.saving_utils import (
     raise_model_input_error,
 )
 from tfcompat._src.keras.saving.weights import HDF5_EXTENSIONS
-from tfcompat._src.keras.utils.generic_utils import UnknownNameError
 from tfcompat._src.keras.utils.io_utils import ask_to_proceed_with_overwrite
 from tfcompat._src.saved_model import save as saved_model
 from tfcompat._src.saved_model.files import get_variables_path, read_saved_model
@@ -86,7 +85,9 @@ def _load_saved_model(filepath: str, custom_objects: Any, compile: bool) -> Any:
         return revived.load(filepath, compile)
     try:
         model = model_from_config(config, custom_objects=custom_objects)
-    except UnknownNameError:
+    except ValueError as error:
+        if not str(error).startswith("Unknown "):
+            raise
         return revived.load(filepath, compile)
     training = metadata.get("training_config")
     if compile and training is not None:

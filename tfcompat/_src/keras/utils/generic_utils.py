@@ -80,10 +80,6 @@ def _find(name: str, module_objects: Mapping[str, Any] | None, custom_objects: M
     return (module_objects or {}).get(name)
 
 
-class UnknownNameError(ValueError):
-    """The name of a class or function in a configuration is known nowhere."""
-
-
 def class_and_config_for_serialized_keras_object(
     config: Any, module_objects: Mapping[str, Any] | None = None, custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
@@ -97,7 +93,7 @@ def class_and_config_for_serialized_keras_object(
         raise ValueError(f"Improper config format: {config}")
     cls = _find(config["class_name"], module_objects, custom_objects)
     if cls is None:
-        raise UnknownNameError(f"Unknown {printable_module_name}: {config['class_name']}")
+        raise ValueError(f"Unknown {printable_module_name}: {config['class_name']}")
     return cls, config["config"]
 
 
@@ -133,7 +129,7 @@ def deserialize_keras_object(
     if isinstance(identifier, str):
         found = _find(identifier, module_objects, custom_objects)
         if found is None:
-            raise UnknownNameError(f"Unknown {printable_module_name}:{identifier}")
+            raise ValueError(f"Unknown {printable_module_name}:{identifier}")
         return found() if inspect.isclass(found) else found
     raise ValueError(f"Could not interpret serialized {printable_module_name}: {identifier}")
 
