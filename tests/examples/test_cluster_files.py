@@ -55,7 +55,10 @@ SLURM_PROCID=$number exec "$@"
 
 
 def test_tasks_of_slurm_know_their_place(tmp_path):
-    env = commands(tmp_path, scontrol="printf 'n1\\nn2\\nn3\\n'", srun=SRUN, tfcompat='echo "$TF_CONFIG"; case "$TF_CONFIG" in *\'"ps", "index"\'*) exec sleep 1000 ;; esac')
+    # The workers end, and with them the ps, when the ps has said what it is.
+    task = '''case "$TF_CONFIG" in *'"ps", "index"'*) echo "$TF_CONFIG"; : > "$LOG.ps"; exec sleep 1000 ;; esac
+until [ -e "$LOG.ps" ]; do :; done; echo "$TF_CONFIG"'''
+    env = commands(tmp_path, scontrol="printf 'n1\\nn2\\nn3\\n'", srun=SRUN, tfcompat=task)
     env |= {"SLURM_JOB_NODELIST": "n[1-3]", "SLURM_JOB_ID": "123456", "LOG": str(tmp_path / "log")}
     assert subprocess.run(["bash", "-n", FILES / "slurm.sh"], check=False).returncode == 0
     done = subprocess.run(["bash", FILES / "slurm.sh"], env=env, capture_output=True, text=True, check=True)

@@ -261,7 +261,7 @@ def queue():
 def fields_of_records():
     record = tf.placeholder(tf.string, [])
     fields = tf.decode_csv(record, [[0.0]] * 4)
-    return tf.FIFOQueue(10, tf.float32, [[3]]).enqueue(tf.stack(fields[:-1])), {record: b""}
+    return tf.FIFOQueue(10, tf.float32, [[3]]).enqueue(tf.stack(fields[:-1])), {record: b"1,2,3,4"}
 
 
 @program
