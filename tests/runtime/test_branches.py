@@ -133,13 +133,6 @@ def test_gradient_through_the_initial_value_of_the_loop_around_is_refused():
         tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, tf.gradients(v * 2, x)[0]), [0, x + 1])
 
 
-def test_one_of_two_variables_is_refused_by_name():
-    v, w = (tf.get_variable(name, initializer=3.0, use_resource=True) for name in "vw")
-    handle = tf.cond(tf.placeholder_with_default(True, []), lambda: v.handle, lambda: w.handle)
-    with pytest.raises(NotImplementedError, match="cond/Merge joins the handles of several variables"):
-        run(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32))
-
-
 def test_indices_of_two_dtypes_become_int64():
     values = tf.constant([10])
     found = tf.cond(

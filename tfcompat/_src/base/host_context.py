@@ -61,11 +61,11 @@ class HostRun(Protocol):
     def resources_of(self, op: Any) -> dict[str, Any]:
         """The resources (tables, queues, iterators...) by name where an operation is."""
 
-    def is_initialized(self, handle: Any) -> bool:
-        """Whether the variable behind a ref or resource tensor has a value."""
+    def is_initialized(self, variable: Any) -> bool:
+        """Whether a variable has a value: the one behind a ref or resource tensor, or the one that an op makes."""
 
-    def destroy_variable(self, handle: Any) -> None:
-        """Forgets the value of the variable behind a ref or resource tensor."""
+    def destroy_variable(self, variable: Any) -> None:
+        """Forgets the value of the variable behind a ref or resource tensor, or of the one that an op makes."""
 
     def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
         """The part of this process in a group of devices of several processes; None where it is in no cluster."""
@@ -86,6 +86,6 @@ class HostContext:
         """The resources (tables, queues, iterators...) by name where the node is."""
         return self.run.resources_of(self.op)
 
-    def is_initialized(self, handle: Any) -> bool:
-        """Whether the variable behind a ref or resource tensor has a value."""
-        return self.run.is_initialized(handle)
+    def is_initialized(self, variable: Any) -> bool:
+        """Whether a variable has a value: the one behind a ref or resource tensor, or the one that an op makes."""
+        return self.run.is_initialized(variable)

@@ -24,7 +24,7 @@ from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, Loop
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.variable_state import variable_key
+from tfcompat._src.runtime.variable_state import is_chosen, variable_in, variable_key
 
 Values = dict[Any, Any]
 """The values of a run by tensor, and the tape of each loop on the host that is differentiated, by item."""
@@ -52,6 +52,7 @@ class HostCond:
             plan = self._plans[on, alive] = self._plan(on, alive, context)
         inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
+        inner.update({t: variable_in(t, inner) for merge in item.merges if is_chosen(merge.outputs[0]) for t in merge.takes if item.is_alive(t, on)})
         for t in item.joined(on):
             if t.dtype._is_ref_dtype and t not in inner:
                 inner[t] = self._show(t, inner, context)

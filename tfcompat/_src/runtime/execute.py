@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -41,12 +41,15 @@ from tfcompat._src.runtime.program_call import ProgramCall
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.shape_arithmetic import ShapeArithmetic
 from tfcompat._src.runtime.variable_state import (
+    NONE_CHOSEN,
     Array,
     Place,
     accesses,
+    is_chosen,
     is_identity,
     required_variable_op,
     uninitialized,
+    variable_in,
     variable_key,
     variable_op,
 )
@@ -155,8 +158,8 @@ def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunCont
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
-    if values.get(tensor) is None and tensor.dtype._is_ref_dtype:
-        op = required_variable_op(tensor)
+    if tensor.dtype._is_ref_dtype and (values.get(tensor) is None or isinstance(values[tensor], Operation)):
+        op = variable_in(tensor, values) or required_variable_op(tensor)
         values = {tensor: context.variable_state.read(op, variable_key(op))}
     if isinstance(values.get(tensor), (np.ndarray, jax.Array)):
         array = array_memory.private(values, tensor)
@@ -164,7 +167,7 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
     value = values.get(tensor)
-    variable = variable_op(tensor) if value is None and tensor.dtype.name == "resource" else None
+    variable = variable_in(tensor, values) if tensor.dtype.name == "resource" and (value is None or isinstance(value, Operation)) else None
     if variable is not None:
         return _handle_value(variable, context)
     if value is None:
@@ -316,6 +319,8 @@ def _runner(item: Item) -> Runner:
         return lambda values, context: ROUTES[op.type](op, Frame(values, {}))
     if op.type == "Identity" and _is_stateless(op):
         return _handing_on(*op.takes, *op.outputs)
+    if any(map(is_chosen, op.takes)) and any(accesses(op)):
+        return _chosen_runner(op)
     return _stateful_runner(op) if _changes_state(op) else _value_runner(op)
 
 
@@ -390,20 +395,36 @@ def _numpy_kernel(op: Operation) -> tuple[Kernel, tuple[str, ...]]:
     return spec.numpy_kernel, spec.fold_attrs
 
 
-def _stateful_runner(op: Operation) -> Runner:
+def _chosen_runner(op: Operation) -> Runner:
+    """Runs an operation on variables that the run has chosen, by a runner for these."""
+    runners: dict[tuple[Operation, ...], Runner] = {}
+    handles = [t for t in op.takes if is_chosen(t)]
+
+    def run(values: Values, context: RunContext) -> None:
+        chosen = {t: v for t in handles if isinstance(v := values.get(t), Operation)}
+        key = tuple(chosen.values())
+        if key not in runners:
+            runners[key] = _stateful_runner(op, chosen)
+        runners[key](values, context)
+        values.update({t: chosen[handles[0]] for t in op.outputs if is_chosen(t) and t not in values})
+
+    return run
+
+
+def _stateful_runner(op: Operation, chosen: Mapping[Tensor, Operation] = NONE_CHOSEN) -> Runner:
     """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
-    reads, writes = accesses(op)
+    reads, writes = accesses(op, chosen=chosen)
     refs = [t for t in op.takes if t.dtype._is_ref_dtype]
     is_random, compute = op.spec.effects.random, _stateful_kernel(op)
     keys = [variable_key(v) for v in writes]
 
     def run(values: Values, context: RunContext) -> None:
-        read = accesses(op, values)[0] if refs and any(t in values for t in refs) else reads
+        read = accesses(op, values)[0] if refs and any(t in values and t not in chosen for t in refs) else reads
         if is_random:
             context.random_state.await_turn([op])
         with context.variable_state.lock if keys or is_random else contextlib.nullcontext():
-            frame = Frame({t: _on_host(values[t]) for t in op.takes if t in values}, {})
-            frame.state = {variable_key(v): _current(context, v, v in read) for v in (*read, *writes)}
+            frame = Frame({t: _on_host(values[t]) for t in op.takes if t in values and t not in chosen}, {}, chosen=chosen)
+            frame.state = {variable_key(v): _current(context, v, op if v in read else None) for v in (*read, *writes)}
             compute(frame, context)
             values.update(frame.values)
             if keys:
@@ -442,10 +463,13 @@ def _owned(value: Any) -> NDArray:
     return value if frozen else new_array(value)
 
 
-def _current(context: RunContext, variable: Operation, must_exist: bool) -> NDArray | None:
+def _current(context: RunContext, variable: Operation, reader: Operation | None) -> NDArray | None:
+    """The value of a variable. Where it has none, what its `reader` raises, or None if nothing reads it."""
     key = variable_key(variable)
-    if must_exist or key in context.variable_state.values:
+    if key in context.variable_state.values:
         return context.variable_state.view(variable, key)
+    if reader is not None:
+        raise uninitialized(variable, reader)
     return None
 
 

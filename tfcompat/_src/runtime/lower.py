@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,15 +19,20 @@ from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.op_spec import HOST, OpSpec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.control.guards import SELECT, SWITCH
+from tfcompat._src.ops.flow.array_origin import handed_on
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable, not_finite
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.gradient_rules import Values
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.variable_state import (
+    NONE_CHOSEN,
+    is_chosen,
     is_identity,
     is_ref_read,
     required_variable_op,
+    variable_in,
     variable_key,
     variable_op,
 )
@@ -57,7 +62,8 @@ class Frame:
     `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
     `differentiated` says how many times gradients go through loops, which must be made for that; `lengths` gives bounds of how often they run,
     `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients.
-    `through_updates` says whether gradients go through updates of variables too, `dead` why tensors of branches that are not taken have no
+    `through_updates` says whether gradients go through updates of variables too, `chosen` which variables a host step works on where the
+    run chooses them, `dead` why tensors of branches that are not taken have no
     value here, of which only the other side of a conditional makes use.
     """
 
@@ -72,6 +78,7 @@ class Frame:
     pullbacks: dict[Item, Any] = field(default_factory=dict)
     writes: dict[str, Write] = field(default_factory=dict)
     through_updates: bool = False
+    chosen: Mapping[Tensor, Operation] = field(default_factory=dict)
     dead: dict[Tensor, Replan] = field(default_factory=dict)
 
     def branch(self) -> Frame:
@@ -214,7 +221,7 @@ def _hidden(op: Operation, inputs: list[Any]) -> list[Any]:
 
 
 def _written_keys(op: Operation) -> list[str]:
-    return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name)]
+    return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name, NONE_CHOSEN)]
 
 
 def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], list[Any]], frame: Frame) -> None:
@@ -244,15 +251,28 @@ def _merge(op: Operation, frame: Frame) -> None:
     for index, tensor in enumerate(op.inputs):
         if tensor in frame.values:
             return _put_merged(op, index, frame.values[tensor], frame)
-    if op.type == "RefMerge":
-        taken = [i for i, t in enumerate(op.inputs) if t.op.type == "RefSwitch" and t.value_index == int(frame.values[t.op.inputs[1]])]
-        if taken:
-            frame.values[op.outputs[1]] = np.array(taken[0], np.int32)
+    if op.type == "RefMerge" or op.outputs[0].dtype.name == "resource":
+        for index, tensor in enumerate(op.inputs):
+            if _is_taken(tensor, frame.values):
+                frame.values[op.outputs[1]] = np.array(index, np.int32)
+                if is_chosen(op.outputs[0]):
+                    frame.values[op.outputs[0]] = variable_in(tensor, frame.values)
+                return None
         return None
     for index, tensor in enumerate(op.inputs):
         if tensor.dtype._is_ref_dtype:
             return _put_merged(op, index, frame.state[variable_key(required_variable_op(tensor))], frame)
     raise RuntimeError(f"no input of {op.name} has a value")
+
+
+def _is_taken(tensor: Tensor, values: Values) -> bool:
+    """Whether a ref or handle comes from the side of a Switch that is taken."""
+    source: Tensor | None = tensor
+    while source is not None and source.op.type not in SWITCH:
+        source = handed_on(source)
+    if source is None or source.op.inputs[1] not in values:
+        return False
+    return source.value_index == int(values[source.op.inputs[1]])
 
 
 def _put_merged(op: Operation, index: int, value: object, frame: Frame) -> None:
@@ -261,10 +281,20 @@ def _put_merged(op: Operation, index: int, value: object, frame: Frame) -> None:
 
 
 def _pass_ref(op: Operation, frame: Frame) -> None:
-    """Nothing to compute: the output is the same variable."""
+    """Nothing to compute: the output is the same variable, of which only a run knows which it is where the run chooses it."""
+    if is_chosen(op.outputs[0]):
+        frame.values[op.outputs[0]] = frame.values[op.takes[0]]
 
 
-ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge, "RefIdentity": _pass_ref}
+def _select_ref(op: Operation, frame: Frame) -> None:
+    """The variable that an index says."""
+    index, refs = int(frame.values[op.takes[0]]), op.takes[1:]
+    if not 0 <= index < len(refs):
+        raise errors.InvalidArgumentError(op.node_def, op, f"Index must be in the range [0, {len(refs)}) but got {index}")
+    frame.values[op.outputs[0]] = variable_in(refs[index], frame.values)
+
+
+ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge, "RefIdentity": _pass_ref, SELECT: _select_ref}
 
 
 def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
@@ -276,7 +306,7 @@ def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
     for i, tensor in enumerate(op.takes):
         kind = tensor.dtype
         if kind._is_ref_dtype or (plain and args[i].name in accessed):
-            variable = variable_op(tensor) if tensor not in frame.values else None
+            variable = frame.chosen.get(tensor) or variable_op(tensor) if tensor not in frame.values else None
             if variable is not None:
                 found.append(frame.state.get(variable_key(variable)))
                 continue
@@ -320,7 +350,7 @@ MOST_ELEMENTS = 2**59
 
 def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
     """Files kernel results: new variable values first, then the outputs (refs only where they are handles that the op makes)."""
-    writes = [h for name in op.spec.effects.writes for h in _variables(op, name)]
+    writes = [h for name in op.spec.effects.writes for h in _variables(op, name, frame.chosen)]
     for variable, value in zip(writes, flat):
         frame.state[variable_key(variable)] = value
     outputs = value_outputs(op)
@@ -343,9 +373,9 @@ def value_outputs(op: Operation) -> list[Tensor]:
     return [t for t in op.outputs if op.spec.effects.creates or not t.dtype._is_ref_dtype]
 
 
-def _variables(op: Operation, name: str) -> list[Operation]:
+def _variables(op: Operation, name: str, chosen: Mapping[Tensor, Operation]) -> list[Operation]:
     tensors = op.input_named(name)
-    return [required_variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
+    return [chosen.get(t) or required_variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
 
 
 def _reserve_attrs(spec: OpSpec) -> tuple[str, ...]:

@@ -21,7 +21,13 @@ from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
-from tfcompat._src.runtime.variable_state import required_variable_op, variable_key, variable_op
+from tfcompat._src.runtime.variable_state import (
+    is_chosen,
+    possible_variables,
+    required_variable_op,
+    variable_key,
+    variable_op,
+)
 
 LARGE_CONSTANT_ELEMENTS = 1024
 StepKey = tuple[int, Any]
@@ -190,16 +196,18 @@ class Partitioner:
             for t in item.takes:
                 source = self.producer.get(t)
                 if source is not None and source not in inside and is_ref_read_item(source) and t not in self.placement.statics:
-                    if variable_op(source.takes[0]) not in self._reshaped:
+                    variable = variable_op(source.takes[0])
+                    if variable is not None and variable not in self._reshaped:
                         found.append(source)
             found.append(item)
         return found
 
     @functools.cached_property
-    def _reshaped(self) -> set[Operation | None]:
+    def _reshaped(self) -> set[Operation]:
         """The variables that a step may give another shape."""
         leaves = (op for item in self.items for op in item.operations)
-        return {variable_op(op.takes[0]) for op in leaves if op.attrs.get("validate_shape") is False and op.spec.effects.writes}
+        reshaping = (op for op in leaves if op.attrs.get("validate_shape") is False and op.spec.effects.writes)
+        return {variable for op in reshaping for variable in possible_variables(op.takes[0])}
 
     def _with_shapes(self, items: list[Item]) -> list[Item]:
         """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""
@@ -291,7 +299,8 @@ class Partitioner:
         found: dict[str, Operation] = {}
         for item in sorted(self.items, key=lambda i: self.tick[i]):
             reads, writes = item.reads, item.writes
-            for v in () if self._is_driven(item) else reads:
+            may_read = self._is_driven(item) or item in self.on_host and any(t.dtype.name == "resource" and is_chosen(t) for t in item.takes)
+            for v in () if may_read else reads:
                 if variable_key(v) not in written:
                     found.setdefault(variable_key(v), v)
             written.update(map(variable_key, writes))

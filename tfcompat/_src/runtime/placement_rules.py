@@ -18,7 +18,7 @@ from tfcompat._src.runtime.fold import near_kernel
 from tfcompat._src.runtime.item import Item, OpItem, constants_of
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, host_chooses, loops_of, opened
 from tfcompat._src.runtime.plan import COMPILED
-from tfcompat._src.runtime.variable_state import variable_key, variable_op
+from tfcompat._src.runtime.variable_state import is_chosen, variable_key, variable_op
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.placement import Placement
@@ -82,7 +82,7 @@ def _differentiates_host_loop(p: Placement, item: Item) -> bool:
 
 
 def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
-    """Strings, variants, quantized values, and resources that are no variables live on the host."""
+    """Strings, variants, quantized values, and resources that are no variables live on the host; there a run chooses one of several variables."""
     for t in (*item.takes, *item.outputs):
         name = t.dtype.base_dtype.name
         array = array_op(t) if name == "resource" else array_of_flow(t)
@@ -96,6 +96,8 @@ def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
             variable = variable_op(t)
             if variable is None or variable.attrs["dtype"].name in ("string", "variant"):
                 return True
+        if t.dtype._is_ref_dtype and is_chosen(t):
+            return True
     return False
 
 

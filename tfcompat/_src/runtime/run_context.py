@@ -79,14 +79,14 @@ class RunContext:
             found = self.large_constants[tensor, place] = jax.device_put(value, place)
         return found
 
-    def is_initialized(self, handle: Tensor) -> bool:
-        """Whether the variable behind a ref or resource tensor has a value."""
-        return variable_key(required_variable_op(handle)) in self.variable_state.values
+    def is_initialized(self, variable: Tensor | Operation) -> bool:
+        """Whether a variable has a value: the one behind a ref or resource tensor, or the one that an op makes."""
+        return _key(variable) in self.variable_state.values
 
-    def destroy_variable(self, handle: Tensor) -> None:
-        """Forgets the value of the variable behind a ref or resource tensor."""
+    def destroy_variable(self, variable: Tensor | Operation) -> None:
+        """Forgets the value of the variable behind a ref or resource tensor, or of the one that an op makes."""
         with self.variable_state.lock:
-            self.variable_state.values.pop(variable_key(required_variable_op(handle)), None)
+            self.variable_state.values.pop(_key(variable), None)
 
     def resources_of(self, op: Operation) -> dict[str, Any]:
         """The resources by name where an operation is: those of the server of its task, where that shares them, else the session's."""
@@ -113,3 +113,7 @@ def context_of(kernel: HostContext) -> RunContext:
     if not isinstance(kernel.run, RunContext):
         raise TypeError(f"{kernel.run} is no RunContext")
     return kernel.run
+
+
+def _key(variable: Tensor | Operation) -> str:
+    return variable_key(variable if isinstance(variable, Operation) else required_variable_op(variable))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Container, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import jax
@@ -15,13 +15,14 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import cpp_name
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.control.guards import MERGE
+from tfcompat._src.ops.control.guards import MERGE, SELECT
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
 
 Array = NDArray | jax.Array
 Place: TypeAlias = "jax.Device | jax.sharding.Sharding | None"
 """A device, or a mesh as a sharding says; None for the default device."""
+NONE_CHOSEN: Mapping[Tensor, Operation] = {}
 
 
 def variable_key(op: Operation) -> str:
@@ -31,20 +32,34 @@ def variable_key(op: Operation) -> str:
     return f"{container.decode()}/{shared.decode() or op._name}"
 
 
-def variable_op(tensor: Tensor) -> Operation | None:
-    """The op that makes the variable behind a ref or resource tensor, or None where it is not one variable.
-
-    Raises:
-      NotImplementedError: which variable it is, a conditional decides while it runs.
-    """
+def possible_variables(tensor: Tensor) -> list[Operation]:
+    """The ops of the variables that may stand behind a ref or resource tensor: several where a conditional or an index chooses one when it runs."""
     source: Tensor | None = tensor
     while source is not None and not source.op.spec.facts.names_variable:
         op = source.op
-        if op.type in MERGE and op.takes[0].op.type not in ENTER and len(set(map(variable_op, op.takes)) - {None}) > 1:
-            raise NotImplementedError(f"{op.name} joins the handles of several variables, of which a conditional takes one when it runs")
+        among = op.takes[1:] if op.type == SELECT else op.takes if op.type in MERGE and op.takes[0].op.type not in ENTER else ()
+        if among:
+            return list(dict.fromkeys(variable for t in among for variable in possible_variables(t)))
         is_update = op.spec.effects.writes and op.takes and op.takes[0].dtype._is_ref_dtype
         source = op.takes[0] if is_update else handed_on(source)
-    return None if source is None else source.op
+    return [] if source is None else [source.op]
+
+
+def variable_op(tensor: Tensor) -> Operation | None:
+    """The op that makes the variable behind a ref or resource tensor, or None where it is not one variable."""
+    found = possible_variables(tensor)
+    return found[0] if len(found) == 1 else None
+
+
+def is_chosen(tensor: Tensor) -> bool:
+    """Whether a tensor stands for one of several variables, which a run chooses. Its value in a run is the op of that variable."""
+    return (tensor.dtype._is_ref_dtype or tensor.dtype.name == "resource") and len(possible_variables(tensor)) > 1
+
+
+def variable_in(tensor: Tensor, values: Mapping[Tensor, object]) -> Operation | None:
+    """The op of the variable that a tensor stands for in a run with some values, or None."""
+    value = values.get(tensor)
+    return value if isinstance(value, Operation) else variable_op(tensor)
 
 
 def required_variable_op(tensor: Tensor) -> Operation:
@@ -208,25 +223,26 @@ def uninitialized(op: Operation, user: Operation | None = None) -> errors.OpErro
     return errors.FailedPreconditionError(op.node_def, op, f"{text} Not found: {missing}")
 
 
-def accesses(item: Operation, fed: Container[Tensor] = ()) -> tuple[list[Operation], list[Operation]]:
+def accesses(
+    item: Operation, fed: Container[Tensor] = (), chosen: Mapping[Tensor, Operation] = NONE_CHOSEN
+) -> tuple[list[Operation], list[Operation]]:  # fmt: skip
     """The variables, as their handle ops, that an operation reads and writes, in this order of use: reads, then writes.
 
-    A ref that is fed is a value, and no variable is read.
+    A ref that is fed is a value, and no variable is read. `chosen` are the variables that a run has chosen; of others that it chooses
+    all count that it may choose.
     """
     spec = item.spec
     reads, writes = [], []
     effects = spec.effects
     for name in effects.reads:
-        reads.extend(_handles(item, name))
+        reads.extend(_handles(item, name, chosen))
     for name in effects.writes:
-        writes.extend(_handles(item, name))
+        writes.extend(_handles(item, name, chosen))
     inputs = spec.signature.inputs
     flat_refs = [a.is_ref for a in inputs] if not any(a.is_list for a in inputs) else None
     for i, tensor in enumerate(item.takes):
         if tensor.dtype._is_ref_dtype and not (flat_refs and flat_refs[i]) and tensor not in fed:
-            op = variable_op(tensor)
-            if op is not None:
-                reads.append(op)
+            reads.extend(_variables(tensor, chosen))
     return reads, writes
 
 
@@ -243,7 +259,10 @@ def check_fed_refs(ops: Iterable[Operation], feeds: Sequence[Tensor]) -> None:
                 )  # fmt: skip
 
 
-def _handles(item: Operation, name: str) -> list[Operation]:
+def _handles(item: Operation, name: str, chosen: Mapping[Tensor, Operation]) -> list[Operation]:
     found = item.input_named(name)
-    found = found if isinstance(found, list) else [found]
-    return [op for op in map(variable_op, found) if op is not None]
+    return [op for t in (found if isinstance(found, list) else [found]) for op in _variables(t, chosen)]
+
+
+def _variables(tensor: Tensor, chosen: Mapping[Tensor, Operation]) -> list[Operation]:
+    return [chosen[tensor]] if tensor in chosen else possible_variables(tensor)

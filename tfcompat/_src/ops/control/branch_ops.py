@@ -6,7 +6,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import HOST, Effects, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import colocate_with, control_dependencies, get_default_graph, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -17,11 +17,11 @@ from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.shape import shape_internal
 from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.context import output_context
-from tfcompat._src.ops.control.guards import SWITCH, joined_predicate
+from tfcompat._src.ops.control.guards import SELECT, SWITCH, joined_predicate
 
 
 def _routed(*values: Any) -> Any:
-    raise NotImplementedError("Switch and Merge are lowered by the runtime, not called")
+    raise NotImplementedError("Switch, Merge and what else routes refs are lowered by the runtime, not called")
 
 
 def _switch_shape(c: Any) -> list:
@@ -182,12 +182,9 @@ def _select_shape(c: Any) -> list:
     return [sizes if is_known and all(other == sizes for other in c.inputs[2:]) else None]
 
 
-def _select(index: Any, refs: Any) -> Any:
-    raise NotImplementedError("RefSelect: a variable that an index chooses when it runs")
-
-
 op(
-    "RefSelect", "(index: int32, inputs: Ref(N*T), *, T: type, N: int >= 1) -> (output: Ref(T))", shape=_select_shape, kernel=_select,
+    SELECT, "(index: int32, inputs: Ref(N*T), *, T: type, N: int >= 1) -> (output: Ref(T))", shape=_select_shape, kernel=_routed,
+    effects=Effects(reads=("inputs",)), place=HOST,
     gradient=NotDifferentiable("1.15 has no gradient here", raises=True),
 )  # fmt: skip
 op(

@@ -244,9 +244,6 @@ def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], str
                 f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name}"
             )
     merges = [merge(pair)[0] for pair in zip(flat_false, flat_true)]
-    for joined, t, f in zip(merges, flat_true, flat_false):
-        if joined.dtype == dtypes.resource and t._handle_data == f._handle_data:
-            joined._handle_data = t._handle_data
     graph = get_default_graph()
     for context in contexts:
         if context.outer_context is None:

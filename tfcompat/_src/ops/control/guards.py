@@ -14,6 +14,8 @@ from tfcompat._src.graph.tensor import Tensor
 
 SWITCH = frozenset(("Switch", "RefSwitch"))
 MERGE = frozenset(("Merge", "RefMerge"))
+SELECT = "RefSelect"
+"""The op type that hands on one of several refs, by an index."""
 CONTROL_TRIGGER = "ControlTrigger"
 """The op type that runs also where what it waits for does not."""
 Guard = frozenset[Any]

@@ -61,7 +61,7 @@ def _destroy(value):
 @op("IsVariableInitialized", "(ref: Ref(dtype), *, dtype: type) -> (is_initialized: bool)", shape=scalar,
     gradient=NO_GRADIENT, place=HOST, context=True, facts=Facts(tells_status=True))  # fmt: skip
 def _is_initialized(context, ref):
-    return np.bool_(context.is_initialized(context.op.inputs[0]))
+    return np.bool_(context.is_initialized(context.op.inputs[0] if ref is None else ref))
 
 
 def _assign_shape(c: InferenceContext) -> list:

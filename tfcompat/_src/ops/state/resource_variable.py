@@ -68,7 +68,7 @@ op(
     facts=Facts(tells_status=True),
 )
 def _is_initialized(context, resource):
-    return np.bool_(context.is_initialized(context.op.inputs[0]))
+    return np.bool_(context.is_initialized(context.op.inputs[0] if resource is None else resource))
 
 
 @op("DestroyResourceOp", "(resource: resource, *, ignore_lookup_error: bool = True) -> ()", shape=no_outputs,
@@ -77,10 +77,10 @@ def _destroy(context, resource, *, ignore_lookup_error):
     if isinstance(resource, SharedResource):
         resource.cancel()
         return ()
-    handle = context.op.inputs[0]
-    if not context.is_initialized(handle) and not ignore_lookup_error:
-        raise errors.NotFoundError(None, None, f"Resource localhost/{handle.op.name} does not exist.")
-    context.run.destroy_variable(handle)
+    variable = context.op.inputs[0] if resource is None else resource
+    if not context.is_initialized(variable) and not ignore_lookup_error:
+        raise errors.NotFoundError(None, None, f"Resource localhost/{context.op.inputs[0].op.name} does not exist.")
+    context.run.destroy_variable(variable)
 
 
 @op("ReadVariableOp", "(resource: resource, *, dtype: type) -> (value: dtype)", shape=lambda c: [handle_sizes(c)],
