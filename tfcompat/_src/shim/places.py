@@ -492,7 +492,7 @@ NAMES = {
 PLACES = {
     "tensorflow.python.ops.ragged.ragged_dispatch": ("shim.internal.ragged_ops", "ops.ragged", "ops"),
     "tensorflow.python.kernel_tests.signal.test_util": ("shim.internal.test_graphs",),
-    "tensorflow.python.debug.lib.session_debug_testlib": ("shim.internal.test_graphs",),
+    "tensorflow.python.debug.lib.session_debug_testlib": ("testing.session_debug_test_base", "testing.session_debug_runs"),
     "tensorflow.contrib": ("contrib",),
     "tensorflow.contrib.batching": ("function.batch_function",),
     "tensorflow.contrib.rnn.python.kernel_tests.benchmarking": ("testing.rnn_benchmarking",),

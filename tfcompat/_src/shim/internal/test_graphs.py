@@ -1,4 +1,4 @@
-"""`tensorflow.python.kernel_tests.signal.test_util` and `debug.lib.session_debug_testlib`: graphs as tests look at them."""
+"""`tensorflow.python.kernel_tests.signal.test_util`: graphs as tests look at them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,3 @@ def grappler_optimize(graph: Graph, fetches: Iterable[Any] | None = None, config
         graph.add_to_collection("train_op", fetch)
     with graph.as_default():
         return OptimizeGraph(config_proto, export_meta_graph(graph_def=graph.as_graph_def()))
-
-
-def no_rewrite_session_config() -> messages.ConfigProto:
-    """Settings of a session whose graph is not optimized before it runs."""
-    config = messages.ConfigProto()
-    options = config.graph_options.rewrite_options
-    options.disable_model_pruning = True
-    options.arithmetic_optimization = options.dependency_optimization = messages.RewriterConfig.OFF
-    return config
