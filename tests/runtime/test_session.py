@@ -175,6 +175,15 @@ def test_bad_feeds(feed, error, text):
         sess.run(x * 2.0, feed(x))
 
 
+def test_a_callable_takes_its_feeds_as_a_list_or_a_tuple():
+    x = tf.placeholder(tf.float32, [], "x")
+    with tf.Session() as sess:
+        assert sess.make_callable(x + 1.0, (x,))(1.0) == 2.0
+        for feeds in (x, "x:0", {x}):
+            with pytest.raises(TypeError, match="^`feed_list` must be a list or tuple.$"):
+                sess.make_callable(x + 1.0, feeds)
+
+
 def test_closed_sessions_foreign_tensors_and_empty_graphs():
     x = tf.constant(1.0)
     sess = tf.Session()

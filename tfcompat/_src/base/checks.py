@@ -46,7 +46,7 @@ class Check:
         kept = tuple(None if isinstance(v, jax.core.Tracer) else v for v in self.values)
         return Check(None, self.text, kept, self.op, self.error)
 
-    def merge_values(self, found: list[Any]) -> tuple[Any, ...]:
+    def merge_values(self, found: Iterable[object]) -> tuple[Any, ...]:
         """All values, the gaps filled with what the program gave."""
         given = iter(found)
         return tuple(next(given) if v is None else v for v in self.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[An
         return unknown
 
 
-def call_numpy_kernel(op: Operation, values: list[Any]) -> tuple[Any, ...]:
+def call_numpy_kernel(op: Operation, values: Sequence[object]) -> tuple[NDArray, ...]:
     """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
     arguments, attrs = kernel_arguments(op, values)
     kernel = op.spec.numpy_kernel
@@ -122,9 +122,9 @@ def call_numpy_kernel(op: Operation, values: list[Any]) -> tuple[Any, ...]:
     return tuple(v if isinstance(v, np.ndarray) and v.dtype == kind else np.asarray(v, kind) for v, kind in zip(flat, kinds))
 
 
-def kernel_arguments(op: Operation, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+def kernel_arguments(op: Operation, values: Sequence[object]) -> tuple[list[object], dict[str, Any]]:
     """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
-    return grouped(values, argument_groups(op)), _kernel_attrs(op)
+    return grouped(list(values), argument_groups(op)), _kernel_attrs(op)
 
 
 def argument_groups(op: Operation) -> list[int | slice] | None:

@@ -20,7 +20,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import checks, errors, jax_compat
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
@@ -32,13 +32,13 @@ from tfcompat._src.runtime import (
 )
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
-from tfcompat._src.runtime.variable_state import Array, variable_key
+from tfcompat._src.runtime.variable_state import variable_key
 
 Arrays: TypeAlias = tuple[Any, ...]
 """Arrays that go into a cluster or come out of it: of JAX, of NumPy, or those of TensorArrays."""
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 """Those of the arrays that come in: what tells the executables of one program apart."""
-Arguments: TypeAlias = tuple[Arrays, Arrays, tuple[Array, ...], tuple[Array, ...], Array | tuple[()]]
+Arguments: TypeAlias = "tuple[Arrays, Arrays, tuple[Array, ...], tuple[Array, ...], Array | tuple[()]]"
 """Inputs, large inputs, variables that are read and that are updated, rows of random state."""
 
 
@@ -231,7 +231,7 @@ def _end_of_trace(error: Exception) -> checks.Check:
     return checks.Check(jnp.asarray(False), "", (), None, lambda *node: error.with_traceback(None))
 
 
-def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: jax.Array | None, made: int, on_mesh: bool) -> list[Any]:
+def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: jax.Array | None, made: int, on_mesh: bool) -> list[jax.Array]:
     """The new values of variables, or the old ones where one of the `made` checks of the run has failed.
 
     Writes of single operations are made again, all in one conditional, so that they need no copy of the old values.
@@ -251,7 +251,7 @@ def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: ja
     if jax_compat.compiles_to_cpu() and not on_mesh:
         made_again = jax.lax.cond(all_ok, lambda: _again(postponed), lambda: [w.before for w in postponed.values()])
         return list({**values, **dict(zip(postponed, made_again))}.values())
-    plain = {key: _chosen(all_ok, w.value, w.before) for key, w in postponed.items() if not w.is_guarded}
+    plain = {key: _chosen(all_ok, values[key], before[key]) for key, w in postponed.items() if not w.is_guarded}
     guarded = {key: w for key, w in postponed.items() if w.is_guarded}
     with checks.gated(all_ok):
         made_again = _again(guarded)
@@ -262,9 +262,9 @@ def _chosen(ok: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
     return jax.lax.select(jnp.broadcast_to(ok, new.shape), new, old)
 
 
-def _again(writes: dict[str, Write]) -> list[Any]:
+def _again(writes: dict[str, Write]) -> list[jax.Array]:
     """What writes leave, from kernels that run again, each once."""
-    results: dict[Callable[..., Any], list[Any]] = {}
+    results: dict[Callable[[], list[object]], list[object]] = {}
     with collecting():
         for write in writes.values():
             if write.kernel not in results:

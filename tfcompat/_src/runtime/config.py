@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import devices as device_list
 
-PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
-LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
-VirtualDeviceConfiguration = export("config.experimental.VirtualDeviceConfiguration")(
-    collections.namedtuple("VirtualDeviceConfiguration", ["memory_limit"], defaults=(None,))
-)
+
+class PhysicalDevice(NamedTuple):
+    """A processor or an accelerator of this machine."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device that operations can be placed on."""
+
+    name: str
+    device_type: str
+
+
+@export("config.experimental.VirtualDeviceConfiguration")
+class VirtualDeviceConfiguration(NamedTuple):
+    """One of the devices that a processor is split into.
+
+    Args:
+      memory_limit: must be None; accelerators, which have memory of their own, are not split.
+    """
+
+    memory_limit: float | None = None
+
+
+D = TypeVar("D", PhysicalDevice, LogicalDevice)
 
 POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
 TOGGLES = (
@@ -39,7 +60,7 @@ class ProcessConfig:
         self.synchronous = True
         self.chosen: list[PhysicalDevice] | None = None
         self.growth: dict[PhysicalDevice, bool] = {}
-        self.virtual: dict[PhysicalDevice, list[Any]] = {}
+        self.virtual: dict[PhysicalDevice, list[VirtualDeviceConfiguration]] = {}
         self.settled = False
 
     @property
@@ -87,7 +108,7 @@ def physical_devices() -> list[PhysicalDevice]:
     return found
 
 
-def _of_type(devices: Iterable[Any], device_type: str | None) -> list[Any]:
+def _of_type(devices: Iterable[D], device_type: str | None) -> list[D]:
     return [d for d in devices if device_type is None or d.device_type == device_type]
 
 
@@ -211,13 +232,13 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 
 
 @export("config.experimental.get_virtual_device_configuration")
-def get_virtual_device_configuration(device: PhysicalDevice) -> list[Any] | None:
+def get_virtual_device_configuration(device: PhysicalDevice) -> list[VirtualDeviceConfiguration] | None:
     """The virtual devices that a device was split into, or None."""
     return process_config().virtual.get(_known(device))
 
 
 @export("config.experimental.set_virtual_device_configuration")
-def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: list[Any]) -> None:
+def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: list[VirtualDeviceConfiguration]) -> None:
     """Splits the processor into several devices.
 
     Args:

@@ -166,8 +166,8 @@ def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradi
         return done + np.int32(1), *one_back(index, row, varying, sums, factors)
 
     _, varying, sums, factors = jax.lax.while_loop(lambda s: s[0] < iterations, step, (np.int32(0), varying, *one_back.start()))
-    sums = one_back.total(sums, factors, rows)
-    return _all_grads(varying, carry), _all_grads(sums, outer), _all_grads([jnp.zeros_like(t) for t in _real(test_outer)], test_outer)
+    totals = one_back.total(sums, factors, rows)
+    return _all_grads(varying, carry), _all_grads(totals, outer), _all_grads([jnp.zeros_like(t) for t in _real(test_outer)], test_outer)
 
 
 @jax.tree_util.register_pytree_node_class

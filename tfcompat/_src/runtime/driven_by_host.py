@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import errors, run_limits
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import NDArray, as_array
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -107,7 +107,7 @@ class HostLoop:
                 current.update(dict.fromkeys(program.names_inside(v), value))
             if predicate is not None:
                 found = self._run_part("condition", program.condition_items, [predicate, *program.shared], current, context)
-                if not bool(truth(predicate, found[0])):
+                if not bool(truth(predicate, as_array(found[0]))):
                     break
                 current.update(zip(program.shared, found[1:]))
             if tape is not None:
@@ -125,7 +125,7 @@ class HostLoop:
             source = program.entering(exit)
             values[exit.outputs[0]] = final[source] if source in final else values.get(source.takes[0])
 
-    def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[Any]:
+    def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[object]:
         """Runs the condition or the body once; the values of `wanted`."""
         record, computer = self._decided(part, given)
         plan = self._plans.get((part, computer))
@@ -189,7 +189,7 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     captured = [place for place in item.places if place.source in values and any(place.enters_by(e) for e in program.constants)]
     given = dict(zip((t.op for t in item.exits), (cotangent(values[t]) for t in item.grads)))
     by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
-    flows = [by_enter.get(v.enter) for v in variables]
+    flows: Sequence[jax.Array | None] = [by_enter.get(v.enter) for v in variables]
     total: dict[Place, jax.Array] = {}
 
     def add(place: Place, grad: jax.Array | None) -> None:
@@ -211,13 +211,13 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
 
 
 def _one_back(
-    program: LoopProgram, variables: list[Variable], captured: list[Place], noted: _Noted, flows: list[Any]
-) -> tuple[list[Any], list[Any]]:
+    program: LoopProgram, variables: list[Variable], captured: list[Place], noted: _Noted, flows: Sequence[jax.Array | None]
+) -> tuple[list[jax.Array], list[jax.Array]]:
     """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
     inside = [[e.outputs[0] for e in program.constants if place.enters_by(e)] for place in captured]
     names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
-    def run(primals: list[Any]) -> list[Any]:
+    def run(primals: list[jax.Array]) -> list[jax.Array]:
         frame = Frame({**program.known, **numbers}, dict(noted.state), noted.rows, differentiated=1)
         for group, value, before in zip(names, primals, given):
             frame.values.update(dict.fromkeys(group, refilled(before, value)))

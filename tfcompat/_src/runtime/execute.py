@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, signal_watch, this_run
-from tfcompat._src.base.arrays import NDArray, as_array, new_array
+from tfcompat._src.base.arrays import Array, NDArray, as_array, new_array
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
@@ -42,7 +42,6 @@ from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.shape_arithmetic import ShapeArithmetic
 from tfcompat._src.runtime.variable_state import (
     NONE_CHOSEN,
-    Array,
     Place,
     accesses,
     is_chosen,
@@ -62,8 +61,8 @@ KernelCall: TypeAlias = Callable[[Operation, Kernel, list[object], dict[str, obj
 
 
 def execute(
-    plan: Plan, feeds: list[Any], context: RunContext, result: Callable[[Tensor, dict[Any, Any], Any], Any], lent: bool = False
-) -> list[Any]:  # fmt: skip
+    plan: Plan, feeds: Sequence[object], context: RunContext, result: Callable[[Tensor, Values, RunContext], object], lent: bool = False
+) -> list[object]:  # fmt: skip
     """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the context.
 
     `lent` feeds may be changed when this has returned: nothing keeps them, or reads them later.
@@ -87,7 +86,7 @@ def execute(
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
-def _run_single(plan: Plan, feeds: list[Any], context: RunContext, lent: bool) -> dict[Tensor, Any] | None:
+def _run_single(plan: Plan, feeds: Sequence[object], context: RunContext, lent: bool) -> dict[Tensor, Any] | None:
     """What a plan gives that is one compiled call, made before for feeds like these; None where it must be run step by step."""
     if plan.single is None or trace.current() is not None:
         return None
@@ -104,9 +103,9 @@ def _run_single(plan: Plan, feeds: list[Any], context: RunContext, lent: bool) -
     return dict(zip(cluster.outputs, outputs))
 
 
-def _run_all(plan: Plan, feeds: list[Any], context: RunContext, lent: bool) -> dict[Tensor, Any]:
+def _run_all(plan: Plan, feeds: Sequence[object], context: RunContext, lent: bool) -> dict[Tensor, Any]:
     """Runs the steps of a plan one after another; all values."""
-    values = {**plan.known, **dict(zip(plan.feeds, feeds))}
+    values: dict[Any, Any] = {**plan.known, **dict(zip(plan.feeds, feeds))}
     if lent:
         values.update({plan.feeds[i]: array_memory.frozen(feeds, i) for i in plan.kept})
     outer = this_run.begin()
@@ -191,7 +190,7 @@ def _handle_value(variable: Operation, context: RunContext) -> NDArray:
     return np.frombuffer(bytearray(handle.SerializeToString()), np.dtype([("resource", np.uint8)]))
 
 
-def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], context: RunContext) -> None:
+def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Any, Any], context: RunContext) -> None:
     """One compiled call: gathers inputs and state, calls, files outputs and new state."""
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     program = program_for(cluster, known, values, FIRST_CAPACITY)
@@ -501,7 +500,7 @@ def _on_host(value: object) -> Any:
     return as_array(value) if isinstance(value, jax.Array) else value
 
 
-def _as_arrays(op: Operation, results: list[Any]) -> list[Any]:
+def _as_arrays(op: Operation, results: list[object]) -> list[object]:
     """NumPy scalars and Python numbers of the outputs become arrays of the output's dtype."""
     outputs = value_outputs(op)
     offset = len(results) - len(outputs)

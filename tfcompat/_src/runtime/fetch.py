@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors, nest
-from tfcompat._src.base.arrays import NDArray, as_array
+from tfcompat._src.base.arrays import Array, NDArray, as_array
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
+from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.ops.state.session_tensor import TensorHandle
 
-Rebuild = Callable[[list[Any]], Any]
+Rebuild = Callable[[Sequence[object]], Any]
 
 _PLAIN = (Tensor, Operation, str)
 _conversions: list[tuple[type, Callable[..., Any], Callable[..., Any] | None, Callable[..., Any] | None]] = []
@@ -79,7 +80,7 @@ class Fetches:
         make = tuple if isinstance(fetch, tuple) else list
         return lambda values: make([p(values) for p in parts])
 
-    def _composite(self, tensors: list[Any], make: Callable[..., Any]) -> Rebuild:
+    def _composite(self, tensors: Sequence[object], make: Callable[..., object]) -> Rebuild:
         parts = [self._element(t) for t in tensors]
         return lambda values: make(*[p(values) for p in parts])
 
@@ -134,7 +135,7 @@ class _FetchHandler:
         return self._found.rebuild([self._feeds[t] if t in self._feeds else next(computed) for t in self._found.tensors])
 
 
-def _no_array(values: list[Any]) -> None:
+def _no_array(values: Sequence[object]) -> None:
     raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 
 
@@ -174,12 +175,12 @@ def expand_feeds(graph: Graph, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
     return found
 
 
-def _ragged_parts(value: Any) -> list[Any]:
+def _ragged_parts(value: RaggedTensor | RaggedTensorValue) -> list[object]:
     """The innermost values and the splits of a RaggedTensor or RaggedTensorValue."""
     return [value.flat_values, *value.nested_row_splits]
 
 
-def fed_parts(key: object) -> list[Any]:
+def fed_parts(key: object) -> Sequence[object]:
     """The tensors that are fed where `key` is: its parts where it is composite."""
     if isinstance(key, SparseTensor):
         return [key.indices, key.values, key.dense_shape]
@@ -193,7 +194,7 @@ def fed_parts(key: object) -> list[Any]:
     return [key]
 
 
-def _feed_parts(key: object, value: Any) -> list[tuple[Any, Any]]:
+def _feed_parts(key: object, value: Any) -> list[tuple[object, object]]:
     if isinstance(key, (SparseTensor, RaggedTensor, IndexedSlices)):
         return list(zip(fed_parts(key), _ragged_parts(value) if isinstance(key, RaggedTensor) else value))
     for kind, _, feed_function, _ in _conversions:
@@ -211,7 +212,7 @@ class AnyShape:
         self.value = value
 
 
-def convert_feed(tensor: Tensor, value: object) -> Any:
+def convert_feed(tensor: Tensor, value: object) -> Array:
     """A fed value as an array of the tensor's dtype.
 
     Raises:
@@ -222,15 +223,13 @@ def convert_feed(tensor: Tensor, value: object) -> Any:
         value = value.value
     dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype
-    array: NDArray | jax.Array
+    array: Array
     if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value
     elif type(value) is wanted and wanted is not str:
         array = as_array(value)
     elif isinstance(value, jax.Array):
         array = value if value.dtype == wanted else as_array(value, wanted)
-    elif dtype.base_dtype in (dtypes.resource, dtypes.variant):
-        return value
     else:
         array = _to_array(tensor, value, wanted)
     sizes = tensor._sizes
@@ -241,7 +240,7 @@ def convert_feed(tensor: Tensor, value: object) -> Any:
     return array
 
 
-def _fits(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> bool:
+def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
     return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 

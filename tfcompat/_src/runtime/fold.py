@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import errors
@@ -29,7 +29,7 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, NDArray] | 
     return known
 
 
-def _folded(op: Operation, values: list[Any]) -> tuple[Any, ...]:
+def _folded(op: Operation, values: Sequence[object]) -> tuple[NDArray, ...]:
     """The outputs of an operation; none where shapes do not fit, which the run reports when it comes to it."""
     try:
         return call_numpy_kernel(op, values)

@@ -6,7 +6,7 @@ import functools
 import importlib
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import Any, Protocol
 
 import jax
@@ -138,7 +138,7 @@ class RemoteSession(Protocol):
     def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: messages.RunOptions | None = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         """As Session.run."""
 
-    def partial_run_setup(self, fetches: object, feeds: list[Any] | None = None) -> Any:
+    def partial_run_setup(self, fetches: object, feeds: Sequence[object] | None = None) -> Any:
         """As Session.partial_run_setup."""
 
     def partial_run(self, handle: object, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Any:

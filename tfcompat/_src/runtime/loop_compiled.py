@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import checks, errors
+from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.ops.flow.array_origin import written_at
-from tfcompat._src.ops.flow.array_value import COUNTERS, DeviceArray
+from tfcompat._src.ops.flow.array_value import COUNTERS, ArrayHandle, DeviceArray
 from tfcompat._src.runtime.differentiable_loop import bounded_scan, bounded_while
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.loop_program import CANCELLED, SHORT, LoopItem, behind_identity
 from tfcompat._src.runtime.lower import STOPPING, Frame, Replan, collecting, lower, primal, read, truth
 from tfcompat._src.runtime.lower_cond import zeros_of
-from tfcompat._src.runtime.variable_state import Array, required_variable_op, variable_key
+from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
+
+Carried: TypeAlias = jax.Array | DeviceArray | ArrayHandle
+Shown: TypeAlias = tuple[jax.Array, ...]
+"""The values that the message of a check shows."""
 
 
 @jax.tree_util.register_dataclass
@@ -39,16 +44,16 @@ class Carry:
         when it is asked for.
     """
 
-    variables: list[Any]
-    state: list[Any]
-    rows: list[Any]
-    moved: list[Any]
-    counts: list[Any]
+    variables: list[Carried]
+    state: list[jax.Array]
+    rows: list[jax.Array]
+    moved: list[jax.Array]
+    counts: list[jax.Array]
     total: jax.Array
-    holds: list[Any] | None = None
-    shown: list[Any] | None = None
+    holds: list[jax.Array] | None = None
+    shown: list[Shown] | None = None
     goes_on: jax.Array | None = None
-    shared: list[Any] | None = None
+    shared: list[jax.Array] | None = None
 
 
 class LoopLowering:
@@ -139,7 +144,7 @@ class LoopLowering:
         holds, shown = self._merged_checks(found, carry.holds, carry.shown)
         return replace(after, holds=holds, shown=shown)
 
-    def _after(self, carry: Carry, inner: Frame, variables: list[Any]) -> Carry:
+    def _after(self, carry: Carry, inner: Frame, variables: Sequence[object]) -> Carry:
         rows = [_advanced(inner.rng[op], inner.reserves.get(op)) for op in self.randoms]
         moved = [m + _as_count(inner.reserves.get(op)) for op, m in zip(self.randoms, carry.moved)]
         made = inner.counts or {}
@@ -147,7 +152,7 @@ class LoopLowering:
         return Carry([_as_carried(v) for v in variables], [jnp.asarray(inner.state[k]) for k in self.written], rows, moved, counts, carry.total + np.int32(1))
 
     @staticmethod
-    def _merged_checks(found: list[checks.Check], holds: list[Any] | None, shown: list[Any] | None) -> tuple[list[Any], list[Any]]:
+    def _merged_checks(found: list[checks.Check], holds: list[jax.Array] | None, shown: list[Shown] | None) -> tuple[list[jax.Array], list[Shown]]:
         """For each check whether it has held so far, and the values of its first failure."""
         ok = [jnp.asarray(c.ok) for c in found]
         values = [tuple(map(jnp.asarray, c.traced_values())) for c in found]
@@ -293,12 +298,12 @@ class LoopLowering:
     def _finish(self, final: Carry) -> None:
         program, frame = self.program, self.frame
         values = {
-            v.enter: value if span is None else value.after_turns(span, final.total)
+            v.enter: value.after_turns(span, final.total) if span is not None and isinstance(value, DeviceArray) else value
             for v, value, span in zip(program.variables, final.variables, self.turns)
         }
         for exit in program.exits:
             source = program.entering(exit)
-            value = values.get(source)
+            value: object = values.get(source)
             if value is None:
                 value = self._entering(source)
             if value is None and frame.differentiated and source.takes[0].dtype._is_ref_dtype:
@@ -336,9 +341,10 @@ def inner_loops(item: LoopItem) -> list[LoopItem]:
     return [loop for child in item.program.inner for loop in (child, *inner_loops(child))]
 
 
-def _as_carried(value: object) -> Any:
+def _as_carried(value: object) -> Carried:
     """A value as arrays without weak types."""
-    return jax.tree.map(lambda x: jnp.asarray(x, x.dtype), value)
+    carried: Carried = jax.tree.map(lambda x: jnp.asarray(x, x.dtype), value)
+    return carried
 
 
 def _as_count(reserve: object) -> jax.Array:

@@ -74,7 +74,7 @@ def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> N
     grads = [frame.values[t] for t in item.grads]
     outer = [cotangent(frame.values[t]) for t in op.input_named("grads2")]
 
-    def first(leaves: list[Any], cotangents: list[Any]) -> list[Any]:
+    def first(leaves: list[jax.Array], cotangents: list[jax.Array]) -> list[jax.Array]:
         inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1)
         for tensor, value in zip(varied, leaves):
             _substitute(Place(tensor, tensor), value, inner)
@@ -99,7 +99,7 @@ class _Pullback:
         primals = [primal(place.source, frame) for place in wanted]
         results: dict[str, Any] = {}
 
-        def run(leaves: list[Any]) -> tuple[Any, ...]:
+        def run(leaves: list[jax.Array]) -> tuple[Any, ...]:
             times = frame.differentiated + 1
             inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts)
             for place, value in zip(wanted, leaves):
@@ -188,9 +188,8 @@ def _substitute(place: Place, primal: jax.Array, frame: Frame) -> None:
     frame.values[place.name] = refilled(frame.values[place.source], primal)
 
 
-def _inexact(value: Any) -> list[Any]:
+def _inexact(value: jax.Array | DeviceArray | ArrayHandle) -> list[jax.Array]:
     if isinstance(value, ArrayHandle):
         return []
-    if isinstance(value, DeviceArray):
-        value = value.buffer
-    return [value] if value is not None and jnp.issubdtype(value.dtype, jnp.inexact) else []
+    array = value.buffer if isinstance(value, DeviceArray) else value
+    return [array] if array is not None and jnp.issubdtype(array.dtype, jnp.inexact) else []

@@ -15,9 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.jax_compat import Atom, Jaxpr, JaxprEqn, Literal, Var, array_type
 
 Arrays = list[jax.Array]
+Sum = jax.Array | tuple[()]
+"""What a sum is so far; nothing where the factors of its contributions are kept."""
 _CALLS = ("jit", "pjit", "checkpoint", "remat2")
 
 
@@ -30,7 +33,7 @@ class BackwardStep:
       limit: the greatest number of iterations.
     """
 
-    def __init__(self, pull: Callable[..., Any], row: list[Any], varying: list[Any], limit: int) -> None:
+    def __init__(self, pull: Callable[..., Any], row: list[jax.ShapeDtypeStruct], varying: list[jax.ShapeDtypeStruct], limit: int) -> None:
         self._row_count, self._limit = len(row), limit
         self._jaxpr = jaxpr = jax.make_jaxpr(_without_calls(pull))(row, varying)
         self._makers: dict[Atom, JaxprEqn] = {v: e for e in jaxpr.jaxpr.eqns for v in e.outvars}
@@ -40,15 +43,15 @@ class BackwardStep:
 
     # ---- the loop ----
 
-    def start(self) -> tuple[list[Any], Arrays]:
+    def start(self) -> tuple[list[Sum], Arrays]:
         """The sums of nothing, and the stacks of factors before the first iteration."""
         kinds = map(array_type, self._stacked)
         stacks = [jnp.zeros((self._limit, *kind.shape), kind.dtype) for kind in kinds]
         return [s.start() for s in self._sums], stacks
 
     def __call__(
-        self, index: jax.Array, row: Arrays, varying: Arrays, sums: list[Any], stacks: Arrays
-    ) -> tuple[Arrays, list[Any], Arrays]:
+        self, index: jax.Array, row: Arrays, varying: Arrays, sums: list[Sum], stacks: Arrays
+    ) -> tuple[Arrays, list[Sum], Arrays]:
         """The gradients of the carry before iteration `index`, the sums and the stacks of factors after it."""
         wanted = [*self._carried, *self._stacked, *[v for s in self._sums for v in s.needs]]
         names = list(dict.fromkeys(v for v in wanted if isinstance(v, Var)))
@@ -61,7 +64,7 @@ class BackwardStep:
         stacks = [jax.lax.dynamic_update_index_in_dim(s, values[v], index, 0) for s, v in zip(stacks, self._stacked)]
         return [value(v) for v in self._carried], [s.added(total, value) for s, total in zip(self._sums, sums)], stacks
 
-    def total(self, sums: list[Any], stacks: Arrays, rows: Arrays) -> Arrays:
+    def total(self, sums: list[Sum], stacks: Arrays, rows: Arrays) -> Arrays:
         """The sums after the last iteration; `rows` are the stacks that the forward loop has filled."""
         names = [*self._jaxpr.jaxpr.invars[: self._row_count], *self._stacked]
         return [s.total(t, dict(zip(names, [*rows, *stacks]))) for s, t in zip(self._sums, sums)]
@@ -102,7 +105,7 @@ class _Added:
     def __init__(self, variable: Atom) -> None:
         self.variable, self.needs = variable, [variable]
 
-    def start(self) -> jax.Array | tuple[()]:
+    def start(self) -> Sum:
         kind = array_type(self.variable)
         return jnp.zeros(kind.shape, kind.dtype)
 
@@ -150,16 +153,16 @@ class _Product(_Added):
 def _without_calls(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function whose trace has the equations of the functions that it calls in their places."""
 
-    def run(*arguments: object) -> list[Any]:
+    def run(*arguments: object) -> list[Array]:
         closed = jax.make_jaxpr(function)(*arguments)
         return _evaluate(closed.jaxpr, closed.consts, jax.tree.leaves(arguments))
 
     return run
 
 
-def _evaluate(jaxpr: Jaxpr, consts: list[Any], arguments: list[Any]) -> list[Any]:
+def _evaluate(jaxpr: Jaxpr, consts: list[Array], arguments: list[Array]) -> list[Array]:
     """What a jaxpr gives, with the jaxprs that it calls evaluated in the same way."""
-    values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments]))
+    values: dict[Atom, Array] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments]))
     for equation in jaxpr.eqns:
         called = equation.params.get("jaxpr") if equation.primitive.name in _CALLS else None
         if called is None:
@@ -167,7 +170,7 @@ def _evaluate(jaxpr: Jaxpr, consts: list[Any], arguments: list[Any]) -> list[Any
             called = jaxpr.replace(constvars=[], invars=inputs, outvars=equation.outvars, eqns=[equation])
             found = jax.core.eval_jaxpr(called, [], *[values[v] for v in inputs])
         else:
-            inputs = [v.val if isinstance(v, Literal) else values[v] for v in equation.invars]
-            found = _evaluate(getattr(called, "jaxpr", called), getattr(called, "consts", []), inputs)
+            given = [v.val if isinstance(v, Literal) else values[v] for v in equation.invars]
+            found = _evaluate(getattr(called, "jaxpr", called), getattr(called, "consts", []), given)
         values.update(zip(equation.outvars, found))
     return [v.val if isinstance(v, Literal) else values[v] for v in jaxpr.outvars]

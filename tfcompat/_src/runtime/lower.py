@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import checks, errors
+from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.op_spec import HOST, OpSpec
@@ -47,9 +48,9 @@ class Write:
     `is_guarded` says that it is `before` where one of the first `checks` checks of the run has failed.
     """
 
-    value: Any
-    before: Any
-    kernel: Callable[[], list[Any]]
+    value: object
+    before: object
+    kernel: Callable[[], list[object]]
     position: int
     checks: int
     is_guarded: bool
@@ -131,11 +132,11 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         return
     if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
         return
-    inputs = gather_inputs(op, frame)
+    inputs: Sequence[object] = gather_inputs(op, frame)
     if frame.differentiated:
         inputs = _with_numpy_values(op, inputs)
     effects = spec.effects
-    if op.takes and _all_static(spec, inputs):
+    if op.takes and _all_static(inputs, spec):
         if not can_fold(op):
             inputs = _hidden(op, inputs)
         elif _fold_traced(op, inputs, frame):
@@ -175,14 +176,14 @@ def _lowered(ops: list[Operation], values: Values) -> Values:
     return frame.values
 
 
-def _require_room(results: list[Any]) -> None:
+def _require_room(results: list[object]) -> None:
     """ResourceExhaustedError where the machine could not hold a result, whether or not the compiled program keeps it."""
     for result in results:
         if isinstance(result, jax.core.Tracer):
             checks.require_room(result.shape, result.dtype)
 
 
-def _with_numpy_values(op: Operation, inputs: list[Any]) -> list[Any]:
+def _with_numpy_values(op: Operation, inputs: Sequence[object]) -> list[object]:
     """The inputs where iterations are differentiated one by one: what a kernel takes as NumPy values has a value then."""
     is_on_host, positions = op.spec.place == HOST, op.constant_positions()
     found = list(inputs)
@@ -194,7 +195,7 @@ def _with_numpy_values(op: Operation, inputs: list[Any]) -> list[Any]:
     return found
 
 
-def _fold_traced(op: Operation, inputs: list[Any], frame: Frame) -> bool:
+def _fold_traced(op: Operation, inputs: Sequence[object], frame: Frame) -> bool:
     """Computes an operation in NumPy; False where its values are bad, which the kernel then reports when it runs."""
     try:
         with checks.at_once():
@@ -205,7 +206,7 @@ def _fold_traced(op: Operation, inputs: list[Any], frame: Frame) -> bool:
     return True
 
 
-def _hidden(op: Operation, inputs: list[Any]) -> list[Any]:
+def _hidden(op: Operation, inputs: Sequence[Array]) -> Sequence[object]:
     """Inputs that are all constants, as values that the compiler takes for unknown until it has optimized the program.
 
     It would else compute the operation while it compiles: in minutes where that is a convolution, or never, on a division by zero.
@@ -224,7 +225,7 @@ def _written_keys(op: Operation) -> list[str]:
     return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name, NONE_CHOSEN)]
 
 
-def _note_writes(flat: list[Any], before: dict[str, Any], kernel: Callable[[], list[Any]], frame: Frame) -> None:
+def _note_writes(flat: list[object], before: dict[str, object], kernel: Callable[[], list[object]], frame: Frame) -> None:
     made = len(checks.COLLECTOR.checks or ())
     for position, (key, old) in enumerate(before.items()):
         guarded = any(flat[position] is v for v in checks.COLLECTOR.guarded)
@@ -297,7 +298,7 @@ def _select_ref(op: Operation, frame: Frame) -> None:
 ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge, "RefIdentity": _pass_ref, SELECT: _select_ref}
 
 
-def gather_inputs(op: Operation, frame: Frame) -> list[Any]:
+def gather_inputs(op: Operation, frame: Frame) -> list[object]:
     """Input values in order; refs and variable handles that the op reads or writes are their current values."""
     args = op.spec.signature.inputs
     plain = not any(a.is_list for a in args)
@@ -330,12 +331,12 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     return frame.values[tensor]
 
 
-def _all_static(spec: OpSpec, inputs: list[Any]) -> bool:
+def _all_static(inputs: Sequence[object], spec: OpSpec) -> TypeGuard[Sequence[Array]]:
     shape_only = spec.shape_only_positions
     return all(isinstance(v, (np.ndarray, np.generic)) or i in shape_only for i, v in enumerate(inputs))
 
 
-def flatten_results(results: object) -> list[Any]:
+def flatten_results(results: object) -> list[object]:
     """Kernel results as a flat list."""
     if results is None:
         return []
@@ -348,7 +349,7 @@ MOST_ELEMENTS = 2**59
 """Elements of 16 bytes beyond this number have no 64-bit address; the compiler ends the process on such a shape."""
 
 
-def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
+def store_results(op: Operation, flat: list[object], frame: Frame) -> None:
     """Files kernel results: new variable values first, then the outputs (refs only where they are handles that the op makes)."""
     writes = [h for name in op.spec.effects.writes for h in _variables(op, name, frame.chosen)]
     for variable, value in zip(writes, flat):
@@ -361,9 +362,10 @@ def store_results(op: Operation, flat: list[Any], frame: Frame) -> None:
         wanted = tensor.dtype.as_numpy_dtype if tensor.dtype.is_numpy_compatible else object
         if getattr(value, "dtype", None) != wanted and wanted is not object and isinstance(value, (jax.Array, np.ndarray, np.generic, int, float, bool)):
             raise RuntimeError(f"the kernel of {op.type} gave {getattr(value, 'dtype', type(value))} for {tensor.name}, not {np.dtype(wanted)}")
-        if math.prod(getattr(value, "shape", ())) > MOST_ELEMENTS:
+        sizes = getattr(value, "shape", ())
+        if math.prod(sizes) > MOST_ELEMENTS:
             raise errors.InvalidArgumentError(
-                op.node_def, op, f"{tensor.name} would have the shape {list(value.shape)}: that is more elements than can be counted"
+                op.node_def, op, f"{tensor.name} would have the shape {list(sizes)}: that is more elements than can be counted"
             )
         frame.values[tensor] = value
 

@@ -170,7 +170,7 @@ class _Lowering:
         return list(shapes.items())
 
     @staticmethod
-    def _padded_checks(on: bool, mine: list[checks.Check], found: dict[bool, tuple[Any, ...]], counts: dict[bool, int]) -> tuple[list[Any], list[Any]]:
+    def _padded_checks(on: bool, mine: list[checks.Check], found: dict[bool, tuple[Any, ...]], counts: dict[bool, int]) -> tuple[list[jax.Array], list[tuple[jax.Array, ...]]]:
         """The checks of both branches: those of the branch not taken hold."""
         flags, shown = [], []
         for side in (False, True):

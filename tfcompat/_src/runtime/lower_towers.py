@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import checks
+from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.findings import Finding, Kind
 from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, run_device_op
 from tfcompat._src.runtime.towers import ALL, AXIS, EACH, Meeting, TowersItem
@@ -31,7 +32,7 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
     rows = [jnp.stack([jnp.asarray(frame.rng[op]) for op in row]) for row in randoms]
     found: dict[str, Any] = {}
 
-    def tower(shared_values: list[Any], mine: list[Any], my_rows: list[Any]) -> tuple[Any, ...]:
+    def tower(shared_values: list[jax.Array], mine: list[jax.Array], my_rows: list[jax.Array]) -> tuple[Any, ...]:
         inner = Frame({**static, **dict(zip(shared, shared_values))}, {}, {r[0]: x[0] for r, x in zip(randoms, my_rows)})
         inner.values.update((leaf[0], x[0]) for leaf, x in zip(item.leaves, mine))
         with collecting() as found["checks"]:
@@ -52,7 +53,7 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
         frame.reserves.update(dict.fromkeys(row, found["reserves"][row[0]]))
 
 
-def _file_checks(item: TowersItem, found: list[checks.Check], flags: list[Any]) -> None:
+def _file_checks(item: TowersItem, found: list[checks.Check], flags: list[tuple[jax.Array, list[jax.Array]]]) -> None:
     row_of = {row[0]: row for row in item.rows}
     for check, (ok, shown) in zip(found, flags):
         for i, op in enumerate(row_of[check.op]):
@@ -60,7 +61,7 @@ def _file_checks(item: TowersItem, found: list[checks.Check], flags: list[Any]) 
             checks.add(checks.Check(ok[i], check.text, values, op, check.error))
 
 
-def _stacked(values: list[Any]) -> jax.Array:
+def _stacked(values: list[Array]) -> jax.Array:
     arrays = [jnp.asarray(v) for v in values]
     if len({a.shape for a in arrays}) > 1:
         raise Replan(Finding(Kind.TOWERS_DIFFER), "values differ in shape between towers")
@@ -72,9 +73,9 @@ def _contribution(meeting: Meeting, frame: Frame) -> jax.Array:
     return value[0] if meeting.squeezed else value
 
 
-def _all_reduced(values: list[Any], means: list[bool], towers: int) -> list[Any]:
+def _all_reduced(values: list[jax.Array], means: list[bool], towers: int) -> list[jax.Array]:
     """The sum or mean of each value over the towers, with one all-reduce for many of them."""
-    found: list[Any] = [None] * len(values)
+    found: dict[int, jax.Array] = {}
     for bucket in _buckets(values):
         flat = jnp.concatenate([values[i].reshape(-1) for i in bucket])
         total, start = jax.lax.psum(flat, AXIS), 0
@@ -82,13 +83,13 @@ def _all_reduced(values: list[Any], means: list[bool], towers: int) -> list[Any]
             part = total[start : start + values[i].size].reshape(values[i].shape)
             found[i] = part / np.asarray(towers, part.dtype) if means[i] else part
             start += values[i].size
-    return found
+    return [found[i] for i in range(len(values))]
 
 
-def _buckets(values: list[Any]) -> list[list[int]]:
+def _buckets(values: list[jax.Array]) -> list[list[int]]:
     """Positions of values of one dtype, together not larger than a bucket."""
     found: list[list[int]] = []
-    room: dict[Any, tuple[int, list[int]]] = {}
+    room: dict[np.dtype[Any], tuple[int, list[int]]] = {}
     for i, v in enumerate(values):
         left, bucket = room.get(v.dtype, (0, []))
         if left < v.nbytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ class PartialRun:
         self._values: dict[Tensor, object] = {}
         self._ran: set[Operation] = set()
 
-    def go_on(self, fetched: list[Tensor], targets: list[Operation], feeds: dict[Tensor, object], compute: Compute) -> dict[Tensor, object]:
+    def go_on(self, fetched: list[Tensor], targets: list[Operation], feeds: Mapping[Tensor, object], compute: Compute) -> dict[Tensor, object]:
         """Runs what has not run yet of what tensors and targets need; all values that there are.
 
         Raises:
@@ -62,7 +62,7 @@ class PartialRun:
     def _is_used_later(self, tensor: Tensor, ran: set[Operation]) -> bool:
         return any(tensor in op.takes for op in self._all if op not in self._ran and op not in ran)
 
-    def _check(self, elements: list[Tensor | Operation], feeds: dict[Tensor, object]) -> None:
+    def _check(self, elements: list[Tensor | Operation], feeds: Mapping[Tensor, object]) -> None:
         for tensor in feeds:
             if tensor not in self._feeds:
                 raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} was not specified in partial_run_setup.")

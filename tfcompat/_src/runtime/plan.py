@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +104,7 @@ class Cluster:
         return any(op.type == "LoopCond" for item in self.items for op in item.operations)
 
     @functools.cached_property
-    def results(self) -> list[Any]:
+    def results(self) -> Sequence[Tensor | Cluster]:
         """What a run files its outputs under: where it has none, the cluster itself has a value when the call has run."""
         return self.outputs or [self]
 
@@ -182,7 +182,7 @@ class Plan:
         return [i for i, t in enumerate(self.feeds) if t in used and t.dtype.is_numpy_compatible]
 
     @functools.cached_property
-    def reading(self) -> list[Any]:
+    def reading(self) -> list[Tensor | Cluster]:
         """A result of each compiled call that reads feeds: when it is there, the call reads them no more."""
         fed = set(self.feeds)
         return [c.results[0] for c in self.clusters if not fed.isdisjoint((*c.inputs, *c.statics))]

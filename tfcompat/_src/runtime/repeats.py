@@ -40,7 +40,7 @@ class Invariant:
 class Varying:
     """Another array in each iteration, from outside."""
 
-    atoms: tuple[Any, ...]
+    atoms: tuple[Atom, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Carried:
     position: int
     output: int
     distance: int
-    initial: tuple[Any, ...]
+    initial: tuple[Atom, ...]
 
 
 Source = Invariant | Varying | Local | Carried

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
 import jax
@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, array_type
 from tfcompat._src.runtime import normal_form, repeats
-from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Varying
+from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Source, Varying
 
 
 def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
@@ -38,6 +38,8 @@ def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
 
 Made = tuple[int, int]
 """What an equation of an iteration makes: its position, and the number of the output."""
+Group = tuple[int, int, int]
+"""What all iterations of a repeat make: its number, the position of the equation, and the number of the output."""
 
 _VIEWS = ("reshape", "squeeze", "slice")
 """Equations that are computed only where their result is asked for."""
@@ -51,7 +53,7 @@ class _Stacked:
     base: int
     step: int
 
-    def at(self, index: jax.Array | NDArray) -> jax.Array:
+    def at(self, index: Array) -> jax.Array:
         found: jax.Array = lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
         return found
 
@@ -69,7 +71,7 @@ class _Reshaped:
     arrays: _Stacked | _Reshaped | _Blocks
     shape: tuple[int, ...]
 
-    def at(self, index: jax.Array | NDArray) -> jax.Array:
+    def at(self, index: Array) -> jax.Array:
         return lax.reshape(self.arrays.at(index), self.shape)
 
     def whole(self, count: int) -> jax.Array:
@@ -80,11 +82,11 @@ class _Reshaped:
 class _Blocks:
     """The arrays of iterations as blocks of one array; `starts` has a row for each."""
 
-    array: jax.Array
+    array: Array
     starts: NDArray
     shape: tuple[int, ...]
 
-    def at(self, index: jax.Array | NDArray) -> jax.Array:
+    def at(self, index: Array) -> jax.Array:
         start = jnp.asarray(self.starts)[index]
         return lax.dynamic_slice(self.array, [start[d] for d in range(len(self.shape))], self.shape)
 
@@ -96,8 +98,8 @@ class _Blocks:
 class _Sum:
     """A chain of additions: single terms, and (repeat, position, output) of what all iterations of a repeat contribute."""
 
-    single: tuple[Any, ...]
-    repeated: tuple[Any, ...]
+    single: tuple[Atom, ...]
+    repeated: tuple[Group, ...]
 
 
 class _Plan:
@@ -107,7 +109,7 @@ class _Plan:
         self.trace, self.repeats = trace, found
         equations = trace.jaxpr.eqns
         self.made = {v: (i, o) for i, e in enumerate(equations) for o, v in enumerate(e.outvars)}
-        self.users: dict[Var, list[int]] = {}
+        self.users: dict[Atom, list[int]] = {}
         for i, e in enumerate((*equations, None)):
             for v in trace.jaxpr.outvars if e is None else e.invars:
                 if isinstance(v, Var):
@@ -164,8 +166,8 @@ class _Plan:
                 terms.append(atom)
         return terms
 
-    def _sum(self, terms: list[Any]) -> _Sum:
-        groups: dict[tuple[Any, ...], list[Any]] = {}
+    def _sum(self, terms: list[Atom]) -> _Sum:
+        groups: dict[Group, list[int]] = {}
         for atom in terms:
             member = self.member(atom)
             if member is not None and len(self.users[atom]) == 1:
@@ -175,7 +177,7 @@ class _Plan:
         single = [a for a in terms if (m := self.member(a)) is None or (m[0], *m[2:]) not in whole]
         return _Sum(tuple(single), whole)
 
-    def factors(self, number: int, position: int) -> tuple[Any, ...] | None:
+    def factors(self, number: int, position: int) -> tuple[Source, ...] | None:
         """The sources of the factors where an equation of a repeat is a product of what differs from iteration to iteration."""
         repeat = self.repeats[number]
         if repeat.equations[position].primitive.name != "dot_general":
@@ -213,15 +215,15 @@ class _Plan:
 class _Run:
     """One evaluation of a trace."""
 
-    def __init__(self, plan: _Plan, inputs: list[Any]) -> None:
+    def __init__(self, plan: _Plan, inputs: list[Array]) -> None:
         self.plan = plan
         jaxpr = plan.trace.jaxpr
-        self.values: dict[Var, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*plan.trace.consts, *inputs)))
-        self.members: dict[Var, tuple[Any, int]] = {}
+        self.values: dict[Var, Array] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*plan.trace.consts, *inputs)))
+        self.members: dict[Var, tuple[jax.Array, int]] = {}
         self.views: dict[Var, JaxprEqn] = {}
-        self.factors: dict[tuple[int, int], list[Any]] = {}
+        self.factors: dict[tuple[int, int], list[jax.Array]] = {}
 
-    def outputs(self) -> list[Any]:
+    def outputs(self) -> list[Array]:
         jaxpr = self.plan.trace.jaxpr
         starts = {r.start: n for n, r in enumerate(self.plan.repeats)}
         i = 0
@@ -259,15 +261,16 @@ class _Run:
                 parts.append(_joined(arrays.whole(len(atoms)), dimension))
         return lax.concatenate(parts, dimension)
 
-    def _home(self, atom: Atom) -> Any:
+    def _home(self, atom: Atom) -> int:
         """What tells apart the arrays that views are of."""
         while isinstance(atom, Var) and atom in self.views:
             atom = self.views[atom].invars[0]
         return id(self.members[atom][0] if isinstance(atom, Var) and atom in self.members else atom)
 
-    def value(self, atom: Atom) -> Any:
+    def value(self, atom: Atom) -> Array:
         if isinstance(atom, Literal):
-            return atom.val
+            known: Array = atom.val
+            return known
         if atom in self.members and atom not in self.values:
             array, index = self.members[atom]
             self.values[atom] = lax.index_in_dim(array, index, keepdims=False)
@@ -282,7 +285,7 @@ class _Run:
         repeat, (stacked, last) = self.plan.repeats[number], self.plan.wanted[number]
         products = [p for n, p, _ in self.plan.summed if n == number and self.plan.factors(number, p) is not None]
         varying = {s: self._stack(s.atoms) or self._copied(s.atoms) for sources in repeat.operands for s in sources if isinstance(s, Varying)}
-        kept = list(dict.fromkeys(s for p in products for s in repeat.operands[p] if not isinstance(s, Varying)))
+        kept: list[Source] = list(dict.fromkeys(s for p in products for s in repeat.operands[p] if not isinstance(s, Varying)))
         body = _Body(self, repeat, varying)
         state = body.before(last)
         rounds = np.arange(repeat.count, dtype=np.int32)
@@ -293,12 +296,12 @@ class _Run:
                 self.members[self.plan.variable(repeat, t, position, output)] = stack, t
         for (position, output), value in zip(last, lasts):
             self.values[self.plan.variable(repeat, repeat.count - 1, position, output)] = value
-        whole = {s: v.whole(repeat.count) for s, v in varying.items() if any(s in repeat.operands[p] for p in products)}
+        whole: dict[Source, jax.Array] = {s: v.whole(repeat.count) for s, v in varying.items() if any(s in repeat.operands[p] for p in products)}
         whole.update(zip(kept, stacks[len(stacked) :]))
         for position in products:
             self.factors[number, position] = [whole[s] for s in repeat.operands[position]]
 
-    def _stack(self, atoms: tuple[Any, ...] | list[Any]) -> _Stacked | _Reshaped | _Blocks | None:
+    def _stack(self, atoms: Sequence[Atom]) -> _Stacked | _Reshaped | _Blocks | None:
         """Arrays of iterations as they lie in arrays that are there; None where they do not."""
         found = [self.members[a] for a in atoms if isinstance(a, Var) and a in self.members]
         if len(found) == len(atoms) and all(array is found[0][0] for array, _ in found):
@@ -314,13 +317,13 @@ class _Run:
         arrays = self._stack(sources)
         return None if arrays is None else _Reshaped(arrays, shape)
 
-    def _copied(self, atoms: tuple[Any, ...]) -> _Stacked:
-        values = [jnp.asarray(self.value(a), a.aval.dtype) for a in atoms]
+    def _copied(self, atoms: Sequence[Atom]) -> _Stacked:
+        values = [jnp.asarray(self.value(a), array_type(a).dtype) for a in atoms]
         return _Stacked(lax.concatenate([lax.expand_dims(v, (0,)) for v in values], 0), 0, 1)
 
     # ---- a sum ----
 
-    def _sum(self, found: _Sum) -> jax.Array:
+    def _sum(self, found: _Sum) -> Array:
         terms = [self.value(a) for a in found.single]
         for number, position, output in found.repeated:
             repeat = self.plan.repeats[number]
@@ -329,7 +332,7 @@ class _Run:
             else:
                 stack, _ = self.members[self.plan.variable(repeat, 0, position, output)]
                 terms.append(jnp.sum(stack, 0, dtype=stack.dtype))
-        total: jax.Array = terms[0]
+        total = terms[0]
         for term in terms[1:]:
             total = lax.add(total, term)
         return total
@@ -344,17 +347,17 @@ class _Body:
         self.lines = [s for s in sources if isinstance(s, Carried)]
         self.invariant = {s: run.value(s.atom) for s in sources if isinstance(s, Invariant)}
 
-    def before(self, last: list[Any]) -> tuple[Any, ...]:
-        lines = [[jnp.asarray(self.run.value(a), a.aval.dtype) for a in reversed(line.initial)] for line in self.lines]
-        avals = [self.repeat.equations[p].outvars[o].aval for p, o in last]
-        return lines, [lax.full(a.shape, 0, a.dtype) for a in avals]
+    def before(self, last: list[Made]) -> tuple[Any, ...]:
+        lines = [[jnp.asarray(self.run.value(a), array_type(a).dtype) for a in reversed(line.initial)] for line in self.lines]
+        kinds = [array_type(self.repeat.equations[p].outvars[o]) for p, o in last]
+        return lines, [lax.full(k.shape, 0, k.dtype) for k in kinds]
 
-    def __call__(self, state: tuple[Any, ...], index: jax.Array | NDArray, stacked: list[Any], last: list[Any], kept: list[Any]) -> tuple[Any, ...]:
+    def __call__(self, state: tuple[Any, ...], index: Array, stacked: list[Made], last: list[Made], kept: list[Source]) -> tuple[Any, ...]:
         lines, _ = state
         before = {line: values[-1] for line, values in zip(self.lines, lines)}
-        made: dict[tuple[int, int], Any] = {}
+        made: dict[Made, jax.Array] = {}
 
-        def value(source: Any) -> Any:
+        def value(source: Source) -> Array:
             if isinstance(source, Local):
                 return made[source.position, source.output]
             if isinstance(source, Varying):
@@ -372,14 +375,14 @@ class _Body:
         return (lines, [made[p] for p in last]), [*[made[p] for p in stacked], *[value(s) for s in kept]]
 
 
-def _computed(equation: JaxprEqn, inputs: list[jax.Array]) -> list[jax.Array]:
+def _computed(equation: JaxprEqn, inputs: Sequence[Array]) -> list[jax.Array]:
     params = equation.primitive.get_bind_params(equation.params)
     with equation.ctx.manager:
         found = equation.primitive.bind(*inputs, **params)
     return found if equation.primitive.multiple_results else [found]
 
 
-def _block(equation: JaxprEqn, inputs: list[jax.Array], start: jax.Array) -> jax.Array:
+def _block(equation: JaxprEqn, inputs: Sequence[Array], start: jax.Array) -> jax.Array:
     """A slice, or a padded array, whose block begins at a traced `start`."""
     sizes, first = array_type(equation.outvars[0]).shape, [start[d] for d in range(start.size)]
     if equation.primitive.name == "slice":
@@ -398,7 +401,7 @@ def _summed_product(equation: JaxprEqn, left: jax.Array, right: jax.Array) -> ja
     """The sum of the products of the rows of two stacks: their contraction over the rows too."""
     (left_sums, right_sums), (left_batch, right_batch) = equation.params["dimension_numbers"]
 
-    def shifted(dimensions: tuple[Any, ...]) -> tuple[Any, ...]:
+    def shifted(dimensions: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(d + 1 for d in dimensions)
 
     numbers = (((0, *shifted(left_sums)), (0, *shifted(right_sums))), (shifted(left_batch), shifted(right_batch)))

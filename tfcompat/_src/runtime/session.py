@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_search, run_limits
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import Array, NDArray, as_array
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
 from tfcompat._src.base.recent import Recent
@@ -53,11 +53,11 @@ class PreparedRun:
         self.plans: Recent[tuple[Any, ...], Plan] = Recent()
         self.debugged: DebuggedRun | None = None
 
-    def plan_key(self, feeds: list[Any], variables: Container[str]) -> tuple[Any, ...]:
+    def plan_key(self, feeds: Sequence[object], variables: Container[str]) -> tuple[Any, ...]:
         limited = self.has_loops and run_limits.seconds_left() is not None
         if not (self.deciding or self.asked or limited):
             return ()
-        return (limited, *[feeds[i].tobytes() for i in self.deciding], *[key in variables for key in self.asked])
+        return (limited, *[as_array(feeds[i]).tobytes() for i in self.deciding], *[key in variables for key in self.asked])
 
 
 def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
@@ -183,7 +183,7 @@ class BaseSession(SessionInterface):
                 trace.fill(run_metadata, recorder, plan.constants(), self.context.placer.device_of, self.context.devices[0].name)
         return prepared.fetches.rebuild(values)
 
-    def _computed(self, prepared: PreparedRun, feeds: list[object]) -> tuple[Plan, list[object]]:
+    def _computed(self, prepared: PreparedRun, feeds: Sequence[object]) -> tuple[Plan, list[object]]:
         """`compute`, where a failed check of numbers is explained; under `tfcompat run --debug-nans` no tensor may be infinite or NaN."""
         if nan_search.Switch.is_on:
             return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.context.variable_state.values))
@@ -203,8 +203,8 @@ class BaseSession(SessionInterface):
         return prepared.debugged
 
     def compute(
-        self, prepared: PreparedRun, feeds: list[Any], context: RunContext, result: Callable[..., Any] = fetched_value, lent: bool = True
-    ) -> tuple[Plan, list[Any]]:  # fmt: skip
+        self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext, result: Callable[..., object] = fetched_value, lent: bool = True
+    ) -> tuple[Plan, list[object]]:  # fmt: skip
         """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values.
 
         `lent` feeds are the user's arrays, who may change them afterwards.
@@ -222,7 +222,7 @@ class BaseSession(SessionInterface):
                     raise errors.CancelledError(None, None, "Session has been closed.") from e
                 raise
 
-    def _prepare(self, fetches: object, feed_dict: dict[Any, Any] | None) -> tuple[PreparedRun, list[Any]]:
+    def _prepare(self, fetches: object, feed_dict: dict[Any, Any] | None) -> tuple[PreparedRun, list[Array]]:
         """The prepared run and the converted feeds; made anew where they are not kept."""
         graph, prepared, given = self._graph, None, feed_dict or {}
         key = _run_key(fetches, given)
@@ -241,7 +241,7 @@ class BaseSession(SessionInterface):
             self._prepared[key] = prepared
         return prepared, feeds
 
-    def _plan_for(self, prepared: PreparedRun, feeds: list[Any], context: RunContext) -> Plan:
+    def _plan_for(self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext) -> Plan:
         """The plan of a prepared run for feeds like these."""
         plan_key = prepared.plan_key(feeds, context.variable_state.values)
         plan = prepared.plans.get(plan_key)
@@ -250,7 +250,7 @@ class BaseSession(SessionInterface):
             plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context)
         return self._guessing(prepared, plan, feeds, context) if plan.seen else plan
 
-    def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: list[Any], context: RunContext) -> Plan:
+    def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: Sequence[object], context: RunContext) -> Plan:
         """The plan that takes growing arrays to be as long as in the last runs with feeds of these shapes, where that saves steps."""
         seen = plan.guess(input_shapes(feeds))
         if seen is None:
@@ -265,7 +265,7 @@ class BaseSession(SessionInterface):
         return found
 
     def _plan(
-        self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: list[Any], context: RunContext,
+        self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: Sequence[object], context: RunContext,
         assumed: dict[Tensor, NDArray] | None = None, ran: Collection[Operation] = (),
     ) -> Plan:  # fmt: skip
         request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, ran=ran)
@@ -295,20 +295,20 @@ class BaseSession(SessionInterface):
         with jax_compat.x64():
             return self._plan_for(*self._prepare(fetches, feed_dict), self.context)
 
-    def make_callable(self, fetches: object, feed_list: list[Any] | None = None, accept_options: bool = False) -> Callable[..., Any]:
+    def make_callable(self, fetches: object, feed_list: Sequence[object] | None = None, accept_options: bool = False) -> Callable[..., Any]:
         """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
-        feed_list = list(feed_list or ())
-        if not isinstance(feed_list, list):
-            raise TypeError("`feed_list` must be a list or None.")
+        if not isinstance(feed_list, (list, tuple, type(None))):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        fed = list(feed_list or ())
         Fetches(self._graph, fetches)
-        expand_feeds(self._graph, {t: 0 for t in feed_list})
+        expand_feeds(self._graph, {t: 0 for t in fed})
 
         def call(*values: object, **options: messages.RunOptions | messages.RunMetadata | None) -> Any:
-            if len(values) != len(feed_list):
-                raise ValueError(f"Expected {len(feed_list)} feed values, got {len(values)}")
+            if len(values) != len(fed):
+                raise ValueError(f"Expected {len(fed)} feed values, got {len(values)}")
             if options and not accept_options:
                 raise TypeError(f"unexpected arguments {sorted(options)}; pass accept_options=True to make_callable")
-            return self.run(fetches, dict(zip(feed_list, values)), **options)
+            return self.run(fetches, dict(zip(fed, values)), **options)
 
         return call
 
@@ -321,13 +321,13 @@ class BaseSession(SessionInterface):
         targets = list(callable_options.target)
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
 
-        def call(*values: object, run_metadata: messages.RunMetadata | None = None) -> list[Any]:
-            found: list[Any] = run(*map(AnyShape, values), options=callable_options.run_options, run_metadata=run_metadata)
+        def call(*values: object, run_metadata: messages.RunMetadata | None = None) -> list[object]:
+            found: list[object] = run(*map(AnyShape, values), options=callable_options.run_options, run_metadata=run_metadata)
             return found[: len(fetches)]
 
         return call
 
-    def partial_run_setup(self, fetches: object, feeds: list[Any] | None = None) -> Any:
+    def partial_run_setup(self, fetches: object, feeds: Sequence[object] | None = None) -> Any:
         """Prepares a computation that is run in several `partial_run` calls; gives a handle for them.
 
         Raises:
@@ -447,7 +447,7 @@ class Session(BaseSession):
         self.close()
 
     @staticmethod
-    def reset(target: str, containers: list[Any] | None = None, config: messages.ConfigProto | None = None) -> None:
+    def reset(target: str, containers: Sequence[str] | None = None, config: messages.ConfigProto | None = None) -> None:
         """Forgets the variables of a server and its cluster, or only those of some containers; its sessions are aborted.
 
         Raises:

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.base.dtypes import cpp_name
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -19,7 +19,6 @@ from tfcompat._src.ops.control.guards import MERGE, SELECT
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
 
-Array = NDArray | jax.Array
 Place: TypeAlias = "jax.Device | jax.sharding.Sharding | None"
 """A device, or a mesh as a sharding says; None for the default device."""
 NONE_CHOSEN: Mapping[Tensor, Operation] = {}

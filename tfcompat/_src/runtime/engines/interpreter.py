@@ -13,13 +13,12 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
-from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
 from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
-from tfcompat._src.runtime.variable_state import Array
 
 
 def lacks(trace: jax.stages.Traced) -> bool:
