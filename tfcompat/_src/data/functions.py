@@ -19,7 +19,7 @@ from tfcompat._src.graph import constant_value, op_spec, shape_inference
 from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.nodes.function_body import Site, inlined
+from tfcompat._src.nodes.function_body import Site, body_at
 from tfcompat._src.runtime.engines.choice import Runs
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute, fetched_value
@@ -54,7 +54,7 @@ class Prepared:
         elements, inner = body.inputs[:count], body.inputs[count:]
         fed = [own if is_given and t.op.type != "Const" else _waiting_for_nothing(t) for t, own, is_given in zip(captured, inner, given)]
         site = Site(node._graph, node._name, node.order, node._stack, node._device, callers=(function,))
-        results, acting = inlined(function, [*elements, *fed], site)
+        results, acting = body_at(function, [*elements, *fed], site)
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
         request = Request(results, acting, self.feeds, deciding={}, runs=Runs.FOR_ELEMENTS)

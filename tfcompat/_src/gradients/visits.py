@@ -37,7 +37,7 @@ def differentiates_inlined(op: Operation) -> bool:
 
 def sources_of(op: Operation) -> Sequence[Tensor]:
     """The tensors that gradients of an operation flow to: for one that runs functions, the results of the nodes in its place."""
-    return op.inline()[0] if isinstance(op, CallOperation) and op.differentiates_inlined else op.inputs
+    return op.inlined.results if isinstance(op, CallOperation) and op.differentiates_inlined else op.inputs
 
 
 def behind(ends: Iterable[Operation], sources: Callable[[Operation], Iterable[Operation]]) -> set[Operation]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from tfcompat._src.base import dtypes, errors, recorders
 from tfcompat._src.base.arrays import NDArray
@@ -303,9 +303,15 @@ class Site:
     callers: tuple[GraphFunction, ...] = ()
 
 
+class Inlined(NamedTuple):
+    """A copy of a function's body behind the arguments of a call: what it gives, and what must have run."""
+
+    results: tuple[Tensor, ...]
+    acting: list[Operation]
+
+
 class CallOperation(Operation):
-    """A node that calls a function. When a run needs it, `inline` puts a copy of the body between the arguments and the node, which is
-    an identity of the copy's results from then on, as `takes` and `waits_for` say.
+    """A node that calls a function. To a run it is an identity of the results of its `inlined` body, as `takes` and `waits_for` say.
 
     `_inside_others` are arguments made in branches and loops of other such nodes: the body runs whether they have values or not.
     """
@@ -313,13 +319,14 @@ class CallOperation(Operation):
     differentiates_inlined = False
     results_spec = results_spec(_call_gradient)
     shown_as = "IdentityN"
-    _inlined: tuple[tuple[Tensor, ...], list[Operation]] | None = None
+    _inlined: Inlined | None = None
+    _arguments: tuple[Tensor, ...]
+    _controls: list[Operation]
     _inside_others: frozenset[Tensor] = frozenset()
     _callers: tuple[GraphFunction, ...] = ()
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, *args: Any) -> None:
         super().__init__(graph, spec, *args)
-        self._arguments, self._controls = self.takes, self.waits_for
         self.call_spec = spec
         self.spec = self.results_spec
         for tensor, sizes in zip(self.outputs, spec.shape(_ArgumentContext(self))):
@@ -338,18 +345,6 @@ class CallOperation(Operation):
     def control_inputs(self) -> list[Operation]:
         return list(self._controls)
 
-    def _set_inputs(self, tensors: Iterable[Tensor]) -> None:
-        self._arguments = tuple(tensors)
-        self._forget_copy()
-
-    def _set_control_inputs(self, ops: Iterable[Operation]) -> None:
-        self._controls = list(ops)
-        self._forget_copy()
-
-    def _forget_copy(self) -> None:
-        self.takes, self.waits_for, self._inlined = self._arguments, self._controls, None
-        self._graph._note_change()
-
     @property
     def _input_types(self) -> list[dtypes.DType]:
         return [t.dtype for t in self.inputs]
@@ -361,18 +356,37 @@ class CallOperation(Operation):
     def arg_length(self, arg: Arg) -> int:
         return len(self.outputs)
 
-    def inline(self) -> tuple[tuple[Tensor, ...], list[Operation]]:
-        """Puts a copy of the body before this node, once; the results of the copy, and what must have run.
+    @property
+    def inlined(self) -> Inlined:
+        """A copy of the body behind the arguments, made where it is first asked for: once, whichever threads ask.
 
         Raises:
           errors.UnimplementedError: the function calls itself.
         """
         if self._inlined is None:
-            function = self.function
-            if function in self._callers:
-                raise calls_itself(function.name)
-            return self.use_copy(*inlined(function, self.inputs, self._site(function)))
+            with self._graph._lock:
+                if self._inlined is None:
+                    function = self.function
+                    if function in self._callers:
+                        raise calls_itself(function.name)
+                    self._inlined = body_at(function, self.inputs, self._site(function))
         return self._inlined
+
+    @property
+    def takes(self) -> tuple[Tensor, ...]:
+        return self.inlined.results
+
+    @takes.setter
+    def takes(self, arguments: tuple[Tensor, ...]) -> None:
+        self._arguments, self._inlined = arguments, None
+
+    @property
+    def waits_for(self) -> list[Operation]:
+        return self.inlined.acting
+
+    @waits_for.setter
+    def waits_for(self, controls: list[Operation]) -> None:
+        self._controls, self._inlined = controls, None
 
     def _site(self, function: GraphFunction) -> Site:
         captured = self._inside_others.union(t for t in self.inputs if is_listed(self) and not is_listed(t.op))
@@ -381,11 +395,6 @@ class CallOperation(Operation):
             self._graph, self._name, self.order, self._stack, self._device, self._control_flow_context, tuple(self._controls), tuple(sources),
             captured, (*self._callers, function),
         )  # fmt: skip
-
-    def use_copy(self, results: tuple[Tensor, ...], acting: list[Operation]) -> tuple[tuple[Tensor, ...], list[Operation]]:
-        """Takes what a copy of the body gives, and waits for what acts in it; the two."""
-        self.takes, self.waits_for = self._inlined = results, acting
-        return self._inlined
 
 
 def calls_itself(name: str) -> errors.UnimplementedError:
@@ -424,8 +433,8 @@ FUNCTION_OF: dict[str, Callable[[CallOperation], GraphFunction]] = {}
 """Op types that call the function an attribute names -> which one."""
 
 
-def inlined(function: GraphFunction, arguments: Sequence[Tensor], site: Site) -> tuple[tuple[Tensor, ...], list[Operation]]:
-    """Copies of the nodes of a function's body, which the graph does not list; what the function gives, and what must have run."""
+def body_at(function: GraphFunction, arguments: Sequence[Tensor], site: Site) -> Inlined:
+    """Copies of the nodes of a function's body, which the graph does not list."""
     nodes = body_nodes(function.body)
     *outer, place = site.order
 
@@ -446,7 +455,7 @@ def inlined(function: GraphFunction, arguments: Sequence[Tensor], site: Site) ->
 
     made, values = copied(function.body, arguments, copy)
     acting = [made[op] for op in acting_nodes(nodes)]
-    return tuple(values[t] for t in function.outputs), [*site.waits_for, *acting]
+    return Inlined(tuple(values[t] for t in function.outputs), [*site.waits_for, *acting])
 
 
 def is_listed(op: Operation) -> bool:
@@ -537,7 +546,7 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable[..., Any
     for op, copy_of_call in made.items():
         if isinstance(op, CallOperation) and op._inlined is not None and isinstance(copy_of_call, CallOperation):
             results, controls = op._inlined
-            copy_of_call.use_copy(tuple(values[t] for t in results), [made[c] for c in controls if c in made])
+            copy_of_call._inlined = Inlined(tuple(values[t] for t in results), [made[c] for c in controls if c in made])
     return made, values
 
 

@@ -7,7 +7,6 @@ from collections.abc import Container, Iterable
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.nodes.function_body import CallOperation
 
 
 def prune(
@@ -27,8 +26,6 @@ def prune(
         if op in needed:
             continue
         needed.add(op)
-        if isinstance(op, CallOperation):
-            op.inline()
         pending.extend(t.op for t in op.takes if t not in fed)
         pending.extend(c for c in op.waits_for if c not in ran and not _is_fed(c, fed))
     return topological(needed, fed)

@@ -19,7 +19,7 @@ def handed_on(tensor: Tensor) -> Tensor | None:
     """What a node hands on as `tensor`: the first input of one that routes, the result of a call; None where it makes `tensor`."""
     op = tensor.op
     if isinstance(op, CallOperation):
-        return op.inline()[0][tensor.value_index]
+        return op.inlined.results[tensor.value_index]
     return op.takes[0] if op.type in FORWARDS_HANDLE else None
 
 
