@@ -14,7 +14,7 @@ from google.protobuf import text_format
 import tfcompat as tf
 from tfcompat._src.convert import tfjs
 from tfcompat._src.convert.command import main
-from tfcompat._src.shim.places import REAL_MODULES
+from tfcompat._src.shim.real_modules import REAL_MODULES
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden/tfjs"
 X = np.linspace(-1, 1, 2 * 6 * 6, dtype=np.float32).reshape(2, 6, 6, 1)

@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 from tfcompat._src.shim.internal import autograph_converters, parameter_server
-from tfcompat._src.shim.places import REAL_MODULES
+from tfcompat._src.shim.real_modules import REAL_MODULES
 
 PASSES = (
     "arg_defaults", "asserts", "break_statements", "call_trees", "conditional_expressions", "continue_statements", "control_flow", "directives",

@@ -15,7 +15,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.lacking import finders
 from tfcompat._src.shim import horovod
 from tfcompat._src.shim.modules import find, internal_module, internal_name
-from tfcompat._src.shim.places import REAL_MODULES
+from tfcompat._src.shim.real_modules import REAL_MODULES
 from tfcompat._src.shim.resolve import ROOTS, canonical, known
 
 

@@ -11,7 +11,8 @@ from typing import Any
 from tfcompat._src.base import missing, tf1_names
 from tfcompat._src.base.export import export
 from tfcompat._src.proto import definitions, pool
-from tfcompat._src.shim.places import NAMES, REAL_MODULES, places
+from tfcompat._src.shim.places import NAMES, places
+from tfcompat._src.shim.real_modules import REAL_MODULES
 from tfcompat._src.shim.resolve import ABSENT, ROOTS, canonical, internal, known, op, own, public, public_module
 from tfcompat._src.shim.table import Word, brought_by_star, modules, names
 
