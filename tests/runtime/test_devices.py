@@ -95,7 +95,6 @@ def test_gradients_are_one_all_reduce(four_gpus):
                 return True
 
             def make(self, call):
-                call.place_variables()
                 texts.append(self.tracing.call.lower(*call.arguments).compile().as_text())
                 executable.make(call)
 

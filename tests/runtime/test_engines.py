@@ -107,3 +107,17 @@ def test_a_thread_in_haste_compiles_in_the_second_run(monkeypatch, compile_count
 
     with futures.ThreadPoolExecutor(1) as threads:
         assert threads.submit(run_twice).result() == [0, 1]
+
+
+def test_an_engine_that_takes_no_kept_values_gets_arrays_of_jax_from_the_first_call_on(engine):
+    engine.takes_kept = False
+    given = []
+    evaluate = engine.evaluate
+    engine.evaluate = lambda *arguments: (given.append(arguments[2] + arguments[3]), evaluate(*arguments))[1]
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(np.array([1.0, 2.0], np.float32))
+        session.run(v.initializer)
+        x = tf.placeholder(tf.float32, [2])
+        assert session.run(tf.exp(x) * v, {x: [0, 0]}).tolist() == [1, 2]
+    ((variable,),) = given
+    assert isinstance(variable, jax.Array)

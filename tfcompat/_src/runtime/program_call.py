@@ -80,6 +80,8 @@ class ProgramCall:
             executable = self._program.executable_for(self._cluster, self._shapes, self.arguments)
         self._maker = executable
         try:
+            if not executable.takes_kept and not self._is_placed:
+                self._take_variables(is_placed=True)
             executable.make(self)
         except (RuntimeError, ValueError, errors.ResourceExhaustedError):
             if not self._were_arguments_replaced():
@@ -91,10 +93,6 @@ class ProgramCall:
     @property
     def updates_variables(self) -> bool:
         return bool(self.arguments[3])
-
-    def place_variables(self) -> None:
-        if not self._is_placed:
-            self._take_variables(is_placed=True)
 
     def at_once(self, function: Callable[..., Any]) -> bool:
         return not self._is_apart and jax_compat.call_at_once(function, self.arguments, self._results)

@@ -1,6 +1,7 @@
 """What an engine is: it prepares an executable of a traced cluster, which makes calls.
 
-A new engine is one class in one file beside this, and a place in the rule of `choice.py`.
+A new engine is one class in one file beside this, a word of `ENGINES` that forces it, and a place in the rule `engine_for` (both in
+`choice.py`). docs/architecture.md has an example.
 """
 
 from __future__ import annotations
@@ -14,16 +15,13 @@ from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
 class Call(Protocol):
     """One call that an executable is to make: its arguments, and three ways to have a function called with them.
 
-    What the function returns are the results of the call: (outputs, new values of variables, which checks hold, how far random operations
-    have moved on). A call that was not made leaves none, and is made again.
+    The function is called with `Arguments`, and returns a tree as that of `tracing.trace(arguments).out_info`: (outputs, new values of
+    variables, which checks hold, how far random operations have moved on). A call that was not made leaves no results, and is made again.
     """
 
     @property
     def updates_variables(self) -> bool:
         """Whether there are updated variables among the arguments, which a function may write to or take away."""
-
-    def place_variables(self) -> None:
-        """Puts the variables among the arguments where the cluster runs."""
 
     def at_once(self, function: Callable[..., Any]) -> bool:
         """Calls a jitted function as one call into C, which no handler of a signal can divide; false where JAX would run Python code."""
@@ -40,7 +38,7 @@ class Executable(Protocol):
 
     Attributes:
       tracing: the cluster as a function, and what its trace has found.
-      takes_kept: whether variables may be NumPy arrays, or on any device.
+      takes_kept: whether variables may be NumPy arrays, or on any device; else `make` gets arrays of JAX, where the cluster runs.
     """
 
     tracing: Tracing

@@ -38,7 +38,6 @@ class Compiled:
 
     def make(self, call: Call) -> None:
         """See `Executable`."""
-        call.place_variables()
         if not (self._was_called and call.at_once(self._function)):
             call.apart(self._function, self._compile)
             self._was_called = not self._is_long
