@@ -1,6 +1,6 @@
 """A loop as one item of a plan: its variables, condition and body, and what is known of them before it runs.
 
-Three drivers run a loop: `loop_compiled` (one `lax.while_loop`), `loop_differentiated` (that, with a derivative) and `loop_on_host`
+Three drivers run a loop: `loop_compiled` (one `lax.while_loop`), `loop_differentiated` (that, with a derivative) and `HostLoop`
 (an iteration at a time).
 """
 
