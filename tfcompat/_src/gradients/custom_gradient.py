@@ -200,7 +200,7 @@ def _check_signature(grad_fn: Callable[..., Any], uses_variables: bool) -> None:
             "If using @custom_gradient with a function that uses variables, then grad_fn must accept a keyword "
             "argument 'variables'."
         )
-    if takes_variables and not uses_variables:
+    if takes_variables and not uses_variables and not get_default_graph().executes:
         if not get_variable_scope().use_resource:
             raise TypeError(
                 "If using @custom_gradient with a function that uses variables, the enclosing variable scope "

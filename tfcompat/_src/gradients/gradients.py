@@ -338,7 +338,7 @@ def _between(
     between = []
     stopped = {t.op for t in stops}
     for op in _in_order(backward):
-        if among is not None and op not in among and not isinstance(op, LoopNode) and is_listed(op):
+        if among is not None and op not in among and not isinstance(op, LoopNode) and (op.graph.executes or is_listed(op)):
             continue
         through = [t for t in sources_of(op) if origin(t) in reached]
         if through:

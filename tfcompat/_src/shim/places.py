@@ -142,6 +142,7 @@ NAMES = {
     "tensorflow.python.ops.math_ops._as_indexed_slices_list": "@tensorflow.python.ops.math_ops:as_indexed_slices_list",
     "tensorflow.python.layers.utils.get_reachable_from_inputs": "@tensorflow.python.keras.utils.tf_utils:get_reachable_from_inputs",
     "tensorflow.python.compiler.xla.xla.XLACompileContext": "@tensorflow.contrib.compiler:XLACompileContext",
+    "tensorflow.python.eager.forwardprop._forward_gradient": "@tensorflow.python.eager.forwardprop:forward_gradient",
     "tensorflow.python.distribute.distribute_lib._DefaultDistributionStrategy": "@tensorflow.python.distribute.distribute_lib:DefaultStrategy",
     "tensorflow.python.distribute.input_ops.auto_shard_dataset": "@tensorflow.python.data.ops.dataset_ops:auto_shard_dataset",
     "tensorflow.python.distribute.input_ops._clone_dataset": "@tensorflow.python.data.ops.dataset_ops:clone_dataset",

@@ -217,6 +217,7 @@ REAL_MODULES = {
     "tensorflow.python.distribute.combinations": "tfcompat._src.testing.distribute_combinations",
     "tensorflow.python.distribute.strategy_combinations": "tfcompat._src.testing.strategy_combinations",
     "tensorflow.python.eager.backprop": "tfcompat._src.gradients.backprop",
+    "tensorflow.python.eager.forwardprop": "tfcompat._src.gradients.forwardprop",
     "tensorflow.python.eager.context": SHIM + "internal.context",
     "tensorflow.python.eager.core": SHIM + "internal.eager_core",
     "tensorflow.python.eager.tape": SHIM + "internal.tape",

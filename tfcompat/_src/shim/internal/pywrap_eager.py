@@ -7,6 +7,7 @@ from typing import Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.eager import execution_callbacks
+from tfcompat._src.gradients import forwardprop
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.nodes.apply_op import apply_op
@@ -28,14 +29,14 @@ def TFE_Py_RegisterExceptionClass(e: Any) -> None:
 
 
 def TFE_Py_RegisterForwardGradientFunction(e: Any) -> None:
-    """Takes the function that differentiates operations forward: not needed, as JAX differentiates them.
+    """Says which function differentiates operations forward for ForwardGradientAccumulator, with the arguments of `_forward_gradient`.
 
     Raises:
       TypeError: it is not callable.
     """
     if not callable(e):
         raise TypeError("TFE_Py_RegisterForwardGradientFunction: Registered object should be function.")
-    raise NotImplementedError("tfcompat differentiates forward by tf.autodiff.ForwardAccumulator's own rules, which cannot be replaced.")
+    forwardprop.REGISTERED[0] = e
 
 
 def _failed(error: Exception) -> Exception:
