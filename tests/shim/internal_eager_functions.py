@@ -19,7 +19,7 @@ def t(f):
             [x.numpy().tolist() if hasattr(x, "numpy") else x for x in (r if isinstance(r, (list, tuple)) else [r])],
         )
     except (core._NotOkStatusException, core._FallbackException, tf.errors.OpError, TypeError, ValueError) as e:
-        print(type(e).__name__, str(e).split("[Op:")[0].split("{{")[0][:140])
+        print(type(e).__name__, str(e).split("[Op:")[0].split("{{")[0].split("\n")[0][:140])
 
 
 def F(*x):
@@ -112,3 +112,6 @@ c.put(9, tf.constant([1, 2, 3, 4]))
 print(c.get(0), c.get(2).numpy(), c.get(9))
 c.flush()
 print(c.get(2))
+for d in ("/job:localhost/replica:0/task:0/device:CPU:0", "/cpu:0", "/gpu:0", None, "", "CPU:0", "nonsense"):
+    t(lambda: p.TFE_Py_FastPathExecute(ctx._handle, d, "Neg", None, None, a).device)
+    t(lambda: p.TFE_Py_Execute(ctx._handle, d, "Neg", [a], ("T", 1), 1)[0].device)

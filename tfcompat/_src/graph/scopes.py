@@ -125,8 +125,12 @@ def _graph_of_scope(values: Iterable[object], default: Graph) -> Graph:
     """The graph of the values; where operations run at once, that of the first value of the graph which Keras keeps models in."""
     if not default.executes:
         return graph_from_inputs(values)
-    elements = (graph_element_of(value) for value in values)
-    return next((e.graph for e in elements if e is not None and getattr(e.graph, "name", None) == "keras_graph"), default)
+    return keras_graph_of(map(graph_element_of, values)) or default
+
+
+def keras_graph_of(elements: Iterable[Tensor | Operation | None]) -> Graph | None:
+    """The graph in which Keras keeps models where operations run at once, if a tensor is of it: nodes are added to it."""
+    return next((e.graph for e in elements if e is not None and getattr(e.graph, "name", None) == "keras_graph"), None)
 
 
 @contextlib.contextmanager

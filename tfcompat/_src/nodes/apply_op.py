@@ -16,7 +16,7 @@ from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import attr_values, variant
 from tfcompat._src.graph.op_spec import OpSpec
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.scopes import get_default_graph, graph_from_inputs
+from tfcompat._src.graph.scopes import get_default_graph, graph_from_inputs, keras_graph_of
 from tfcompat._src.graph.signature import REQUIRED, Arg, Attr
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import op_callbacks
@@ -43,7 +43,8 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     """
     graph = get_default_graph()
     if graph.executes:
-        keras_graph = _keras_graph(inputs)
+        elements = (e for value in inputs for e in (value if isinstance(value, (list, tuple)) else (value,)))
+        keras_graph = keras_graph_of(e for e in elements if isinstance(e, Tensor))
         if keras_graph is None:
             return _apply_eagerly(graph, spec, inputs, attrs, name)
         with keras_graph.as_default():
@@ -86,15 +87,6 @@ def _apply_eagerly(graph: Graph, spec: OpSpec, inputs: list[Any], attrs: dict[st
         raise
     found = results(op)
     return None if found is op else found
-
-
-def _keras_graph(inputs: list[Any]) -> Graph | None:
-    """The graph in which Keras keeps models where operations run at once, if an input is of it: nodes are added to it."""
-    for value in inputs:
-        for element in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(element, Tensor) and getattr(element.graph, "name", None) == "keras_graph":
-                return element.graph
-    return None
 
 
 @contextlib.contextmanager

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfcompat._src.base import device as device_lib
 from tfcompat._src.base import errors
 from tfcompat._src.eager import execution_callbacks
 from tfcompat._src.gradients import forwardprop
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.scopes import device, get_default_graph
 from tfcompat._src.nodes.apply_op import apply_op
 from tfcompat._src.shim.internal import eager_execute
 from tfcompat._src.shim.internal.eager_core import _FallbackException, _NotOkStatusException
@@ -46,20 +49,39 @@ def _failed(error: Exception) -> Exception:
     return exception_class(str(error), errors.INVALID_ARGUMENT)
 
 
+def _on(device_name: str | None, op_name: str) -> contextlib.AbstractContextManager[None]:
+    """Places an operation on a device, or on another one of its task where that has none of this kind.
+
+    Raises:
+      The registered class: the name is none of a device, or its task is not there.
+    """
+    graph = get_default_graph()
+    if not device_name or not graph.executes:
+        return contextlib.nullcontext()
+    if not device_name.startswith("/"):
+        raise exception_class(f"Malformed device specification '{device_name}' in eager op: Name: {op_name}", errors.INVALID_ARGUMENT)
+    task = device_lib.DeviceSpec.from_string(device_lib.canonical_name(device_name)).replace(device_type=None, device_index=None)
+    for wanted in (device_name, task.to_string()):
+        with contextlib.suppress(RuntimeError):
+            return device(graph.found(wanted))
+    raise exception_class(f"Could not satisfy device specification '{device_name}' in eager op: Name: {op_name}", errors.INVALID_ARGUMENT)
+
+
 def TFE_Py_Execute(
     ctx: Any, device_name: str | None, op_name: str, inputs: Sequence[Any], attrs: Sequence[Any] | None, num_outputs: int
 ) -> list[Any]:
     """Runs an operation on its flat inputs; the list of its outputs.
 
     Args:
-      ctx: unused. device_name: unused; the default graph's device scope counts.
+      ctx: unused, as there is one context. device_name: where it runs; None or empty for what the device scopes say.
       attrs: names and values of attributes in turn.
 
     Raises:
       TypeError: an input is no EagerTensor. The registered class: the operation fails.
     """
     try:
-        return eager_execute.run(op_name, inputs, attrs)[:num_outputs]
+        with _on(device_name, op_name):
+            return eager_execute.run(op_name, inputs, attrs)[:num_outputs]
     except errors.OpError as e:
         raise _failed(e) from None
 
@@ -70,7 +92,7 @@ def TFE_Py_FastPathExecute(
     """Runs an operation; its one output, the list of several, or None.
 
     Args:
-      ctx, device_name: unused.
+      ctx: unused, as there is one context. device_name: where it runs; None or empty for what the device scopes say.
       callbacks: are called after the operation, besides those that were added.
       *args: one argument for each input, a list for a list of tensors, then names and values of attributes in turn.
 
@@ -88,7 +110,7 @@ def TFE_Py_FastPathExecute(
             raise _FallbackException("This function does not handle the case of the path where all inputs are not already EagerTensors.")
     except errors.OpError as e:
         raise _failed(e) from None
-    with execution_callbacks.also_calling(callbacks or ()):
+    with execution_callbacks.also_calling(callbacks or ()), _on(device_name, op_name):
         try:
             found = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)
         except (TypeError, errors.OpError) as e:
