@@ -13,12 +13,13 @@ import tempfile
 WORKER = str(pathlib.Path(__file__).with_name("graph_worker.py"))
 
 
-def both(task, graphs, seconds):
+def both(task, graphs, seconds, worker=WORKER):
     """The answers of tfcompat and of TensorFlow for graphs, as `answers` gives them."""
-    return answers(sys.executable, "tfcompat", task, graphs, seconds), answers(os.environ["TF1_PYTHON"], "tensorflow", task, graphs, seconds)
+    ours = answers(sys.executable, "tfcompat", task, graphs, seconds, worker)
+    return ours, answers(os.environ["TF1_PYTHON"], "tensorflow", task, graphs, seconds, worker)
 
 
-def answers(python, module, task, graphs, seconds):
+def answers(python, module, task, graphs, seconds, worker=WORKER):
     """What a program gives for graphs (number, GraphDef, names), by number; of those that end the process, or take longer than
     the limit, how they end, as a string.
 
@@ -34,7 +35,7 @@ def answers(python, module, task, graphs, seconds):
             open(sink, "wb").close()  # noqa: SIM115
             environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
             try:
-                done = subprocess.run([python, WORKER, task, module, source, sink], env=environment, capture_output=True, timeout=seconds)
+                done = subprocess.run([python, worker, task, module, source, sink], env=environment, capture_output=True, timeout=seconds)
                 end = f"status {done.returncode}: {done.stderr[-300:].decode('utf8', 'replace')}"
             except subprocess.TimeoutExpired:
                 end = "hang"

@@ -165,6 +165,24 @@ def test_array_of_different_shapes_stays_on_the_host():
     np.testing.assert_array_equal(run(array.concat()), np.full(6, 2.0, np.float32))
 
 
+@pytest.mark.parametrize("grows", [True, False])
+def test_an_array_whose_shapes_nobody_checks_has_gradients(grows):
+    x, scale = tf.placeholder(tf.float32, [None, 2]), tf.Variable([2.0, 3.0])
+    array = tf.TensorArray(tf.float32, 0 if grows else tf.shape(x)[0], dynamic_size=grows, infer_shape=False)
+    array = tf.while_loop(lambda i, _: i < tf.shape(x)[0], lambda i, a: (i + 1, a.write(i, x[i] * x[i] * scale)), (0, array))[1]
+    y = tf.reshape(array.stack(), tf.shape(x))
+    of_x, of_scale = run(tf.gradients(y * y, [x, scale]), {x: [[1, 2], [3, 4], [5, 6]]})
+    np.testing.assert_allclose(of_x, [[16, 288], [432, 2304], [2000, 7776]], rtol=1e-6)
+    np.testing.assert_allclose(of_scale, [2828, 9408], rtol=1e-6)
+
+
+def test_an_array_of_several_shapes_has_no_gradient_through_a_loop():
+    x, array = tf.placeholder_with_default(tf.ones([4]), [4]), tf.TensorArray(tf.float32, 3, infer_shape=False)
+    array = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x[: i + 1])), (0, array))[1]
+    with pytest.raises(NotImplementedError, match="elements have several shapes"):
+        run(tf.gradients(array.concat(), x))
+
+
 @pytest.mark.parametrize(
     "build, text",
     [

@@ -19,7 +19,14 @@ from tfcompat._src.ops.control.loop_topology import Variable
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.engines.choice import NO_RECORD, NOTHING_KNOWN, Computer, Record, decide
 from tfcompat._src.runtime.item import Item
-from tfcompat._src.runtime.loop_differentiated import as_gradient, cotangent, refilled, store_gradient, with_room
+from tfcompat._src.runtime.loop_differentiated import (
+    as_gradient,
+    cotangent,
+    on_device,
+    refilled,
+    store_gradient,
+    with_room,
+)
 from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Place
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
@@ -206,7 +213,7 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
         for enter in program.constants:
             add(place, by_enter.get(enter) if place.enters_by(enter) else None)
         source = values[place.source]
-        grad = total[place] if place in total else jnp.zeros_like(leaf(source))
+        grad = total[place] if place in total else jnp.zeros_like(leaf(on_device(source)))
         store_gradient(parts, as_gradient(grad, source), values)
 
 
@@ -227,7 +234,7 @@ def _one_back(
         return [primal(v.following, frame) for v in variables]
 
     numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.values.items()}
-    given = [next(noted.values[n] for n in group if n in noted.values) for group in names]
+    given = [on_device(next(noted.values[n] for n in group if n in noted.values)) for group in names]
     after, pull = jax.vjp(run, list(map(leaf, given)))
     (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(with_room(g, a)) for a, g in zip(after, flows)])
     found = [jnp.conj(g) for g in found]

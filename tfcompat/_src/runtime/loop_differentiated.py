@@ -13,7 +13,7 @@ from tfcompat._src.base import checks
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.while_context import WhileContext
-from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray
+from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray, HostArray
 from tfcompat._src.runtime import not_finite
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Place
@@ -58,13 +58,13 @@ def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
         store_gradient(parts, found[place], frame.values)
 
 
-def store_gradient(parts: tuple[Tensor, ...], grad: jax.Array | DeviceArray, values: dict[Tensor, Any]) -> None:
+def store_gradient(parts: tuple[Tensor, ...], grad: object, values: dict[Tensor, Any]) -> None:
     """Files a gradient: as it is, or as slices, one for each row that there is."""
     values[parts[0]] = grad
     if len(parts) > 1:
-        values[parts[1]] = jnp.arange(grad.shape[0], dtype=parts[1].dtype.as_numpy_dtype)
+        values[parts[1]] = jnp.arange(leaf(grad).shape[0], dtype=parts[1].dtype.as_numpy_dtype)
     if len(parts) > 2:
-        values[parts[2]] = np.array(grad.shape, parts[2].dtype.as_numpy_dtype)
+        values[parts[2]] = np.array(leaf(grad).shape, parts[2].dtype.as_numpy_dtype)
 
 
 def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> None:
@@ -128,7 +128,7 @@ class _Pullback:
         self._exits = [e.outputs[0] for e in loop.program.exits if e.outputs[0] in frame.values]
         self._outputs = outputs
 
-    def __call__(self, grads: dict[Tensor, Any]) -> dict[Place, jax.Array | DeviceArray]:
+    def __call__(self, grads: dict[Tensor, Any]) -> dict[Place, object]:
         """Gradients of what is wanted from gradients of the exits."""
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):
@@ -162,9 +162,15 @@ def refilled(value: object, leaf: jax.Array) -> jax.Array | DeviceArray:
 
 def cotangent(grad: object) -> Any:
     """The array in a gradient, or None where a flow carries none."""
+    grad = on_device(grad)
     if isinstance(grad, DeviceArray):
         return grad.buffer if grad.meta.source else None
     return grad
+
+
+def on_device(value: object) -> object:
+    """A value with the elements of a TensorArray in one buffer."""
+    return value.stacked() if isinstance(value, HostArray) else value
 
 
 def with_room(grad: jax.Array, like: jax.Array) -> jax.Array:
@@ -173,8 +179,11 @@ def with_room(grad: jax.Array, like: jax.Array) -> jax.Array:
     return jnp.pad(jnp.asarray(grad), [(0, missing)] + [(0, 0)] * (like.ndim - 1)) if missing > 0 else jnp.asarray(grad)
 
 
-def as_gradient(grad: jax.Array, source: object) -> jax.Array | DeviceArray:
+def as_gradient(grad: jax.Array, source: object) -> object:
     """A gradient in the form of what it is the gradient of: that of a TensorArray is an array of gradients."""
+    if isinstance(source, HostArray):
+        zeros = source.zeros()
+        return HostArray(zeros.meta, [None if e is None else g for e, g in zip(zeros.items, np.asarray(grad))]) if grad.size else zeros
     if not isinstance(source, DeviceArray) or source.buffer is None:
         return grad
     zero = source.gradient("gradients")

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.constant_value import constant_value
@@ -83,6 +83,7 @@ def _transformed(images: Any, transforms: Any, height: int, width: int, interpol
         raise _invalid(f"Invalid interpolation {interpolation}. Supported types: NEAREST, BILINEAR")
     if height <= 0 or width <= 0:
         raise _invalid("output dimensions must be positive")
+    checks.require_room((images.shape[0], height, width, images.shape[3]), np.dtype(images.dtype))
     t = [transforms[:, i, None, None] for i in range(8)]
     x, y = np.arange(width, dtype=np.float32)[None, None], np.arange(height, dtype=np.float32)[None, :, None]
     depth = product(t[6], x) + product(t[7], y) + _F(1)

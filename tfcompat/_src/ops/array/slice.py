@@ -235,9 +235,17 @@ def resolve(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> t
 
 
 def _require_equal_vectors(begin: Any, end: Any, strides: Any) -> None:
-    if begin.ndim != 1 or not begin.shape == end.shape == strides.shape:
-        shapes = ", ".join(shape_text(v.shape) for v in (begin, end, strides))
-        raise invalid(f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes} instead.")
+    text = _unequal(begin, end, strides)
+    if text:
+        raise invalid(text)
+
+
+def _unequal(begin: Any, end: Any, strides: Any) -> str | None:
+    """What an error says of vectors that are not of one size, else None."""
+    if begin.ndim == 1 and begin.shape == end.shape == strides.shape:
+        return None
+    shapes = [shape_text(v.shape) for v in (begin, end, strides)]
+    return f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes[0]}, {shapes[1]}, and {shapes[2]} instead."
 
 
 def _resolve_at_run(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
@@ -283,6 +291,8 @@ def _strided_slice_shape(c):
     begin, end = c.value(1), c.value(2)
     if begin is None or end is None:
         begin = end = None
+    elif text := _unequal(begin, end, strides):
+        raise ValueError(text)
     return [resolve(c.inputs[0], begin, end, strides, masks)[1]]
 
 

@@ -491,6 +491,19 @@ class HostArray:
 
     __radd__ = __add__
 
+    def stacked(self) -> DeviceArray:
+        """The same with its elements in one buffer; NotImplementedError where their shapes differ."""
+        shapes = {e.shape for e in self.items if e is not None}
+        if len(shapes) > 1:
+            raise NotImplementedError(
+                f"Gradients of loops with TensorArrays whose elements have several shapes are not supported: {self.meta.name} has elements of the "
+                f"shapes {sorted(shapes)}. Pad its elements to one shape."
+            )
+        made = DeviceArray(self.meta, None, np.array([e is not None for e in self.items], bool), np.array(len(self.items), np.int32))
+        for shape in shapes:
+            made.buffer = np.stack([np.zeros(shape, self.meta.dtype) if e is None else e for e in self.items])
+        return made
+
     def write(self, index: Any, value: Any) -> HostArray:
         _require_scalar(index)
         index, name = int(index), self.meta.name

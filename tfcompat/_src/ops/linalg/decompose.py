@@ -178,6 +178,7 @@ def _svd_shape(c):
 
 def _svd(x, *, compute_uv, full_matrices):
     lib.supported(x)
+    x = jnp.where(jnp.isinf(x).any((-2, -1), keepdims=True), jnp.array(np.nan, x.dtype), x)  # LAPACK goes on for ever on some infinite elements
     if not compute_uv:
         nothing = jnp.zeros((), x.dtype)  # 1.15 gives a scalar that nothing has written
         return jnp.linalg.svd(x, compute_uv=False).astype(x.dtype), nothing, nothing
