@@ -210,18 +210,3 @@ def to_code(
 def to_code_v2(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
     """See `to_code`."""
     return to_code(entity, recursive, experimental_optional_features=experimental_optional_features)
-
-
-_UNSPECIFIED = object()
-
-
-@export("autograph.experimental.set_loop_options", "contrib.autograph.set_loop_options")
-def set_loop_options(
-    parallel_iterations: Any = _UNSPECIFIED, back_prop: Any = _UNSPECIFIED, swap_memory: Any = _UNSPECIFIED,
-    maximum_iterations: Any = _UNSPECIFIED,
-) -> None:  # fmt: skip
-    """Options of the loop that a call stands in, which TensorFlow 1.15 accepts and no loop takes: it has no effect.
-
-    Args:
-      parallel_iterations, back_prop, swap_memory, maximum_iterations: as in tf.while_loop.
-    """

@@ -1,8 +1,8 @@
-"""The functions of `tensorflow.python.autograph.lang.special_functions`, and what says of what type the elements of a list are."""
+"""The functions of `tensorflow.python.autograph.lang.special_functions`."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from tfcompat._src.autograph.operators.data_structures import (
     ListStackOpts,
@@ -10,27 +10,9 @@ from tfcompat._src.autograph.operators.data_structures import (
     tf_tensor_array_new,
     tf_tensor_list_new,
 )
-from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.nodes.convert import constant
-
-
-class ElementType(NamedTuple):
-    """What the elements of a list are: their dtype and their shape, None where it is not known."""
-
-    dtype: Any
-    shape: Any
-
-
-@export("contrib.autograph.set_element_type")
-def set_element_type(entity: Any, dtype: Any, shape: Any = None) -> ElementType:
-    """Says what the elements of a list are; it acts in code that is converted with Feature.LISTS.
-
-    Args:
-      entity: the list, a local variable. dtype: of its elements. shape: of its elements.
-    """
-    return ElementType(dtypes.as_dtype(dtype), shape)
 
 
 @export("contrib.autograph.stack")

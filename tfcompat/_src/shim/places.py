@@ -229,6 +229,7 @@ PLACES = {
     "tensorflow.python.keras.backend": ("keras.backend", "distribute.tpu_strategy"),
     "tensorflow.python.keras.distribute.distributed_training_utils": ("keras", "distribute"),
     "tensorflow.python.keras.layers": ("keras.layers", "keras.engine"),
+    "tensorflow.python.keras.saving.saved_model_experimental": ("shim.internal.saved_model_experimental", "keras"),
     "tensorflow.python.keras.saving.saved_model.load": ("keras.saving.revived",),
     "tensorflow.python.keras.saving.saved_model.save": ("keras.saving.layer_functions", "keras.saving.save"),
     "tensorflow.python.keras.layers.cudnn_recurrent": ("keras.layers.cudnn_recurrent", "keras.layers"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 SHIM = "tfcompat._src.shim."
 AUTOGRAPH_PASSES = (
-    "arg_defaults asserts break_statements call_trees conditional_expressions continue_statements control_flow directives "
+    "arg_defaults asserts break_statements call_trees conditional_expressions continue_statements control_flow "
     "function_scopes list_comprehensions lists logical_expressions return_statements slices"
 )
 
 REAL_MODULES = {
     **{"tensorflow.python.autograph.converters." + name: SHIM + "internal.autograph_converters" for name in AUTOGRAPH_PASSES.split()},
+    "tensorflow.python.autograph.converters.directives": SHIM + "internal.autograph_directives",
     **{"tensorflow.python.autograph.utils." + name: "tfcompat._src.autograph.utils" for name in "context_managers misc py_func tensor_list tensors type_check".split()},
     "tensorflow.python.autograph.core.ag_ctx": "tfcompat._src.base.autograph_status",
     "tensorflow.python.autograph.core.config": "tfcompat._src.autograph.config",
@@ -19,6 +20,7 @@ REAL_MODULES = {
     "tensorflow.python.autograph.core.function_wrappers": "tfcompat._src.autograph.function_wrappers",
     "tensorflow.python.autograph.core.naming": "tfcompat._src.autograph.naming",
     "tensorflow.python.autograph.impl.api": "tfcompat._src.autograph.api",
+    "tensorflow.python.autograph.lang.directives": "tfcompat._src.autograph.directives",
     "tensorflow.python.autograph.lang.special_functions": "tfcompat._src.autograph.lists",
     "tensorflow.python.autograph.operators.data_structures": "tfcompat._src.autograph.operators.data_structures",
     "tensorflow.python.autograph.operators.exceptions": "tfcompat._src.autograph.operators.exceptions",

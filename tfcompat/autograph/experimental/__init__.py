@@ -4,7 +4,7 @@ import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.autograph.api import do_not_convert as do_not_convert
-from tfcompat._src.autograph.api import set_loop_options as set_loop_options
+from tfcompat._src.autograph.directives import set_loop_options as set_loop_options
 from tfcompat._src.autograph.options import Feature as Feature
 
 _LAZY = {

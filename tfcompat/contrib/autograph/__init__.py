@@ -6,11 +6,11 @@ from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.autograph.api import convert as convert
 from tfcompat._src.autograph.api import converted_call as converted_call
 from tfcompat._src.autograph.api import do_not_convert as do_not_convert
-from tfcompat._src.autograph.api import set_loop_options as set_loop_options
 from tfcompat._src.autograph.api import to_code as to_code
 from tfcompat._src.autograph.api import to_graph as to_graph
+from tfcompat._src.autograph.directives import set_element_type as set_element_type
+from tfcompat._src.autograph.directives import set_loop_options as set_loop_options
 from tfcompat._src.autograph.errors import AutoGraphError as AutoGraphError
-from tfcompat._src.autograph.lists import set_element_type as set_element_type
 from tfcompat._src.autograph.lists import stack as stack
 from tfcompat._src.autograph.options import ConversionOptions as ConversionOptions
 from tfcompat._src.autograph.options import Feature as Feature

@@ -1,0 +1,34 @@
+"""`tensorflow.python.autograph.converters.directives`: the pass that reads directives, and how it reads one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from tfcompat._src.autograph.directives import UNSPECIFIED
+from tfcompat._src.shim.internal.autograph_converters import transform  # noqa: F401  (as every module of a pass has it)
+from tfcompat._src.shim.internal.tf_inspect import getcallargs
+
+
+def _map_args(call_node: Any, function: Callable) -> dict[str, Any]:
+    """Maps the names of the arguments of a directive to the nodes that a call gives for them.
+
+    Args:
+      call_node: the node of the call. function: the directive that it calls.
+
+    Returns:
+      Name -> node; arguments that the call leaves out are not there.
+
+    Raises:
+      ValueError: the call leaves out an argument whose default is not UNSPECIFIED.
+    """
+    named = {keyword.arg: keyword.value for keyword in call_node.keywords}
+    found = getcallargs(function, *call_node.args, **named)
+    given = {name: value for name, value in found.items() if value is not UNSPECIFIED}
+    defaults = {name: value for name, value in given.items() if not isinstance(value, ast.AST)}
+    if defaults:
+        raise ValueError(
+            f"Unexpected keyword argument values, {defaults}, for function {function}: a directive's defaults must be UNSPECIFIED."
+        )
+    return given
