@@ -9,7 +9,7 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 
 
-@pytest.mark.parametrize("program", ["eager_distributed", "distributed_inputs"])
+@pytest.mark.parametrize("program", ["eager_distributed", "distributed_inputs", "autocast_variables"])
 def test_what_1_15_5_prints(program):
     done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / f"{program}.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

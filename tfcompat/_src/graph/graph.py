@@ -19,6 +19,7 @@ from tfcompat._src.graph.loop_derivative import LoopDerivative
 from tfcompat._src.graph.operation import ControlFlowContext, Operation, creation_stack, output_dtypes
 from tfcompat._src.graph.signature import REQUIRED, Signature
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.graph.variable_reads import VariableReads
 from tfcompat._src.platform.versions import GRAPH_DEF_VERSION
 from tfcompat._src.proto import messages
 
@@ -40,7 +41,7 @@ class _ControlDependencies:
 
 
 @export("Graph")
-class Graph(Collections):
+class Graph(VariableReads, Collections):
     """A dataflow graph: operations (nodes) and the tensors between them.
 
     New nodes go to the default graph; `with g.as_default():` makes `g` it. Not safe for building by several threads at once,

@@ -12,7 +12,7 @@ from tfcompat._src.keras.backend.config import floatx
 from tfcompat._src.keras.backend.session import track_variable
 from tfcompat._src.keras.backend.values import batch_get_value, batch_set_value
 from tfcompat._src.keras.engine.base_layer_utils import make_variable
-from tfcompat._src.keras.mixed_precision.autocast_variable import AutoCastVariable
+from tfcompat._src.keras.mixed_precision.autocast_variable import cast_when_read
 from tfcompat._src.train.module import Module
 from tfcompat._src.train.trackable_data_structures import delete_tracking, sticky_attribute_assignment
 from tfcompat._src.train.trackable_layers import has_weights, is_layer, layers_below
@@ -150,7 +150,7 @@ class LayerWeights(Module):
             self._handle_weight_regularization(variable.name.partition(":")[0], variable, regularizer)
         casts = kwargs.get("experimental_autocast", True) and self._dtype_policy.should_cast_variables
         if casts and dtype.is_floating:
-            variable = AutoCastVariable(variable)
+            variable = cast_when_read(variable)
         (self._trainable_weights if trainable else self._non_trainable_weights).append(variable)
         return variable
 
