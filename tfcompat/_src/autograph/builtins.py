@@ -7,7 +7,7 @@ import functools
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.autograph.utils import is_tensor_list, wrap_py_func
 from tfcompat._src.base import dtypes
@@ -19,13 +19,16 @@ from tfcompat._src.ops.control.cond import Assert, cond
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.unary import absolute
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _MISSING = object()
 
 
 # ---- operators ----
 
 
-def if_exp(test: Any, body: Callable, orelse: Callable) -> Any:
+def if_exp(test: TensorLike, body: Callable, orelse: Callable) -> Any:
     if is_dense_tensor_like(test):
         return cond(test, body, orelse)
     return body() if test else orelse()
@@ -47,15 +50,15 @@ def or_(a: Callable, b: Callable) -> Any:
     return left or b()
 
 
-def not_(a: Any) -> Any:
+def not_(a: TensorLike) -> Any:
     return raw.LogicalNot(a) if is_dense_tensor_like(a) else not a
 
 
-def eq(a: Any, b: Any) -> Any:
+def eq(a: TensorLike, b: TensorLike) -> Any:
     return raw.Equal(a, b) if is_tensor(a) or is_tensor(b) else a == b
 
 
-def not_eq(a: Any, b: Any) -> Any:
+def not_eq(a: TensorLike, b: TensorLike) -> Any:
     return raw.NotEqual(a, b) if is_tensor(a) or is_tensor(b) else a != b
 
 

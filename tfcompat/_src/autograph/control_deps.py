@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.function_body import is_stateful
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class AutomaticControlDependencies:
@@ -27,7 +30,7 @@ class AutomaticControlDependencies:
         """The results of the block that wait for it, from a tensor, a composite tensor or a TensorArray."""
         return tensor if self._is_eager else nest.map_structure(self._mark, tensor, expand_composites=True)
 
-    def _mark(self, value: Any) -> Any:
+    def _mark(self, value: TensorLike) -> Any:
         if not isinstance(value, Tensor):
             return value
         marked = raw.Identity(value)

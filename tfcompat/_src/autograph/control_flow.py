@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from tfcompat._src.ops.control.control_flow_util import GraphOrParentsInXlaConte
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 RESULT = "ag__result"
 
 
@@ -59,7 +62,7 @@ def is_staged(condition: Any) -> bool:
 
 
 def if_stmt(
-    test: Any, body: Callable, orelse: Callable, get_state: Callable, set_state: Callable, names: tuple[str, ...], count: int
+    test: TensorLike, body: Callable, orelse: Callable, get_state: Callable, set_state: Callable, names: tuple[str, ...], count: int
 ) -> None:
     """`if test: body() else: orelse()`.
 
@@ -103,7 +106,7 @@ def _require_defined(names: tuple[str, ...], values: tuple, branch: str) -> None
         )
 
 
-def _kind(leaf: Any) -> Any:
+def _kind(leaf: TensorLike) -> Any:
     """The dtype of what becomes a tensor, else None."""
     if isinstance(leaf, (bool, int, float, str)):
         leaf = convert_to_tensor(leaf)
@@ -165,7 +168,7 @@ class Loop:
         self._set((*variables, *self._rest))
         return self._test()
 
-    def and_goes_on(self, more: Any, *variables: Any) -> Any:
+    def and_goes_on(self, more: TensorLike, *variables: Any) -> Any:
         """Whether there is one more item and the loop does not stop early."""
         return cond(more, lambda: self.goes_on(*variables), lambda: False) if self.stops_early else more
 
@@ -267,7 +270,7 @@ def for_stmt(
             break
 
 
-def loop_of_graph(iterated: Any) -> Callable[[Loop], None] | None:
+def loop_of_graph(iterated: TensorLike) -> Callable[[Loop], None] | None:
     """What runs a loop over an object in the graph; None where Python does."""
     if is_staged(iterated):
         iterated = convert_to_tensor(iterated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.gradients.py_function import py_function
@@ -17,6 +17,9 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.flow import list_functions
 from tfcompat._src.ops.flow.tensor_array import TensorArray
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- what values are ----
 
@@ -113,7 +116,7 @@ class TensorList:
         self.dtype, self.shape = dtype, shape
         self.clear()
 
-    def append(self, value: Any) -> None:
+    def append(self, value: TensorLike) -> None:
         """Adds an element."""
         self.list_ = raw.TensorListPushBack(self.list_, value)
 
@@ -133,7 +136,7 @@ class TensorList:
     def __getitem__(self, key: Any) -> Any:
         return list_functions.tensor_list_get_item(self.list_, key, self.dtype)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: TensorLike, value: TensorLike) -> None:
         self.list_ = raw.TensorListSetItem(self.list_, key, value)
 
 

@@ -13,6 +13,9 @@ NDArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 """An array of any shape and dtype. The types of NumPy 2.1 have no defaults: `np.ndarray` alone leaves out what it is of."""
 Array: TypeAlias = "NDArray | jax.Array"
 """An array in host memory, or one of JAX: on a device, or traced."""
+TensorLike: TypeAlias = object
+"""What `convert_to_tensor` converts: a tensor, a variable, a number, a string, an array, nested lists of these, and objects of every type
+that `register_tensor_conversion_function` has been taught. A program may teach it any type, so checkers accept every object."""
 
 as_array, new_array = np.asarray, np.array
 """NumPy's own: `tfcompat run` puts more forgiving functions in their places for the program, which would cost time in every step."""

@@ -6,14 +6,16 @@ A shape holds `sizes`: None where the rank is unknown, or a tuple of int and Non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, SupportsInt, TypeAlias
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.proto import messages
 
 Sizes = tuple[int | None, ...] | None
+ShapeLike: TypeAlias = "TensorShape | messages.TensorShapeProto | SupportsInt | Iterable[SupportsInt | None] | None"
+"""What `as_shape` converts."""
 
 _v2_behavior = False
 

@@ -114,7 +114,7 @@ def _print_signatures(graph: Any) -> None:
         print_table(("signature", "", "key", "dtype", "shape", "tensor"), rows)
 
 
-def print_graph(graph_def: Any) -> None:
+def print_graph(graph_def: messages.GraphDef) -> None:
     """Prints the placeholders of a graph, its operations by type, and the elements of its constants and variables."""
     fed = [node for node in graph_def.node if node.op.startswith("Placeholder")]
     if fed:
@@ -126,7 +126,7 @@ def print_graph(graph_def: Any) -> None:
     print(f"{_extent(graph_def)}, {constants:,} elements in constants, {variables:,} in variables of a known shape")
 
 
-def _extent(graph_def: Any) -> str:
+def _extent(graph_def: messages.GraphDef) -> str:
     functions = len(graph_def.library.function)
     return f"{len(graph_def.node):,} operations" + (f", {functions:,} functions" if functions else "")
 

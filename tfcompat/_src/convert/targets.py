@@ -6,7 +6,7 @@ import collections
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.export
@@ -26,6 +26,9 @@ from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform.temporary_files import write_whole
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.saved_model.simple_save import simple_save
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 Arrays = Mapping[str, NDArray]
 
@@ -113,7 +116,7 @@ def _write_frozen(model: Model, path: str, options: Options, report: Report) -> 
     write_whole(path, text_format.MessageToString(found).encode() if path.endswith(".pbtxt") else found.SerializeToString())
 
 
-def run_graph_def(graph_def: Any, model: Model, arrays: Arrays, first: Sequence[str] = ()) -> dict[str, Any]:
+def run_graph_def(graph_def: messages.GraphDef, model: Model, arrays: Arrays, first: Sequence[str] = ()) -> dict[str, Any]:
     """The outputs of a GraphDef whose tensors have the names that they have in the model; the nodes `first` run before."""
     with Graph().as_default() as graph, Session(graph=graph) as session:
         import_graph_def(graph_def, name="")

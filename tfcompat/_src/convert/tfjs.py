@@ -54,7 +54,7 @@ def prepared(model: Model) -> Any:
 
 
 def files_of(
-    graph_def: Any, initializer: Any, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], quantize: str | None, shard: int
+    graph_def: messages.GraphDef, initializer: Any, inputs: Mapping[str, Tensor], outputs: Mapping[str, Tensor], quantize: str | None, shard: int
 ) -> dict[str, bytes]:  # fmt: skip
     """The files of a graph model, by name.
 
@@ -77,7 +77,7 @@ def files_of(
     return with_weights(head, weights, quantize, shard)
 
 
-def _topology(graph_def: Any, weights: dict[str, NDArray]) -> dict[str, Any]:
+def _topology(graph_def: messages.GraphDef, weights: dict[str, NDArray]) -> dict[str, Any]:
     """A GraphDef in JSON without the values of its constants, which go to `weights`."""
     topology = messages.GraphDef()
     topology.CopyFrom(graph_def)

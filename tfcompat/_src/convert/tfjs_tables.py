@@ -17,7 +17,7 @@ _FINDS = ("LookupTableFind", "LookupTableFindV2")
 _IMPORTS = {"HashTable": "LookupTableImport", "HashTableV2": "LookupTableImportV2"}
 
 
-def initializer(graph_def: Any, session: Session) -> Any:
+def initializer(graph_def: messages.GraphDef, session: Session) -> Any:
     """The GraphDef that fills the tables of `graph_def` with what they hold in a session; without nodes where there are no tables.
 
     TensorFlow.js knows a table by the name of its node, and runs the nodes whose results nothing takes.
@@ -41,7 +41,7 @@ def initializer(graph_def: Any, session: Session) -> Any:
     return found
 
 
-def adapted(graph_def: Any, vectors: Collection[str]) -> Any:
+def adapted(graph_def: messages.GraphDef, vectors: Collection[str]) -> Any:
     """A GraphDef whose tables look vectors up, as TensorFlow.js always does; what they find gets the shape of the keys.
 
     Shared names of tables, which TensorFlow.js does not use, stay out: they are random.
@@ -79,6 +79,6 @@ def _content(session: Session, table: Any, kinds: list[dtypes.DType]) -> list[ND
     return found
 
 
-def filling_nodes(graph_def: Any) -> list[str]:
+def filling_nodes(graph_def: messages.GraphDef) -> list[str]:
     """The names of the nodes that fill tables."""
     return [node.name for node in graph_def.node if node.op in _IMPORTS.values()]

@@ -56,7 +56,7 @@ class OnRunStartRequest:
     """Tells a debugger session of a run: its arguments, the number of the run (the first is 1), and whether it is one of a callable."""
 
     def __init__(
-        self, fetches: Any, feed_dict: Any, run_options: Any, run_metadata: Any, run_call_count: int, is_callable_runner: bool = False
+        self, fetches: Any, feed_dict: Any, run_options: Any, run_metadata: messages.RunMetadata, run_call_count: int, is_callable_runner: bool = False
     ) -> None:  # fmt: skip
         self.fetches, self.feed_dict, self.run_options, self.run_metadata = fetches, feed_dict, run_options, run_metadata
         self.run_call_count, self.is_callable_runner = run_call_count, is_callable_runner
@@ -99,7 +99,7 @@ class OnRunEndRequest:
       tf_error: the OpError that ended the run, or None.
     """
 
-    def __init__(self, performed_action: str, run_metadata: Any = None, client_graph_def: Any = None, tf_error: Any = None) -> None:
+    def __init__(self, performed_action: str, run_metadata: messages.RunMetadata | None = None, client_graph_def: Any = None, tf_error: Any = None) -> None:
         _check_type(performed_action, str)
         if run_metadata is not None:
             _check_type(run_metadata, messages.RunMetadata)
@@ -342,13 +342,13 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
         """A function of the values of `feed_list` that computes `fetches`, seen by the debugger."""
         runner = self._sess.make_callable(fetches, feed_list=feed_list, accept_options=True)
 
-        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+        def call(*values: Any, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
             return self.run(None, options=options, run_metadata=run_metadata, callable_runner=runner, callable_runner_args=values)
 
         return call
 
     def _make_callable_from_options(self, callable_options: Any) -> Callable[..., Any]:
-        def call(*values: Any, run_metadata: Any = None) -> Any:
+        def call(*values: Any, run_metadata: messages.RunMetadata | None = None) -> Any:
             return self.run(None, run_metadata=run_metadata, callable_options=callable_options, callable_runner_args=values)
 
         return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util, multi_worker_util
@@ -23,6 +23,9 @@ from tfcompat._src.ops.math import collective_ops
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.train.cluster import ClusterSpec
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("distribute.experimental.CollectiveCommunication")
@@ -122,7 +125,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
 
         return shared
 
-    def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
+    def _reduce_to(self, reduce_op: ReduceOp, value: TensorLike, destinations: Any) -> Any:
         if self._num_workers == 1 or isinstance(value, Mirrored):
             return super()._reduce_to(reduce_op, value, destinations)
         if isinstance(value, DistributedValues) and len(self._devices) == 1:
@@ -142,7 +145,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
 
     # ---- configuration ----
 
-    def _configure(self, session_config: Any, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
+    def _configure(self, session_config: messages.ConfigProto, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
         if cluster_spec:
             self._join(cluster_spec, task_type, task_id)
         if session_config is not None:

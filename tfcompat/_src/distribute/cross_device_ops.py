@@ -6,7 +6,7 @@ A sum is one AddN and copies of it, whatever the algorithm is called: a plan ove
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
@@ -28,6 +28,9 @@ from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def devices_of(destinations: Any) -> tuple[str, ...]:
     """The devices of a distributed value, a variable, a tensor or a device string.
@@ -44,7 +47,7 @@ def devices_of(destinations: Any) -> tuple[str, ...]:
     return (device_util.resolve(destinations.device),)
 
 
-def simple_broadcast(value: Any, destinations: Any) -> Any:
+def simple_broadcast(value: TensorLike, destinations: Any) -> Any:
     """Copies of `value` on the devices of `destinations`; the copy itself where it is one."""
     devices = devices_of(destinations)
     copies = [copy_tensor_or_indexed_slices_to_device(value, d) for d in devices]
@@ -60,7 +63,7 @@ def _simple_reduce(per_replica: DistributedValues, where: str, accumulate: Calla
         return divide_by_n_tensors_or_indexed_slices(total, len(values)) if reduce_op is ReduceOp.MEAN else total
 
 
-def reduce_non_distributed_value(reduce_op: Any, replicas: int, value: Any, destinations: Any) -> Any:
+def reduce_non_distributed_value(reduce_op: Any, replicas: int, value: TensorLike, destinations: Any) -> Any:
     """The reduction of a value that all replicas share.
 
     Raises:
@@ -127,7 +130,7 @@ class CrossDeviceOps:
         """`batch_reduce`, with checked arguments."""
         raise NotImplementedError("batch_reduce_implementation method must be implemented in descendants.")
 
-    def broadcast_implementation(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast_implementation(self, tensor: TensorLike, destinations: Any) -> Any:
         """`broadcast`, with checked arguments."""
         return simple_broadcast(tensor, destinations)
 

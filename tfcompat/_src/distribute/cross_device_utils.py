@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.graph.scopes import device
@@ -15,6 +15,9 @@ from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math import collective_ops
 from tfcompat._src.ops.math.scan import add_n
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class CollectiveKeys:
@@ -122,7 +125,7 @@ def divide_by_n_tensors_or_indexed_slices(value: Any, n: int) -> Any:
     return value / n
 
 
-def copy_tensor_or_indexed_slices_to_device(value: Any, where: str) -> Any:
+def copy_tensor_or_indexed_slices_to_device(value: TensorLike, where: str) -> Any:
     """A copy of a tensor or IndexedSlices on a device."""
     with device(where):
         if not isinstance(value, IndexedSlices):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -19,6 +19,9 @@ from tfcompat._src.graph.scopes import colocate_with as colocated
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class DefaultExtended(StrategyExtended):
@@ -68,7 +71,7 @@ class DefaultExtended(StrategyExtended):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
 
-    def read_var(self, v: Any) -> Any:
+    def read_var(self, v: TensorLike) -> Any:
         return identity(v)
 
     def non_slot_devices(self, var_list: Any) -> Any:

@@ -133,7 +133,7 @@ _thread_local = threading.local()
 
 
 def _run_std_server(
-    cluster_spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: Any = None, rpc_layer: str | None = None
+    cluster_spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: messages.ConfigProto | None = None, rpc_layer: str | None = None
 ) -> Server:
     """The started server of a task: that of before, where this thread has started one.
 
@@ -170,7 +170,7 @@ def _run_single_worker(
 
 def _run_client(
     worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: Any, spec: ClusterSpec,
-    session_config: Any, rpc_layer: str,
+    session_config: messages.ConfigProto, rpc_layer: str,
 ) -> Any:  # fmt: skip
     """Calls the functions of all workers and of the evaluator, in threads, against the servers of a cluster.
 
@@ -197,7 +197,7 @@ def _run_client(
 def run_distribute_coordinator(
     worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any] | None = None, eval_strategy: Any = None,
     mode: str = CoordinatorMode.STANDALONE_CLIENT, cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None,
-    session_config: Any = None, rpc_layer: str = "grpc",
+    session_config: messages.ConfigProto | None = None, rpc_layer: str = "grpc",
 ) -> Any:  # fmt: skip
     """Calls `worker_fn(strategy)` for a task, or is its server.
 
@@ -242,7 +242,7 @@ def run_distribute_coordinator(
 
 def _run_task(
     worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: Any, spec: ClusterSpec,
-    task_type: str | None, task_id: int | None, session_config: Any, rpc_layer: str,
+    task_type: str | None, task_id: int | None, session_config: messages.ConfigProto, rpc_layer: str,
 ) -> Any:  # fmt: skip
     """Does the part of a task of a cluster; see `run_distribute_coordinator`."""
     server = _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer)

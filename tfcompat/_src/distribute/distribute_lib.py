@@ -6,7 +6,7 @@ import contextlib
 import copy
 import enum
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.autograph.api import in_context
 from tfcompat._src.base import dtypes
@@ -20,6 +20,9 @@ from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 
 @export("distribute.InputReplicationMode")
@@ -195,7 +198,7 @@ class Strategy:
     # ---- configuration ----
 
     def configure(
-        self, session_config: Any = None, cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None
+        self, session_config: messages.ConfigProto | None = None, cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None
     ) -> None:
         """Prepares a session's ConfigProto, and this strategy for a cluster."""
         self._extended._configure(session_config, cluster_spec, task_type, task_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.autograph.control_flow import Loop, loop_over
 from tfcompat._src.base import dtypes, errors, nest
@@ -24,6 +24,9 @@ from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.scan import add_n
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- the input of one host ----
 
@@ -168,7 +171,7 @@ class DistributedIterator:
                 made.extend(iterator.get_next_as_list_deprecated())
         return self._regrouped(made)
 
-    def _or_end(self, has_value: Any, found: list[list]) -> list:
+    def _or_end(self, has_value: TensorLike, found: list[list]) -> list:
         """The inputs of all replicas, or the error at the end where no host has any."""
         results = []
         for i, (worker, iterator) in enumerate(zip(self._input_workers.worker_devices, self._iterators)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -16,6 +16,9 @@ from tfcompat._src.graph.scopes import colocate_with as colocated
 from tfcompat._src.graph.scopes import device
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class OneDeviceExtended(StrategyExtended):
@@ -64,7 +67,7 @@ class OneDeviceExtended(StrategyExtended):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
 
-    def read_var(self, v: Any) -> Any:
+    def read_var(self, v: TensorLike) -> Any:
         return identity(v)
 
     def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.random.stateful import random_uniform
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("distributions.Bernoulli", "contrib.distributions.Bernoulli")
 class Bernoulli(ScalarDistribution):
@@ -39,7 +42,7 @@ class Bernoulli(ScalarDistribution):
     """
 
     def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = dtypes.int32, validate_args: bool = False,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = dtypes.int32, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Bernoulli",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:
@@ -55,7 +58,7 @@ class Bernoulli(ScalarDistribution):
     probs = parameter("probs", "The probability of 1.")
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Tensor]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Tensor]:
         return {"logits": convert_to_tensor(sample_shape, dtype=dtypes.int32)}
 
     def _batch_shape_tensor(self) -> Tensor:

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tfcompat._src.ops.composed.check_ops import assert_greater_equal
 from tfcompat._src.ops.composed.rank_checks import assert_rank
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.sequence import arange
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @dataclass
@@ -149,7 +152,7 @@ class Bijector:
     def _forward_event_shape_tensor(self, input_shape: Tensor) -> Tensor:
         return input_shape
 
-    def forward_event_shape_tensor(self, input_shape: Any, name: str = "forward_event_shape_tensor") -> Tensor:
+    def forward_event_shape_tensor(self, input_shape: TensorLike, name: str = "forward_event_shape_tensor") -> Tensor:
         """The shape of f(x), an int32 vector, from that of x."""
         with self._name_scope(name, [input_shape]):
             input_shape = convert_to_tensor(input_shape, dtype=dtypes.int32, name="input_shape")
@@ -165,7 +168,7 @@ class Bijector:
     def _inverse_event_shape_tensor(self, output_shape: Tensor) -> Tensor:
         return output_shape
 
-    def inverse_event_shape_tensor(self, output_shape: Any, name: str = "inverse_event_shape_tensor") -> Tensor:
+    def inverse_event_shape_tensor(self, output_shape: TensorLike, name: str = "inverse_event_shape_tensor") -> Tensor:
         """The shape of x, an int32 vector, from that of f(x)."""
         with self._name_scope(name, [output_shape]):
             output_shape = convert_to_tensor(output_shape, dtype=dtypes.int32, name="output_shape")
@@ -325,7 +328,7 @@ class Bijector:
             return [-index for index in range(1, known - min_event_ndims + 1)]
         return arange(-(event_ndims - min_event_ndims), 0)
 
-    def _check_valid_event_ndims(self, min_event_ndims: int, event_ndims: Any) -> list:
+    def _check_valid_event_ndims(self, min_event_ndims: int, event_ndims: TensorLike) -> list:
         """The checks that a run needs of `event_ndims`; raises at once what is known to be wrong."""
         event_ndims = convert_to_tensor(event_ndims, name="event_ndims")
         known, checks = constant_value(event_ndims), []

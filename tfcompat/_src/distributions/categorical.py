@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import argmax, reduce_sum
 from tfcompat._src.ops.nn.softmax import log_softmax, softmax, sparse_softmax_cross_entropy_with_logits
 from tfcompat._src.ops.random.stateful import multinomial
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _broadcast(event: Tensor, parameters: Tensor, dtype: Any) -> tuple[Tensor, Tensor]:
@@ -56,7 +59,7 @@ class Categorical(ScalarDistribution):
     """
 
     def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = dtypes.int32, validate_args: bool = False,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = dtypes.int32, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Categorical",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs]) as name:
@@ -101,7 +104,7 @@ class Categorical(ScalarDistribution):
     def _batch_shape(self) -> TensorShape:
         return self.logits.shape[:-1]
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: TensorLike, seed: int | None = None) -> Tensor:
         logits = self.logits
         if logits.shape.ndims != 2:
             logits = reshape(logits, [-1, self.event_size])
@@ -111,20 +114,20 @@ class Categorical(ScalarDistribution):
         draws = transpose(draws)
         return cast(reshape(draws, concat([[n], self.batch_shape_tensor()], 0)), self.dtype)
 
-    def _checked(self, k: Any) -> Tensor:
+    def _checked(self, k: TensorLike) -> Tensor:
         k = convert_to_tensor(k, name="k")
         if self.validate_args:
             k = util.embed_check_integer_casting_closed(k, target_dtype=dtypes.int32)
         return k
 
-    def _cdf(self, k: Any) -> Tensor:
+    def _cdf(self, k: TensorLike) -> Tensor:
         k, probs = _broadcast(self._checked(k), self.probs, self.dtype.base_dtype)
         rows, flat = reshape(probs, (-1, self._event_size)), reshape(k, [-1])
         below = sequence_mask(flat, self._event_size)
         total = reduce_sum(where(below, rows, zeros_like(rows)), axis=-1)
         return reshape(total, shape(k))
 
-    def _log_prob(self, k: Any) -> Tensor:
+    def _log_prob(self, k: TensorLike) -> Tensor:
         k, logits = _broadcast(self._checked(k), self.logits, self.dtype.base_dtype)
         return -sparse_softmax_cross_entropy_with_logits(labels=k, logits=logits)
 

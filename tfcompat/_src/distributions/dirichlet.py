@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tfcompat._src.ops.math.reduce import reduce_all, reduce_sum
 from tfcompat._src.ops.math.special import digamma, lbeta
 from tfcompat._src.ops.math.unary import exp, log, rsqrt, sqrt
 from tfcompat._src.ops.random.stateful import multinomial, random_gamma
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NOT_POSITIVE = "Concentration parameter must be positive."
 
@@ -68,7 +71,7 @@ class Dirichlet(_Concentrated):
     """
 
     def __init__(
-        self, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Dirichlet"
+        self, concentration: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Dirichlet"
     ) -> None:
         with name_scope(name, values=[concentration]) as name:
             concentration = convert_to_tensor(concentration, name="concentration")
@@ -159,7 +162,7 @@ class DirichletMultinomial(_Concentrated):
     """
 
     def __init__(
-        self, total_count: Any, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, total_count: TensorLike, concentration: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "DirichletMultinomial",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[total_count, concentration]) as name:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tfcompat._src.ops.array.shape import (
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_prod
 from tfcompat._src.ops.math.unary import exp, log, log1p, sqrt, square
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("distributions.ReparameterizationType", "contrib.distributions.ReparameterizationType")
@@ -291,7 +294,7 @@ class Distribution:
     _survival_function = _not_implemented("survival_function")
     _quantile = _not_implemented("quantile")
 
-    def _call(self, of: str, value: Any, name: str, other: Callable | None = None, **kwargs: Any) -> Tensor:
+    def _call(self, of: str, value: TensorLike, name: str, other: Callable | None = None, **kwargs: Any) -> Tensor:
         """The method `_of` of a value, or `other` of it where the class lacks that."""
         with self._name_scope(name, values=[value]):
             value = convert_to_tensor(value, name="value", preferred_dtype=self.dtype)

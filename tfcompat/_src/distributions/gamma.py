@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from tfcompat._src.ops.math.special import digamma, igamma, lgamma
 from tfcompat._src.ops.math.unary import log, sqrt, square
 from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.random.stateful import random_gamma, random_uniform
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def where_above_one(value: Tensor, concentration: Tensor, distribution: Any) -> Tensor:
@@ -177,7 +180,7 @@ class Exponential(Gamma):
         self._graph_parents += [self._rate]
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Tensor]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Tensor]:
         return {"rate": convert_to_tensor(sample_shape, dtype=dtypes.int32)}
 
     def _log_survival_function(self, value: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from tfcompat._src.ops.math.compare import greater, less, logical_or
 from tfcompat._src.ops.math.reduce import reduce_logsumexp, reduce_max, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, exp, expm1, is_inf, log, sign, sqrt
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.distributions.matrix_diag_transform")
-def matrix_diag_transform(matrix: Any, transform: Callable | None = None, name: str | None = None) -> Tensor:
+def matrix_diag_transform(matrix: TensorLike, transform: Callable | None = None, name: str | None = None) -> Tensor:
     """`matrix` with `transform` of its diagonal as diagonal.
 
     Args:
@@ -43,7 +46,7 @@ def matrix_diag_transform(matrix: Any, transform: Callable | None = None, name: 
 
 
 @export("contrib.distributions.fill_triangular")
-def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
+def fill_triangular(x: TensorLike, upper: bool = False, name: str | None = None) -> Tensor:
     """The triangular matrices [..., n, n] that hold the elements of vectors [..., n (n + 1) / 2], row by row in a spiral.
 
     Args:
@@ -77,7 +80,7 @@ def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Ten
 
 
 @export("contrib.distributions.fill_triangular_inverse")
-def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
+def fill_triangular_inverse(x: TensorLike, upper: bool = False, name: str | None = None) -> Tensor:
     """The vectors [..., n (n + 1) / 2] from which `fill_triangular` makes the triangular matrices `x`, [..., n, n]."""
     with name_scope(name, "fill_triangular_inverse", values=[x]):
         x = convert_to_tensor(x, name="x")
@@ -103,7 +106,7 @@ def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None
 
 
 @export("contrib.distributions.tridiag")
-def tridiag(below: Any = None, diag: Any = None, above: Any = None, name: str | None = None) -> Tensor:
+def tridiag(below: TensorLike | None = None, diag: TensorLike | None = None, above: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The tridiagonal matrix [..., n, n] with the diagonals `below` [..., n - 1], `diag` [..., n] and `above` [..., n - 1].
 
     Raises:
@@ -129,7 +132,7 @@ def tridiag(below: Any = None, diag: Any = None, above: Any = None, name: str | 
 
 @export("contrib.distributions.reduce_weighted_logsumexp")
 def reduce_weighted_logsumexp(
-    logx: Any, w: Any = None, axis: Any = None, keep_dims: bool = False, return_sign: bool = False,
+    logx: TensorLike, w: TensorLike | None = None, axis: Any = None, keep_dims: bool = False, return_sign: bool = False,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """log |sum(w exp(logx))| over dimensions, computed without overflow.
@@ -164,7 +167,7 @@ def reduce_weighted_logsumexp(
 
 
 @export("contrib.distributions.softplus_inverse")
-def softplus_inverse(x: Any, name: str | None = None) -> Tensor:
+def softplus_inverse(x: TensorLike, name: str | None = None) -> Tensor:
     """The y with log(1 + exp(y)) = x, for positive `x`: x + log(1 - exp(-x)), exact for small and large `x`."""
     with name_scope(name, "softplus_inverse", values=[x]):
         x = convert_to_tensor(x, name="x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -27,6 +27,9 @@ from tfcompat._src.ops.nn.softmax import log_softmax
 from tfcompat._src.ops.random import stateful
 from tfcompat._src.variables.functional import map_fn
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("distributions.Multinomial", "contrib.distributions.Multinomial")
 class Multinomial(Distribution):
@@ -43,7 +46,7 @@ class Multinomial(Distribution):
     """
 
     def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        self, total_count: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Multinomial",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[total_count, logits, probs]) as name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tfcompat._src.ops.math.binary import maximum, minimum
 from tfcompat._src.ops.math.compare import greater, less
 from tfcompat._src.ops.math.special import erf, erfc
 from tfcompat._src.ops.math.unary import absolute, exp, log, log1p, sqrt, square
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 LOGNDTR_FLOAT64_LOWER = np.array(-20, np.float64)
 LOGNDTR_FLOAT32_LOWER = np.array(-10, np.float32)
@@ -46,14 +49,14 @@ _FAR_TAIL = (
 """Numerators and denominators of the rational approximations of ndtri in the Cephes library, lowest power first."""
 
 
-def _float_tensor(x: Any, name: str) -> Tensor:
+def _float_tensor(x: TensorLike, name: str) -> Tensor:
     x = convert_to_tensor(x, name=name)
     if x.dtype.as_numpy_dtype not in (np.float32, np.float64):
         raise TypeError(f"{name}.dtype={x.dtype} is not handled, see docstring for supported types.")
     return x
 
 
-def ndtr(x: Any, name: str = "ndtr") -> Tensor:
+def ndtr(x: TensorLike, name: str = "ndtr") -> Tensor:
     """The standard normal distribution function of float32 or float64 `x`; TypeError for another dtype."""
     with name_scope(name, values=[x]):
         return _ndtr(_float_tensor(x, "x"))
@@ -68,7 +71,7 @@ def _ndtr(x: Tensor) -> Tensor:
     return 0.5 * where_v2(is_near, near, where_v2(is_above, above, erfc(z)))
 
 
-def ndtri(p: Any, name: str = "ndtri") -> Tensor:
+def ndtri(p: TensorLike, name: str = "ndtri") -> Tensor:
     """The inverse of `ndtr`: infinite at 0 and 1."""
     with name_scope(name, values=[p]):
         return _ndtri(_float_tensor(p, "p"))
@@ -107,7 +110,7 @@ def _ndtri(p: Tensor) -> Tensor:
     return where_v2(p <= 0.0, -infinity, where_v2(p >= 1.0, infinity, x))
 
 
-def log_ndtr(x: Any, series_order: int = 3, name: str = "log_ndtr") -> Tensor:
+def log_ndtr(x: TensorLike, series_order: int = 3, name: str = "log_ndtr") -> Tensor:
     """log(ndtr(x)), by an asymptotic series where `x` is far below 0.
 
     Args:
@@ -157,13 +160,13 @@ def _asymptotic_series(x: Tensor, series_order: int) -> Any:
     return 1.0 + sums[0] - sums[1]
 
 
-def erfinv(x: Any, name: str = "erfinv") -> Tensor:
+def erfinv(x: TensorLike, name: str = "erfinv") -> Tensor:
     """The inverse of the error function."""
     with name_scope(name, values=[x]):
         return ndtri((_float_tensor(x, "x") + 1.0) / 2.0) / np.sqrt(2)
 
 
-def log_cdf_laplace(x: Any, name: str = "log_cdf_laplace") -> Tensor:
+def log_cdf_laplace(x: TensorLike, name: str = "log_cdf_laplace") -> Tensor:
     """The logarithm of the distribution function of the standard Laplace distribution."""
     with name_scope(name, values=[x]):
         x = convert_to_tensor(x, name="x")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,8 +31,11 @@ from tfcompat._src.ops.math.reduce import reduce_all, reduce_logsumexp, reduce_p
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import exp
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _known(x: Any) -> Any:
+
+def _known(x: TensorLike) -> Any:
     return constant_value(convert_to_tensor(x))
 
 
@@ -46,7 +49,7 @@ def static_logical_and(*args: Any) -> Tensor:
     return logical_and(*args) if len(args) == 2 else reduce_all(args)
 
 
-def static_logical_equal(x: Any, y: Any) -> Tensor:
+def static_logical_equal(x: TensorLike, y: TensorLike) -> Tensor:
     """Whether `x` equals `y`, a constant where both are known."""
     known = _known(x), _known(y)
     if any(each is None for each in known):
@@ -54,7 +57,7 @@ def static_logical_equal(x: Any, y: Any) -> Tensor:
     return constant(np.array_equal(*known))
 
 
-def static_logical_not(x: Any) -> Tensor:
+def static_logical_not(x: TensorLike) -> Tensor:
     """Not `x`, a constant where it is known."""
     known = _known(x)
     return logical_not(x) if known is None else constant(np.logical_not(known))
@@ -68,7 +71,7 @@ def concat_vectors(*args: Any) -> Tensor:
     return constant([x for vector in known for x in vector])
 
 
-def pick_scalar_condition(pred: Any, cond_true: Any, cond_false: Any) -> Any:
+def pick_scalar_condition(pred: TensorLike, cond_true: Any, cond_false: Any) -> Any:
     """One of two scalars by a bool scalar."""
     known = _known(pred)
     if known is None:
@@ -145,7 +148,7 @@ class TransformedDistribution(Distribution):
         return sizes, is_given, known is None or known.size != 0
 
     def _maybe_validate_shape_override(
-        self, override_shape: Any, base_is_scalar: Any, validate_args: bool, name: str
+        self, override_shape: Any, base_is_scalar: TensorLike, validate_args: bool, name: str
     ) -> Tensor:
         sizes = [] if override_shape is None else override_shape
         sizes = convert_to_tensor(sizes, dtype=dtypes.int32, name=name)
@@ -203,7 +206,7 @@ class TransformedDistribution(Distribution):
         )  # fmt: skip
         return self._maybe_rotate_dims(self.distribution.sample(sample_shape=sizes, seed=seed, **distribution_kwargs))
 
-    def _call_sample_n(self, sample_shape: Any, seed: int | None, name: str, **kwargs: Any) -> Tensor:
+    def _call_sample_n(self, sample_shape: TensorLike, seed: int | None, name: str, **kwargs: Any) -> Tensor:
         with self._name_scope(name, values=[sample_shape]):
             sample_shape = convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
             sample_shape, n = self._expand_sample_shape_to_vector(sample_shape, "sample_shape")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
@@ -17,6 +17,9 @@ from tfcompat._src.ops.composed.check_ops import assert_less, assert_same_float_
 from tfcompat._src.ops.math.compare import logical_or
 from tfcompat._src.ops.math.unary import is_nan, log, square
 from tfcompat._src.ops.random.stateful import random_uniform
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("distributions.Uniform", "contrib.distributions.Uniform")
@@ -34,7 +37,7 @@ class Uniform(ScalarDistribution):
     _PARAMETERS = ("low", "high")
 
     def __init__(
-        self, low: Any = 0.0, high: Any = 1.0, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, low: TensorLike = 0.0, high: TensorLike = 1.0, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "Uniform",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[low, high]) as name:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,10 @@ from tfcompat._src.ops.math.special import lgamma
 from tfcompat._src.ops.math.unary import log, log1p, sigmoid
 from tfcompat._src.ops.nn.softmax import softmax
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
+
 _SAME_SIZE_INT = {dtypes.float16: dtypes.int16, dtypes.float32: dtypes.int32, dtypes.float64: dtypes.int64}
 _UNSIGNED = frozenset((dtypes.bool, dtypes.uint8, dtypes.uint16))
 _SIGNED = frozenset((
@@ -48,13 +52,13 @@ _SIGNED = frozenset((
 # ---- ranges of dtypes ----
 
 
-def _known(dtype: Any) -> Any:
+def _known(dtype: DType) -> Any:
     if dtype.base_dtype not in _UNSIGNED | _SIGNED:
         raise TypeError(f"Unrecognized dtype: {dtype.name}")
     return dtype.base_dtype
 
 
-def largest_integer(dtype: Any) -> int:
+def largest_integer(dtype: DType) -> int:
     """The largest integer up to which `dtype` holds every integer; TypeError for an unknown dtype."""
     dtype = _known(dtype)
     if dtype.is_floating:
@@ -67,7 +71,7 @@ def smallest_integer(dtype: Any) -> int:
     return 0 if _known(dtype) in _UNSIGNED else -largest_integer(dtype)
 
 
-def is_integer_like(dtype: Any) -> bool:
+def is_integer_like(dtype: DType) -> bool:
     """Whether `dtype` is of integers or bool."""
     dtype = _known(dtype)
     return dtype.is_integer or dtype == dtypes.bool
@@ -77,7 +81,7 @@ def is_integer_like(dtype: Any) -> bool:
 
 
 def assert_integer_form(
-    x: Any, data: Any = None, summarize: int | None = None, message: str | None = None, int_dtype: Any = None,
+    x: TensorLike, data: Any = None, summarize: int | None = None, message: str | None = None, int_dtype: Any = None,
     name: str = "assert_integer_form",
 ) -> Any:  # fmt: skip
     """An operation that fails where the float `x` has a fractional part.
@@ -103,7 +107,7 @@ def assert_symmetric(matrix: Tensor) -> Tensor:
     return with_dependencies([check_ops.assert_equal(matrix, matrix_transpose(matrix))], matrix)
 
 
-def embed_check_nonnegative_integer_form(x: Any, name: str = "embed_check_nonnegative_integer_form") -> Tensor:
+def embed_check_nonnegative_integer_form(x: TensorLike, name: str = "embed_check_nonnegative_integer_form") -> Tensor:
     """`x`, checked to hold integers that are not negative."""
     with name_scope(name, values=[x]):
         x = convert_to_tensor(x, name="x")
@@ -114,7 +118,7 @@ def embed_check_nonnegative_integer_form(x: Any, name: str = "embed_check_nonneg
 
 
 def embed_check_categorical_event_shape(
-    categorical_param: Any, name: str = "embed_check_categorical_event_shape"
+    categorical_param: TensorLike, name: str = "embed_check_categorical_event_shape"
 ) -> Tensor:
     """The parameter, checked to have at least 2 classes and no more than its dtype can count.
 
@@ -260,12 +264,12 @@ def prefer_static_value(x: Tensor) -> Any:
     return x if value is None else value
 
 
-def prefer_static_rank(x: Any) -> Any:
+def prefer_static_rank(x: TensorLike) -> Any:
     """The rank of `x` as a number where it is known, else a tensor."""
     return prefer_static_value(rank(x))
 
 
-def prefer_static_shape(x: Any) -> Any:
+def prefer_static_shape(x: TensorLike) -> Any:
     """The shape of `x` as numbers where it is known, else a tensor."""
     return prefer_static_value(shape(x))
 
@@ -280,7 +284,7 @@ def prefer_static_broadcast_shape(shape1: Any, shape2: Any, name: str = "prefer_
     """The shape that two shapes broadcast to: a TensorShape where both are known, else an int32 Tensor."""
     with name_scope(name, values=[shape1, shape2]):
 
-        def tensor_of(value: Any) -> Tensor:
+        def tensor_of(value: TensorLike) -> Tensor:
             if isinstance(value, TensorShape):
                 if not value.is_fully_defined():
                     raise ValueError("Cannot broadcast from partially defined `TensorShape`.")
@@ -299,7 +303,7 @@ def prefer_static_broadcast_shape(shape1: Any, shape2: Any, name: str = "prefer_
         return broadcast_dynamic_shape(tensor_of(shape1), tensor_of(shape2))
 
 
-def same_dynamic_shape(a: Any, b: Any) -> Tensor:
+def same_dynamic_shape(a: TensorLike, b: TensorLike) -> Tensor:
     """A bool scalar: whether two tensors have one shape in a run."""
     a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
 
@@ -310,7 +314,7 @@ def same_dynamic_shape(a: Any, b: Any) -> Tensor:
     return cond(equal(rank(a), rank(b)), all_sizes_equal, lambda: constant(False))
 
 
-def pick_vector(cond: Any, true_vector: Any, false_vector: Any, name: str = "pick_vector") -> Any:  # noqa: A002
+def pick_vector(cond: TensorLike, true_vector: TensorLike, false_vector: TensorLike, name: str = "pick_vector") -> Any:  # noqa: A002
     """One of two vectors by a bool scalar, without computing shapes that are not picked.
 
     Raises:
@@ -334,7 +338,7 @@ def pick_vector(cond: Any, true_vector: Any, false_vector: Any, name: str = "pic
 # ---- numbers and arrays ----
 
 
-def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Tensor:
+def log_combinations(n: TensorLike, counts: TensorLike, name: str = "log_combinations") -> Tensor:
     """log of the multinomial coefficient n! / prod(counts!), the last dimension of `counts` being of classes."""
     with name_scope(name, values=[n, counts]):
         n, counts = convert_to_tensor(n, name="n"), convert_to_tensor(counts, name="counts")
@@ -342,7 +346,7 @@ def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Ten
         return orders - reduce_sum(lgamma(counts + 1), axis=[-1])
 
 
-def rotate_transpose(x: Any, shift: Any, name: str = "rotate_transpose") -> Tensor:
+def rotate_transpose(x: TensorLike, shift: TensorLike, name: str = "rotate_transpose") -> Tensor:
     """`x` with its dimensions moved `shift` places to the right, the last ones coming to the front."""
     with name_scope(name, values=[x, shift]):
         x, shift = convert_to_tensor(x, name="x"), convert_to_tensor(shift, name="shift")
@@ -359,7 +363,7 @@ def rotate_transpose(x: Any, shift: Any, name: str = "rotate_transpose") -> Tens
 
 
 def pad(
-    x: Any, axis: Any, front: bool = False, back: bool = False, value: Any = 0, count: Any = 1, name: str | None = None
+    x: TensorLike, axis: TensorLike, front: bool = False, back: bool = False, value: TensorLike = 0, count: TensorLike = 1, name: str | None = None
 ) -> Tensor:
     """`x` with `count` entries `value` before (`front`) or after (`back`) it along `axis`.
 

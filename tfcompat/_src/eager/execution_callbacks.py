@@ -6,13 +6,16 @@ import contextlib
 import enum
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfcompat._src.base.export import export
 from tfcompat._src.nodes import op_callbacks
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 ACTIVE: list[Callable] = []
 """The callbacks in the order in which they were added."""
@@ -53,7 +56,7 @@ class InfOrNanError(Exception):
         )
 
 
-def call_all(op: Any, name: str) -> None:
+def call_all(op: Operation, name: str) -> None:
     """Calls the callbacks for an operation that has run."""
     attrs = op_callbacks.public_attrs(op)
     for callback in list(ACTIVE):

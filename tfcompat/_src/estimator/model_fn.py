@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -21,6 +21,9 @@ from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as
 from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.train.session_run_hook import SessionRunHook
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 LOSS_METRIC_KEY = "loss"
 AVERAGE_LOSS_METRIC_KEY = "average_loss"
@@ -61,7 +64,7 @@ class EstimatorSpec(_Spec):
     """
 
     def __new__(
-        cls, mode: str, predictions: Any = None, loss: Any = None, train_op: Any = None, eval_metric_ops: Any = None,
+        cls, mode: str, predictions: Any = None, loss: TensorLike | None = None, train_op: Any = None, eval_metric_ops: Any = None,
         export_outputs: Any = None, training_chief_hooks: Any = None, training_hooks: Any = None, scaffold: Any = None,
         evaluation_hooks: Any = None, prediction_hooks: Any = None,
     ) -> EstimatorSpec:  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.saved_model.model_utils.export_utils import (
     SINGLE_LABEL_DEFAULT_NAME,
     SINGLE_RECEIVER_DEFAULT_NAME,
 )
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SINGLE_TENSOR_DEFAULT_NAMES = {
     "feature": SINGLE_FEATURE_DEFAULT_NAME,
@@ -49,7 +52,7 @@ def wrap_and_check_input_tensors(tensors: Any, field_name: str, allow_int_keys: 
     return tensors
 
 
-def _check_tensor(tensor: Any, name: Any, error_label: str = "feature") -> None:
+def _check_tensor(tensor: TensorLike, name: Any, error_label: str = "feature") -> None:
     """Raises ValueError for what is no Tensor, SparseTensor or object with a `tensor` that converts to one."""
     if isinstance(tensor, (Tensor, SparseTensor)):
         return
@@ -111,7 +114,7 @@ class TensorServingInputReceiver(_Receiver):
     """
 
     def __new__(
-        cls, features: Any, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
+        cls, features: TensorLike, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
     ) -> TensorServingInputReceiver:
         if features is None:
             raise ValueError("features must be defined.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from tfcompat._src.ops.parsing.features import VarLenFeature
 from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_fast
 from tfcompat._src.ops.strings.numbers import as_string
 from tfcompat._src.platform import file_io, logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
 
 _HASHED = ("key", "hash_bucket_size", "dtype")
 _FILE = ("key", "vocabulary_file", "vocabulary_size", "num_oov_buckets", "dtype", "default_value")
@@ -234,7 +238,7 @@ class Weighted(EarlierInterface):
         weights = self._weights(transformation_cache.get(self.weight_feature_key, state_manager))
         return transformation_cache.get(self.categorical_column, state_manager), weights
 
-    def _weights(self, weights: Any) -> SparseTensor:
+    def _weights(self, weights: TensorLike) -> SparseTensor:
         if weights is None:
             raise ValueError(f"Missing weights {self.weight_feature_key}.")
         weights = convert_to_tensor_or_sparse_tensor(weights)
@@ -449,7 +453,7 @@ def _categorical_column_with_identity(
     return _IdentityCategoricalColumn(*_checked_identity(key, num_buckets, default_value))
 
 
-def _check_weights(dtype: Any) -> None:
+def _check_weights(dtype: DType) -> None:
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
 

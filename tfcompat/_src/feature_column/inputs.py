@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.feature_column.base import FeatureColumn, _FeatureColumn
@@ -20,6 +20,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal, not_equal
 from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class FeatureTransformationCache:
@@ -103,13 +106,13 @@ def _variable_settings(state: ScopeState | None) -> dict[str, Any]:
     return {"weight_collections": state.weight_collections, "trainable": state.trainable}
 
 
-def _as_column(feature: Any) -> Any:
+def _as_column(feature: TensorLike) -> Any:
     if isinstance(feature, SparseTensor):
         return sparse_reshape(feature, [shape_of(feature)[0], 1])
     return expand_dims(feature, -1)
 
 
-def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor:
+def to_sparse_input(input_tensor: TensorLike, ignore_value: Any = None) -> SparseTensor:
     """A SparseTensor of the elements of a tensor that differ from `ignore_value`; a SparseTensor stays as it is.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, errors, nest
 from tfcompat._src.base.export import export
@@ -23,10 +23,13 @@ from tfcompat._src.ops.flow.list_array import ListTensorArray, as_list, of_list
 from tfcompat._src.ops.flow.tensor_array import TensorArray, TensorArraySpec
 from tfcompat._src.platform.compat import forward_compatible
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 # ---- branches ----
 
 
-def cond_v2(pred: Any, true_fn: Callable, false_fn: Callable, name: str | None = "cond") -> Any:
+def cond_v2(pred: TensorLike, true_fn: Callable, false_fn: Callable, name: str | None = "cond") -> Any:
     """`cond` as one node.
 
     Raises:
@@ -67,7 +70,7 @@ def _scalar(pred: Tensor) -> Tensor:
     return pred if pred.shape.ndims == 0 else raw.Squeeze(pred)
 
 
-def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "indexed_case") -> Any:
+def indexed_case(branch_index: TensorLike, branch_fns: list[Callable], name: str = "indexed_case") -> Any:
     """The result of the branch of the index, or of the last one where there is none of it, as one node."""
     with name_scope(name) as scope:
         label = scope.rstrip("/")
@@ -85,7 +88,7 @@ def indexed_case(branch_index: Any, branch_fns: list[Callable], name: str = "ind
 
 
 @export("switch_case")
-def switch_case(branch_index: Any, branch_fns: Any, default: Callable | None = None, name: str = "switch_case") -> Any:
+def switch_case(branch_index: TensorLike, branch_fns: Any, default: Callable | None = None, name: str = "switch_case") -> Any:
     """The result of the branch that the index names.
 
     Args:

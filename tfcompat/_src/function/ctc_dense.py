@@ -6,7 +6,7 @@ A sequence of L labels has 2 * (L + 1) states: the start and its labels first, t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -37,6 +37,9 @@ from tfcompat._src.ops.nn.ctc import ctc_loss
 from tfcompat._src.ops.nn.ctc_labels import size_along
 from tfcompat._src.ops.nn.softmax import log_softmax
 from tfcompat._src.variables.functional import map_fn
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _TINY = 1e-307
 
@@ -80,7 +83,7 @@ def _scan(
 
 
 @export("nn.ctc_unique_labels")
-def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The different labels of each sequence, for the argument `unique` of `tf.nn.ctc_loss_v2`.
 
     Args:
@@ -104,7 +107,7 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
 # ---- the model of states ----
 
 
-def _ctc_state_trans(label_seq: Any) -> Tensor:
+def _ctc_state_trans(label_seq: TensorLike) -> Tensor:
     """Which state may follow which, [batch, states (to), states (from)]: 1 or 0."""
     with name_scope("ctc_state_trans"):
         label_seq = convert_to_tensor(label_seq, name="label_seq")
@@ -133,7 +136,7 @@ def ctc_state_log_probs(seq_lengths: Any, max_seq_length: Any) -> tuple[Tensor, 
     return first, transpose(last)
 
 
-def _ilabel_to_state(labels: Any, num_labels: Any, ilabel_log_probs: Any) -> Tensor:
+def _ilabel_to_state(labels: Any, num_labels: TensorLike, ilabel_log_probs: Any) -> Tensor:
     """Log probabilities [time, batch, states] of seeing a frame in each state, from those of the labels."""
     blank = tile(ilabel_log_probs[:, :, :1], [1, 1, size_along(labels, 1) + 1])
     chosen = expand_dims(one_hot(labels, depth=num_labels), axis=0)
@@ -151,7 +154,7 @@ def _state_to_olabel(labels: Any, num_labels: Any, states: Any) -> Tensor:
     return concat([blank, of_labels], axis=-1)
 
 
-def _sum_states(idx: Any, states: Any) -> Tensor:
+def _sum_states(idx: TensorLike, states: Any) -> Tensor:
     """Log sums [time, batch, n] of the probabilities [time, batch, n] of all states with the same index."""
     with name_scope("sum_states"):
         idx = convert_to_tensor(idx, name="idx")
@@ -181,7 +184,7 @@ def _state_to_olabel_unique(labels: Any, num_labels: Any, states: Any, unique: A
 
 def _forward_backward_log(
     state_trans_log_probs: Tensor, initial_state_log_probs: Tensor, final_state_log_probs: Tensor, observed_log_probs: Tensor,
-    sequence_length: Any,
+    sequence_length: TensorLike,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Log probabilities [time, batch, states] of being in each state, and of the sequences [batch].
 
@@ -223,7 +226,7 @@ def _forward_backward_log(
     return joint, behind[0, :, 0] + total[0]
 
 
-def ctc_loss_and_grad(logits: Any, labels: Any, label_length: Any, logit_length: Any, unique: Any = None) -> tuple[Tensor, Tensor]:
+def ctc_loss_and_grad(logits: Any, labels: Any, label_length: Any, logit_length: TensorLike, unique: Any = None) -> tuple[Tensor, Tensor]:
     """The loss [batch], and its gradient with respect to logits [time, batch, classes]; the blank is class 0."""
     classes = size_along(logits, 2)
     log_probs = log_softmax(logits)
@@ -269,7 +272,7 @@ def ctc_loss_dense(
 
 @export("nn.ctc_loss_v2")
 def ctc_loss_v2(
-    labels: Any, logits: Any, label_length: Any, logit_length: Any, logits_time_major: bool = True, unique: Any = None,
+    labels: TensorLike, logits: Any, label_length: TensorLike, logit_length: TensorLike, logits_time_major: bool = True, unique: Any = None,
     blank_index: int | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """CTC loss of dense or sparse labels: Graves et al., 2006.

@@ -8,7 +8,7 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tfcompat._src.nodes.function_body import FuncGraph, GraphFunction
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import creator_stack
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class ConcreteFunction:
@@ -291,11 +294,11 @@ def _refused(next_creator: Callable, **kwargs: Any) -> Any:
     raise ValueError("tf.function-decorated function tried to create variables on non-first call.")
 
 
-def _with_tensors(value: Any) -> Any:
+def _with_tensors(value: TensorLike) -> Any:
     return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def _fitting(spec: Any, value: Any) -> Any:
+def _fitting(spec: Any, value: TensorLike) -> Any:
     if isinstance(value, type(spec)):
         return value
     tensor = convert_to_tensor(value, spec.dtype) if isinstance(spec, TensorSpec) else value

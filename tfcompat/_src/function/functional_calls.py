@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.function import functional_ops, symbolic_gradient  # noqa: F401  (the ops)
@@ -14,6 +14,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import absolute
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _results(function: Any) -> list[dtypes.DType]:
@@ -44,7 +47,7 @@ def _set_host_memory(results: list[Tensor], hostmem: list[int] | None, parameter
     return results
 
 
-def If(cond: Any, inputs: list, then_branch: Any, else_branch: Any, name: str | None = None) -> list[Tensor]:
+def If(cond: TensorLike, inputs: list, then_branch: Any, else_branch: Any, name: str | None = None) -> list[Tensor]:
     """The results of `then_branch(*inputs)` or `else_branch(*inputs)`.
 
     Args:
@@ -88,7 +91,7 @@ def While(
 
 
 def For(
-    start: Any, limit: Any, delta: Any, inputs: list, body: DefinedFunction, name: str | None = None,
+    start: TensorLike, limit: TensorLike, delta: TensorLike, inputs: list, body: DefinedFunction, name: str | None = None,
     hostmem: list[int] | None = None, rewrite_with_while: bool | None = None,
 ) -> list[Tensor]:  # fmt: skip
     """The values after `values = body(i, *values)` for each i of `range(start, limit, delta)`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -22,6 +22,9 @@ from tfcompat._src.nodes.function_body import FuncGraph, GraphFunction, with_hel
 from tfcompat._src.ops.control.while_context import as_leaf, flow_of
 from tfcompat._src.variables.scope import VARIABLE_STORES, get_variable_scope
 from tfcompat._src.variables.variable import creator_stack
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SHARED = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, *VARIABLE_STORES)
 _NUMBERS = itertools.count()
@@ -157,7 +160,7 @@ class Traced:
         return nest.pack_sequence_as(self.result, leaves, expand_composites=True)
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> Any:
     if isinstance(value, Operation):
         with control_dependencies([value]):
             return constant(True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.proto import messages
 from tfcompat._src.variables.variable import creator_stack, variable_creator_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class VariableHolder:
@@ -117,7 +120,7 @@ def _without(graph_def: messages.GraphDef, fed: set[str]) -> messages.GraphDef:
     return found
 
 
-def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: Any) -> Any:
+def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: messages.GraphDef) -> Any:
     """The nodes of a graph that tensors and operations need beyond what is fed, as a GraphDef with placeholders for that.
 
     Raises:
@@ -180,7 +183,7 @@ class WrappedGraph:
         return pruned
 
 
-def _fetched(value: Any) -> Any:
+def _fetched(value: TensorLike) -> Any:
     """What a function gives for a value: of a variable, its value."""
     return value if isinstance(value, (Tensor, Operation)) else convert_to_tensor(value)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.join import split
 from tfcompat._src.ops.array.shape import reshape
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NUMBERS = "T: {int32, int64, float16, float32, float64}"
 _ANY = "T: {uint8, int8, uint16, int16, int32, int64, float16, float32, float64, bool}"
@@ -124,7 +127,7 @@ def _named(kind: str, name: str | None, tensor: Tensor) -> str | None:
     return f"Horovod{kind}_{re.sub('[^a-zA-Z0-9_]', '_', tensor.name)}"
 
 
-def _allreduce(tensor: Any, name: str | None = None, op: int = Sum) -> Tensor:
+def _allreduce(tensor: TensorLike, name: str | None = None, op: int = Sum) -> Tensor:
     """The sum of the tensors of all processes, or their Adasum.
 
     Args:
@@ -135,7 +138,7 @@ def _allreduce(tensor: Any, name: str | None = None, op: int = Sum) -> Tensor:
     return raw.HorovodAllreduce(tensor, reduce_op=op, name=_named("Allreduce", name, tensor))
 
 
-def allgather(tensor: Any, name: str | None = None) -> Tensor:
+def allgather(tensor: TensorLike, name: str | None = None) -> Tensor:
     """The tensors of all processes, joined along the first dimension.
 
     Args:

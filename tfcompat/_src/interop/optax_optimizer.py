@@ -6,7 +6,7 @@ import re
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,9 @@ from tfcompat._src.ops.control.groups import group
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NOT_ALLOWED = re.compile(r"[^\w.\-/]+")
 
@@ -142,7 +145,7 @@ class OptaxOptimizer(Optimizer):
                 self._handle_deferred_dependencies(name=path, trackable=state)
         self._of_graph[graph] = (token, registered)
 
-    def _update(self, grad: Any, var: Any) -> Operation:
+    def _update(self, grad: TensorLike, var: Any) -> Operation:
         if isinstance(var, Tensor):
             raise NotImplementedError("Trying to update a Tensor ", var)
         dense = convert_to_tensor(grad)

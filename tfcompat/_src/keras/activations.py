@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
@@ -14,6 +14,9 @@ from tfcompat._src.ops.math import unary
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
 from tfcompat._src.ops.nn import activation
 from tfcompat._src.ops.nn import softmax as nn_softmax
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -57,7 +60,7 @@ def softsign(x: Any) -> Tensor:
 
 
 @export("keras.activations.relu")
-def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Tensor:
+def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, threshold: float = 0) -> Tensor:
     """`x` from `threshold` to `max_value`, which limits it; `alpha * (x - threshold)` below."""
     return nn.relu(x, alpha=alpha, max_value=max_value, threshold=threshold)
 

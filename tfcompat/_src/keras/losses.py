@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.default_strategy import has_strategy
@@ -27,10 +27,13 @@ from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.nn.moments import l2_normalize
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _AUTO = losses_utils.ReductionV2.AUTO
 
 
-def _alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
+def _alike(y_true: Any, y_pred: TensorLike) -> tuple[Tensor, Tensor]:
     """Labels and predictions as tensors of the predictions' type."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype), y_pred
@@ -40,7 +43,7 @@ def _alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     "keras.losses.mean_squared_error", "keras.losses.mse", "keras.losses.MSE",
     "keras.metrics.mean_squared_error", "keras.metrics.mse", "keras.metrics.MSE",
 )  # fmt: skip
-def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_squared_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of (y_pred - y_true) ** 2 along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     return reduce_mean(binary.squared_difference(y_pred, y_true), axis=-1)
@@ -50,7 +53,7 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
     "keras.losses.mean_absolute_error", "keras.losses.mae", "keras.losses.MAE",
     "keras.metrics.mean_absolute_error", "keras.metrics.mae", "keras.metrics.MAE",
 )  # fmt: skip
-def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_absolute_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of |y_pred - y_true| along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     return reduce_mean(unary.absolute(y_pred - y_true), axis=-1)
@@ -60,7 +63,7 @@ def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
     "keras.losses.mean_absolute_percentage_error", "keras.losses.mape", "keras.losses.MAPE",
     "keras.metrics.mean_absolute_percentage_error", "keras.metrics.mape", "keras.metrics.MAPE",
 )  # fmt: skip
-def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_absolute_percentage_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     """100 times the mean of |(y_true - y_pred) / y_true| along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     error = (y_true - y_pred) / clip(unary.absolute(y_true), epsilon(), None)
@@ -71,7 +74,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
     "keras.losses.mean_squared_logarithmic_error", "keras.losses.msle", "keras.losses.MSLE",
     "keras.metrics.mean_squared_logarithmic_error", "keras.metrics.msle", "keras.metrics.MSLE",
 )  # fmt: skip
-def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
+def mean_squared_logarithmic_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     logs = [unary.log(clip(y, epsilon(), None) + 1.0) for y in (y_pred, y_true)]
@@ -85,7 +88,7 @@ def _as_signs(y_true: Tensor) -> Tensor:
 
 
 @export("keras.losses.squared_hinge", "keras.metrics.squared_hinge")
-def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
+def squared_hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of max(1 - y_true * y_pred, 0) ** 2 along the last dimension, for labels -1 and 1, or 0 and 1."""
     y_true, y_pred = _alike(y_true, y_pred)
     y_true = _as_signs(y_true)
@@ -93,7 +96,7 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 @export("keras.losses.hinge", "keras.metrics.hinge")
-def hinge(y_true: Any, y_pred: Any) -> Tensor:
+def hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of max(1 - y_true * y_pred, 0) along the last dimension, for labels -1 and 1, or 0 and 1."""
     y_true, y_pred = _alike(y_true, y_pred)
     y_true = _as_signs(y_true)
@@ -101,7 +104,7 @@ def hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 @export("keras.losses.categorical_hinge")
-def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
+def categorical_hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
     """max(0, 1 + largest prediction of a wrong class - prediction of the right one), for one-hot labels."""
     y_true, y_pred = _alike(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
@@ -116,7 +119,7 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 @export("keras.losses.logcosh")
-def logcosh(y_true: Any, y_pred: Any) -> Tensor:
+def logcosh(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of log(cosh(y_pred - y_true)) along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     error = y_pred - y_true
@@ -125,7 +128,7 @@ def logcosh(y_true: Any, y_pred: Any) -> Tensor:
 
 @export("keras.losses.categorical_crossentropy", "keras.metrics.categorical_crossentropy")
 def categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0
+    y_true: TensorLike, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0
 ) -> Tensor:
     """The cross entropy of one-hot labels.
 
@@ -146,13 +149,13 @@ def categorical_crossentropy(
 
 
 @export("keras.losses.sparse_categorical_crossentropy", "keras.metrics.sparse_categorical_crossentropy")
-def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+def sparse_categorical_crossentropy(y_true: TensorLike, y_pred: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
     """The cross entropy of class numbers; `from_logits` says that `y_pred` are logits along `axis`."""
     return nn.sparse_categorical_crossentropy(y_true, y_pred, from_logits=from_logits, axis=axis)
 
 
 @export("keras.losses.binary_crossentropy", "keras.metrics.binary_crossentropy")
-def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0) -> Tensor:
+def binary_crossentropy(y_true: Any, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0) -> Tensor:
     """The mean cross entropy of independent classes along the last dimension.
 
     Args:
@@ -170,7 +173,7 @@ def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, lab
     "keras.losses.kullback_leibler_divergence", "keras.losses.kld", "keras.losses.KLD",
     "keras.metrics.kullback_leibler_divergence", "keras.metrics.kld", "keras.metrics.KLD",
 )  # fmt: skip
-def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Tensor:
+def kullback_leibler_divergence(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The sum of y_true * log(y_true / y_pred) along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     y_true, y_pred = clip(y_true, epsilon(), 1), clip(y_pred, epsilon(), 1)
@@ -178,7 +181,7 @@ def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Tensor:
 
 
 @export("keras.losses.poisson", "keras.metrics.poisson")
-def poisson(y_true: Any, y_pred: Any) -> Tensor:
+def poisson(y_true: Any, y_pred: TensorLike) -> Tensor:
     """The mean of y_pred - y_true * log(y_pred) along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     return reduce_mean(y_pred - y_true * unary.log(y_pred + epsilon()), axis=-1)
@@ -188,7 +191,7 @@ def poisson(y_true: Any, y_pred: Any) -> Tensor:
     "keras.losses.cosine_similarity", "keras.losses.cosine_proximity", "keras.losses.cosine",
     "keras.metrics.cosine_proximity", "keras.metrics.cosine",
 )  # fmt: skip
-def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
+def cosine_proximity(y_true: TensorLike, y_pred: TensorLike, axis: int = -1) -> Tensor:
     """The cosine of the angle between labels and predictions along `axis`."""
     return reduce_sum(l2_normalize(y_true, axis=axis) * l2_normalize(y_pred, axis=axis), axis=axis)
 

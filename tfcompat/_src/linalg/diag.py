@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -29,6 +29,9 @@ from tfcompat._src.ops.math.complex import conj, real
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, log, sqrt
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("linalg.LinearOperatorDiag")
 class LinearOperatorDiag(LinearOperator):
@@ -44,7 +47,7 @@ class LinearOperatorDiag(LinearOperator):
     """
 
     def __init__(
-        self, diag: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, diag: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str = "LinearOperatorDiag",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[diag]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -14,6 +14,9 @@ from tfcompat._src.linalg.linear_operator import LinearOperator
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.matmul import matmul
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _DTYPES = [dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128]
 
@@ -32,7 +35,7 @@ class LinearOperatorFullMatrix(LinearOperator):
     """
 
     def __init__(
-        self, matrix: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, matrix: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str = "LinearOperatorFullMatrix",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[matrix]):

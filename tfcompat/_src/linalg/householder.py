@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
@@ -25,6 +25,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj
 from tfcompat._src.ops.math.matmul import matmul
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("linalg.LinearOperatorHouseholder")
 class LinearOperatorHouseholder(LinearOperator):
@@ -40,7 +43,7 @@ class LinearOperatorHouseholder(LinearOperator):
     """
 
     def __init__(
-        self, reflection_axis: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, reflection_axis: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str = "LinearOperatorHouseholder",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[reflection_axis]):

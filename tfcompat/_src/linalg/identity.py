@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -33,11 +33,14 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj, imag, real
 from tfcompat._src.ops.math.unary import absolute, log, sqrt
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 class BaseLinearOperatorIdentity(SizedLinearOperator):
     """A multiple of the identity."""
 
-    def _set_num_rows(self, num_rows: Any) -> None:
+    def _set_num_rows(self, num_rows: TensorLike) -> None:
         found = util.shape_tensor(num_rows, name="num_rows")
         self._num_rows_static = constant_value(found)
         self._num_rows = checked_sizes(found, self._num_rows_static, 0, "num_rows", self._assert_proper_shapes)
@@ -137,7 +140,7 @@ class LinearOperatorIdentity(BaseLinearOperatorIdentity):
     def _diag_part(self) -> Tensor:
         return self._ones_diag()
 
-    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Tensor:
+    def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> Tensor:
         """The sum of the identity and a tensor `mat` [..., n, n]."""
         with self._name_scope(name):
             mat = convert_to_tensor(mat, name="mat")
@@ -161,7 +164,7 @@ class LinearOperatorScaledIdentity(BaseLinearOperatorIdentity):
     """
 
     def __init__(
-        self, num_rows: Any, multiplier: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, num_rows: Any, multiplier: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = True, assert_proper_shapes: bool = False,
         name: str = "LinearOperatorScaledIdentity",
     ) -> None:  # fmt: skip
@@ -234,7 +237,7 @@ class LinearOperatorScaledIdentity(BaseLinearOperatorIdentity):
     def _diag_part(self) -> Tensor:
         return self._ones_diag() * self.multiplier[..., None]
 
-    def add_to_tensor(self, mat: Any, name: str = "add_to_tensor") -> Tensor:
+    def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> Tensor:
         """The sum of the operator and a tensor `mat` [..., n, n]."""
         with self._name_scope(name):
             column = expand_dims(self.multiplier, -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tfcompat._src.ops.math.reduce import reduce_max, reduce_min, reduce_sum
 from tfcompat._src.ops.math.unary import exp, log
 from tfcompat._src.platform import logging
 from tfcompat._src.train.module import Module
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _warn_slow(method: str, cost: str = " and O(N^3) operations") -> None:
@@ -233,7 +236,7 @@ class LinearOperator(Module):
 
     # ---- products ----
 
-    def _checked_argument(self, x: Any, name: str, own_axis: int, axis: int) -> Tensor:
+    def _checked_argument(self, x: TensorLike, name: str, own_axis: int, axis: int) -> Tensor:
         """`x` as a tensor; TypeError for another dtype, ValueError where a dimension of it does not fit."""
         x = convert_to_tensor(x, name=name)
         if x.dtype.base_dtype != self.dtype:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -21,6 +21,9 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, log
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("linalg.LinearOperatorLowerTriangular")
 class LinearOperatorLowerTriangular(LinearOperator):
@@ -36,7 +39,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
     """
 
     def __init__(
-        self, tril: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, tril: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None,
         name: str = "LinearOperatorLowerTriangular",
     ) -> None:  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tfcompat._src.ops.composed.check_ops import assert_non_negative
 from tfcompat._src.ops.composed.rank_checks import assert_rank
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.reduce import reduce_min
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def checked_sizes(sizes: Tensor, static: np.ndarray | None, rank: int, name: str, assert_proper_shapes: bool) -> Tensor:
@@ -48,7 +51,7 @@ class SizedLinearOperator(LinearOperator):
     _batch_shape_arg: Tensor | None = None
     _batch_shape_static: np.ndarray | None = None
 
-    def _set_batch_shape(self, batch_shape: Any) -> None:
+    def _set_batch_shape(self, batch_shape: TensorLike) -> None:
         if batch_shape is not None:
             found = util.shape_tensor(batch_shape, name="batch_shape_arg")
             self._batch_shape_static = constant_value(found)

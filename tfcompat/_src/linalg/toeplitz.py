@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -22,6 +22,9 @@ from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.signal.fft import fft
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("linalg.LinearOperatorToeplitz")
 class LinearOperatorToeplitz(LinearOperator):
@@ -40,7 +43,7 @@ class LinearOperatorToeplitz(LinearOperator):
     """
 
     def __init__(
-        self, col: Any, row: Any, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, col: TensorLike, row: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = None, name: str = "LinearOperatorToeplitz",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[row, col]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from tfcompat._src.ops.math.unary import absolute
 from tfcompat._src.train.module import Module
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 # ---- arguments ----
 
 
@@ -41,12 +45,12 @@ def is_ref(x: Any) -> bool:
     return isinstance(x, Variable) or (isinstance(x, Module) and hasattr(x, "dtype") and hasattr(x, "shape"))
 
 
-def base_dtype(dtype: Any) -> dtypes.DType:
+def base_dtype(dtype: DTypeLike) -> dtypes.DType:
     """The dtype that is no ref."""
     return dtypes.as_dtype(dtype).base_dtype
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: DTypeLike) -> str:
     """The name of a dtype."""
     return dtypes.as_dtype(dtype).name
 
@@ -69,7 +73,7 @@ def convert_nonref_to_tensor(value: Any, dtype: Any = None, dtype_hint: Any = No
     return value
 
 
-def shape_tensor(shape: Any, name: str | None = None) -> Tensor:
+def shape_tensor(shape: TensorLike, name: str | None = None) -> Tensor:
     """A shape as a Tensor, int32 where it is empty."""
     is_empty = isinstance(shape, (tuple, list)) and not shape
     return convert_to_tensor(shape, dtype=dtypes.int32 if is_empty else None, name=name)
@@ -86,7 +90,7 @@ def to_complex(x: Any) -> Any:
 
 
 def assert_no_entries_with_modulus_zero(
-    x: Any, message: str | None = None, name: str = "assert_no_entries_with_modulus_zero"
+    x: TensorLike, message: str | None = None, name: str = "assert_no_entries_with_modulus_zero"
 ) -> Operation:
     """An operation that fails where an entry of `x` is 0."""
     with name_scope(name, values=[x]):
@@ -96,7 +100,7 @@ def assert_no_entries_with_modulus_zero(
         return assert_less(zero, size, message=message)
 
 
-def assert_zero_imag_part(x: Any, message: str | None = None, name: str = "assert_zero_imag_part") -> Operation:
+def assert_zero_imag_part(x: TensorLike, message: str | None = None, name: str = "assert_zero_imag_part") -> Operation:
     """An operation that fails where an entry of `x` is not real."""
     with name_scope(name, values=[x]):
         x = convert_to_tensor(x, name="x")
@@ -189,7 +193,7 @@ def _columns_side_by_side(matrix: Tensor, rhs: Tensor, adjoint: bool) -> tuple[T
     return matrix, wide, restore
 
 
-def _solved(matrix: Any, rhs: Any, adjoint: bool, solve: Callable) -> Tensor:
+def _solved(matrix: TensorLike, rhs: TensorLike, adjoint: bool, solve: Callable) -> Tensor:
     """`solve(matrix, rhs, adjoint)` with broadcasting; the matrix may come transposed instead of `adjoint`."""
     matrix = convert_to_tensor(matrix, name="matrix")
     rhs = convert_to_tensor(rhs, name="rhs", dtype=matrix.dtype)
@@ -200,14 +204,14 @@ def _solved(matrix: Any, rhs: Any, adjoint: bool, solve: Callable) -> Tensor:
     return restore(solve(*broadcast_matrix_batch_dims([matrix, wide]), False, adjoint))
 
 
-def matrix_solve_with_broadcast(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+def matrix_solve_with_broadcast(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """`matrix_solve` with broadcasting of the batches."""
     with name_scope(name, "MatrixSolveWithBroadcast", [matrix, rhs]):
         return _solved(matrix, rhs, adjoint, lambda m, r, adjoint, _: matrix_solve(m, r, adjoint=adjoint))
 
 
 def matrix_triangular_solve_with_broadcast(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
     """`matrix_triangular_solve` with broadcasting of the batches."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.control.groups import no_op, with_dependencies
 from tfcompat._src.ops.linalg.matrices import adjoint as adjoint_of_matrix
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("linalg.LinearOperatorZeros")
@@ -66,7 +69,7 @@ class LinearOperatorZeros(SizedLinearOperator):
             self._set_sizes(num_rows, num_rows if num_columns is None else num_columns, is_square)
             self._set_batch_shape(batch_shape)
 
-    def _set_sizes(self, num_rows: Any, num_columns: Any, is_square: bool | None) -> None:
+    def _set_sizes(self, num_rows: TensorLike, num_columns: TensorLike, is_square: bool | None) -> None:
         rows = util.shape_tensor(num_rows, name="num_rows")
         self._num_rows_static = constant_value(rows)
         columns = util.shape_tensor(num_columns, name="num_columns")

@@ -61,7 +61,7 @@ def _never_run(*arguments: object) -> NoReturn:
     raise RuntimeError("an op that TensorFlow does not have is converted, and never run")
 
 
-def import_any_ops(graph_def: Any, input_map: dict[str, Tensor]) -> None:
+def import_any_ops(graph_def: messages.GraphDef, input_map: dict[str, Tensor]) -> None:
     """Imports a GraphDef into the default graph under the names that its nodes have, whatever their op types are.
 
     Args:

@@ -59,7 +59,7 @@ class Imported:
     values: dict[Tensor, NDArray]
 
 
-def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], allowed: Allowed = BUILTINS_ALONE,
+def convert_graph(graph_def: messages.GraphDef, inputs: Sequence[Input], outputs: Sequence[str], allowed: Allowed = BUILTINS_ALONE,
                   drop_control_dependency: bool = True, fuse_activations: bool = True) -> lite.Model:  # fmt: skip
     """The model of a frozen GraphDef.
 
@@ -92,7 +92,7 @@ def convert_graph(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str
     return model
 
 
-def import_cut(graph_def: Any, inputs: Sequence[Input], outputs: Sequence[str], drop_control_dependency: bool = True) -> Imported:
+def import_cut(graph_def: messages.GraphDef, inputs: Sequence[Input], outputs: Sequence[str], drop_control_dependency: bool = True) -> Imported:
     """The part of a GraphDef between inputs and outputs, in a graph of its own, with what is known of its values."""
     needed = _needed(graph_def, {_full_name(i.name) for i in inputs}, outputs, drop_control_dependency)
     with Graph().as_default() as graph:
@@ -118,7 +118,7 @@ def _node_name(reference: str) -> str:
     return reference.lstrip("^").split(":")[0]
 
 
-def _needed(graph_def: Any, fed: set[str], outputs: Sequence[str], drop_control_dependency: bool) -> Any:
+def _needed(graph_def: messages.GraphDef, fed: set[str], outputs: Sequence[str], drop_control_dependency: bool) -> Any:
     """The nodes between what is fed and the outputs, without control inputs that only order them."""
     nodes = {node.name: node for node in graph_def.node}
     pending = [_node_name(name) for name in outputs if _full_name(name) not in fed]
@@ -152,11 +152,11 @@ def _inputs(node: Any, nodes: dict[str, Any]) -> list[str]:
     return [r for r in node.input if not r.startswith("^") or is_pivot(nodes.get(r[1:]), nodes)]
 
 
-def _is_taken(graph_def: Any, tensor: str) -> bool:
+def _is_taken(graph_def: messages.GraphDef, tensor: str) -> bool:
     return any(_full_name(r) == tensor for node in graph_def.node for r in node.input)
 
 
-def _placeholder(graph_def: Any, given: Input) -> Tensor:
+def _placeholder(graph_def: messages.GraphDef, given: Input) -> Tensor:
     dtype = given.dtype
     if dtype is None:
         node = next((n for n in graph_def.node if n.name == _node_name(given.name)), None)

@@ -101,7 +101,7 @@ class TFLiteConverter:
     """
 
     def __init__(
-        self, graph_def: Any, input_tensors: Sequence[Tensor] | None, output_tensors: Sequence[Tensor] | None,
+        self, graph_def: messages.GraphDef, input_tensors: Sequence[Tensor] | None, output_tensors: Sequence[Tensor] | None,
         input_arrays_with_shape: Sequence[tuple[str, Sequence[int]]] | None = None, output_arrays: Sequence[str] | None = None,
         experimental_debug_info_func: Any = None,
     ) -> None:  # fmt: skip
@@ -162,7 +162,7 @@ class TFLiteConverter:
             return cls(graph.as_graph_def(), input_tensors, output_tensors)
 
     @classmethod
-    def _of_names(cls, graph_def: Any, input_arrays: Sequence[str], output_arrays: Sequence[str], input_shapes: Any) -> TFLiteConverter:
+    def _of_names(cls, graph_def: messages.GraphDef, input_arrays: Sequence[str], output_arrays: Sequence[str], input_shapes: Any) -> TFLiteConverter:
         """A converter of a graph with ops that TensorFlow does not know."""
         if not input_shapes:
             raise ValueError("input_shapes must be defined for this model.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.while_loop import while_loop
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _INTEGERS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767), "INT32": (-(2**31), 2**31 - 1)}
 _MOVES = frozenset((
@@ -133,7 +136,7 @@ def _along(parameters: np.ndarray, tensor: lite.Tensor) -> Any:
     return parameters.reshape(shape)
 
 
-def dequantized(value: Any, tensor: lite.Tensor) -> Any:
+def dequantized(value: TensorLike, tensor: lite.Tensor) -> Any:
     """scale * (integer - zero point), float32; other values as they are."""
     if not _is_quantized(tensor) or tensor.quantization is None:
         return value
@@ -142,7 +145,7 @@ def dequantized(value: Any, tensor: lite.Tensor) -> Any:
     return raw.Mul(raw.Sub(numbers, zero) if np.any(zero) else numbers, _along(tensor.quantization.scale, tensor))
 
 
-def quantized(value: Any, tensor: lite.Tensor) -> Any:
+def quantized(value: TensorLike, tensor: lite.Tensor) -> Any:
     """The nearest integer of a tensor with a scale, cut off at the ends of its type; other values as they are."""
     value = convert_to_tensor(value)
     if not _is_quantized(tensor) or tensor.quantization is None:

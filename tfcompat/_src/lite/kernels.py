@@ -7,7 +7,7 @@ come as real numbers and go back to integers behind it (`graph_of`), except in w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite import model as lite
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Values = Sequence[Any]
 Kernel = Callable[[Values, lite.Operator], Any]
@@ -50,7 +53,7 @@ def activated(value: Tensor, operator: lite.Operator) -> Tensor:
     return ACTIVATION[name](value)
 
 
-def _relu1(x: Any) -> Any:
+def _relu1(x: TensorLike) -> Any:
     return raw.Minimum(raw.Maximum(x, -1.0), 1.0)
 
 
@@ -341,7 +344,7 @@ def _sequence_lstm(values: list[Any], operator: lite.Operator, variables: dict[l
     peepholes, (projection, projection_bias) = [values[9], values[10], None, values[11]], values[16:18]
     hidden, cell = values[18], values[19]
 
-    def gate(index: int, step: Any, memory: Any) -> Any:
+    def gate(index: int, step: TensorLike, memory: TensorLike) -> Any:
         products = [raw.MatMul(step, weights[index], transpose_b=True), raw.MatMul(hidden, recurrent[index], transpose_b=True)]
         sums = raw.BiasAdd(raw.AddV2(*products), biases[index])
         return sums if peepholes[index] is None else raw.AddV2(sums, raw.Mul(peepholes[index], memory))

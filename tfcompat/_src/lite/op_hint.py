@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class OpHintArgumentTracker:
@@ -41,7 +44,7 @@ class OpHintArgumentTracker:
         self._used.add(index)
         return index
 
-    def add(self, arg: Any, tag: str | None = None, name: str | None = None, aggregate: str | None = None,
+    def add(self, arg: TensorLike, tag: str | None = None, name: str | None = None, aggregate: str | None = None,
             index_override: int | None = None) -> Tensor:  # fmt: skip
         """An identity of a tensor, marked as an argument; see OpHint.add_input."""
         position = None
@@ -136,14 +139,14 @@ def _tensor_name_base(full_tensor_name: str) -> str:
     return full_tensor_name.removeprefix("^").split(":")[0]
 
 
-def _graph_def_of(session: SessionLike | None, graph_def: Any) -> Any:
+def _graph_def_of(session: SessionLike | None, graph_def: messages.GraphDef) -> Any:
     """The GraphDef that is given, or that of the session; ValueError where neither or both are given."""
     if (session is None) == (graph_def is None):
         raise ValueError("Provide only one of session and graph_def.")
     return graph_def if session is None else session.graph.as_graph_def()
 
 
-def find_all_hinted_output_nodes(session: SessionLike | None = None, graph_def: Any = None) -> list[str]:
+def find_all_hinted_output_nodes(session: SessionLike | None = None, graph_def: messages.GraphDef | None = None) -> list[str]:
     """Names of the nodes that mark outputs of hints.
 
     Raises:
@@ -153,7 +156,7 @@ def find_all_hinted_output_nodes(session: SessionLike | None = None, graph_def: 
 
 
 @export("lite.experimental.convert_op_hints_to_stubs")
-def convert_op_hints_to_stubs(session: SessionLike | None = None, graph_def: Any = None, write_callback: Any = lambda graph_def, comments: None) -> Any:
+def convert_op_hints_to_stubs(session: SessionLike | None = None, graph_def: messages.GraphDef | None = None, write_callback: Any = lambda graph_def, comments: None) -> Any:
     """A GraphDef in which each hint is one node of its operator's name.
 
     Args:
@@ -177,7 +180,7 @@ def convert_op_hints_to_stubs(session: SessionLike | None = None, graph_def: Any
     return found
 
 
-def _add_stub(graph_def: Any, nodes: dict[str, Any], key: str, sides: dict[str, dict[int, list[Any]]]) -> None:
+def _add_stub(graph_def: messages.GraphDef, nodes: dict[str, Any], key: str, sides: dict[str, dict[int, list[Any]]]) -> None:
     """Adds the node of one hint, and lets its outputs' identities take from it."""
     deep = next((n.name for side in sides.values() for marked in side.values() for n in marked if n.attr[OpHint.FUNCTION_LEVEL_ATTR].i > 1), None)
     if deep is not None:
@@ -205,7 +208,7 @@ def _aggregate(marked: Iterable[Any]) -> str:
     return str(next(iter(marked)).attr[OpHint.FUNCTION_AGGREGATE_ATTR].s.decode())
 
 
-def _joined(graph_def: Any, nodes: dict[str, Any], name: str, marked: list[Any]) -> str:
+def _joined(graph_def: messages.GraphDef, nodes: dict[str, Any], name: str, marked: list[Any]) -> str:
     """The name of the tensor that the inputs of one index are together."""
     sources = [_behind_identities(nodes, str(node.input[0])) for node in marked]
     aggregate = _aggregate(marked)
@@ -228,7 +231,7 @@ def _behind_identities(nodes: dict[str, Any], source: str) -> str:
     return source
 
 
-def _take_apart(graph_def: Any, nodes: dict[str, Any], source: str, name: str, marked: list[Any]) -> None:
+def _take_apart(graph_def: messages.GraphDef, nodes: dict[str, Any], source: str, name: str, marked: list[Any]) -> None:
     """Lets the outputs of one index take their parts of a stacked tensor; what stacks all of them again takes it whole."""
     unpack = nodes[name] = graph_def.node.add(name=name, op="Unpack")
     unpack.input.append(source)

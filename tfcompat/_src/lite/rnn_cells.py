@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import get_default_graph
@@ -22,6 +22,9 @@ from tfcompat._src.rnn.basic_cells import LSTMStateTuple, warn_of_joined_state
 from tfcompat._src.rnn.cell import LayerRNNCell, known_depth
 from tfcompat._src.variables.initializers import Constant, Zeros
 from tfcompat._src.variables.partitioners import fixed_size_partitioner
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _TANH = (tanh, activations.tanh)
 _GATES = ("input", "forget", "cell", "output")
@@ -170,7 +173,7 @@ class TFLiteLSTMCell(_MarkedCell):
 
 @export("lite.experimental.nn.dynamic_rnn")
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None, dtype: Any = None,
+    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
     parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = True, scope: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """tf.nn.dynamic_rnn with hints around the loop; arguments and results are those of tf.nn.dynamic_rnn.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -14,6 +14,10 @@ from tfcompat._src.lite import constants, graphviz, quantize, writer
 from tfcompat._src.lite.convert_graph import Input, convert_graph
 from tfcompat._src.lite.freeze import get_tensor_name
 from tfcompat._src.lite.lowering import Allowed
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.proto import messages
 
 _TYPES = frozenset((
     dtypes.float32, dtypes.float16, dtypes.int32, dtypes.int64, dtypes.string, dtypes.uint8, dtypes.int8, dtypes.complex64, dtypes.bool,
@@ -70,7 +74,7 @@ class Flags:
     debug_info: Any = None
     input_shapes: Any = None
 
-    def check_ranges(self, graph_def: Any) -> None:
+    def check_ranges(self, graph_def: messages.GraphDef) -> None:
         """Raises NotImplementedError where the ranges of a graph are to change."""
         for name in ("reorder_across_fake_quant", "change_concat_input_ranges"):
             if getattr(self, name) and any(node.op.startswith("FakeQuant") for node in graph_def.node):
@@ -85,13 +89,13 @@ class Flags:
         wanted = set(self.target_ops or ())
         return Allowed(wanted != {OpsSet.SELECT_TF_OPS}, OpsSet.SELECT_TF_OPS in wanted, self.allow_custom_ops)
 
-    def check(self, dtype: Any) -> None:
+    def check(self, dtype: DTypeLike) -> None:
         """Raises ValueError for a dtype that TensorFlow Lite does not have."""
         if dtypes.as_dtype(dtype) not in _TYPES:
             raise ValueError(f"Unsupported tf.dtype {dtypes.as_dtype(dtype)!r}")
 
 
-def _run(graph_def: Any, inputs: list[Input], outputs: list[str], flags: Flags) -> bytes:
+def _run(graph_def: messages.GraphDef, inputs: list[Input], outputs: list[str], flags: Flags) -> bytes:
     """The file, or the .dot text, of a GraphDef."""
     flags.check(flags.inference_type)
     flags.check_ranges(graph_def)

@@ -6,7 +6,7 @@ import collections
 import functools
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -36,6 +36,9 @@ from tfcompat._src.ops.strings.hashing import (
     string_to_hash_bucket_strong,
 )
 from tfcompat._src.ops.strings.numbers import as_string
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.lookup.HasherSpec")
@@ -348,7 +351,7 @@ def index_to_string_table_from_file(
 
 
 def index_to_string_table_from_tensor(
-    vocabulary_list: Any, default_value: str = "UNK", name: str | None = None
+    vocabulary_list: TensorLike, default_value: str = "UNK", name: str | None = None
 ) -> LookupInterface:
     """A table from the places in a vector to its words; `default_value` stands for other ids."""
     if vocabulary_list is None:

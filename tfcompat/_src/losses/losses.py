@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -28,6 +28,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits_v2, sparse_softmax_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("losses.Reduction")
@@ -64,7 +67,7 @@ def _num_elements(losses: Tensor) -> Tensor:
         return cast(size(losses, name=scope), dtype=losses.dtype)
 
 
-def _num_present(losses: Tensor, weights: Any, per_batch: bool = False) -> Tensor:
+def _num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) -> Tensor:
     """The number of losses whose weight is not 0, in all or for each row."""
     if isinstance(weights, float) and weights != 0.0:
         return _num_elements(losses)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import rank, squeeze
 from tfcompat._src.ops.composed.confusion_matrix import squeezed_where
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def squeeze_weights(labels: Tensor, weights: Any) -> Tensor:
+
+def squeeze_weights(labels: Tensor, weights: TensorLike) -> Tensor:
     """`weights` without a last dimension of 1 that `labels` lacks."""
     weights = convert_to_tensor(weights)
     labels_rank, weights_rank = labels.shape.ndims, weights.shape.ndims

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -32,6 +32,9 @@ from tfcompat._src.ops.sparse.convert import sparse_retain
 from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.variables.assign import assign_add
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 Metric = tuple[Tensor, Tensor]
 
 _KINDS: dict[str, Callable] = {
@@ -48,7 +51,7 @@ def at_k_name(name: str, k: int | None = None, class_id: int | None = None) -> s
     return scope if class_id is None else f"{scope}_class{class_id}"
 
 
-def _with_last_dimension(labels: Any, predictions: Tensor) -> Any:
+def _with_last_dimension(labels: TensorLike, predictions: Tensor) -> Any:
     """`labels` with a last dimension of 1 where they have one dimension less than `predictions`."""
     with name_scope(None, "expand_labels", (labels, predictions)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
@@ -79,7 +82,7 @@ def _with_size_one(sizes: Tensor, axes: Tensor) -> Tensor:
     return dynamic_stitch([arange(count), axes], [sizes, fill(axes_shape, 1)])
 
 
-def _of_class(ids: Any, class_id: int) -> SparseTensor:
+def _of_class(ids: TensorLike, class_id: int) -> SparseTensor:
     """The entries of `ids` that are `class_id`."""
     ids = convert_to_tensor_or_sparse_tensor(ids)
     if isinstance(ids, SparseTensor):
@@ -91,7 +94,7 @@ def _of_class(ids: Any, class_id: int) -> SparseTensor:
     return SparseTensor(indices=found.indices, values=found.values, dense_shape=ids_shape)
 
 
-def _count(kind: str, labels: Any, ids: Any, class_id: int | None, weights: Any, name: str | None = None) -> Tensor:
+def _count(kind: str, labels: TensorLike, ids: TensorLike, class_id: int | None, weights: TensorLike, name: str | None = None) -> Tensor:
     """The weighted number in each row of what `kind` says, float64."""
     with name_scope(name, f"{kind}s", (ids, labels, weights)):
         if class_id is not None:
@@ -103,7 +106,7 @@ def _count(kind: str, labels: Any, ids: Any, class_id: int | None, weights: Any,
         return count
 
 
-def _streaming_count(kind: str, labels: Any, ids: Any, k: int | None, class_id: int | None, weights: Any) -> tuple[Any, Tensor]:
+def _streaming_count(kind: str, labels: TensorLike, ids: TensorLike, k: int | None, class_id: int | None, weights: TensorLike) -> tuple[Any, Tensor]:
     """The variable of a count over all batches, and the operation that adds one."""
     with name_scope(None, at_k_name(kind, k, class_id), (ids, labels, weights)) as scope:
         added = cast(reduce_sum(_count(kind, labels, ids, class_id, weights)), dtypes.float64)
@@ -112,7 +115,7 @@ def _streaming_count(kind: str, labels: Any, ids: Any, k: int | None, class_id: 
 
 
 def _share_at_top_k(
-    what: str, missed: str, labels: Any, ids: Any, k: int | None, class_id: int | None, weights: Any,
+    what: str, missed: str, labels: Any, ids: Any, k: int | None, class_id: int | None, weights: TensorLike,
     metrics_collections: Any, updates_collections: Any, name: str | None,
 ) -> Metric:  # fmt: skip
     """True positives / (true positives + `missed`)."""
@@ -129,7 +132,7 @@ def _share_at_top_k(
 @export("metrics.recall_at_top_k")
 @graph_only
 def recall_at_top_k(
-    labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None, weights: Any = None,
+    labels: TensorLike, predictions_idx: TensorLike, k: int | None = None, class_id: int | None = None, weights: TensorLike | None = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The share of the true classes that are among the predicted ones, in all batches.
@@ -158,7 +161,7 @@ def recall_at_top_k(
 @export("metrics.precision_at_top_k")
 @graph_only
 def precision_at_top_k(
-    labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None, weights: Any = None,
+    labels: TensorLike, predictions_idx: TensorLike, k: int | None = None, class_id: int | None = None, weights: TensorLike | None = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The share of the predicted classes that are true; arguments, result and errors are those of `recall_at_top_k`."""
@@ -169,7 +172,7 @@ def precision_at_top_k(
 
 
 def _share_at_k(
-    kind: str, share_at_top_k: Callable, labels: Any, predictions: Any, k: int, class_id: int | None, weights: Any,
+    kind: str, share_at_top_k: Callable, labels: Any, predictions: TensorLike, k: int, class_id: int | None, weights: Any,
     metrics_collections: Any, updates_collections: Any, name: str | None,
 ) -> Metric:  # fmt: skip
     with name_scope(name, at_k_name(kind, k, class_id), (predictions, labels, weights)) as scope:
@@ -180,7 +183,7 @@ def _share_at_k(
 @export("metrics.recall_at_k")
 @graph_only
 def recall_at_k(
-    labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
+    labels: Any, predictions: TensorLike, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`recall_at_top_k` of the `k` classes with the largest scores `predictions`, [..., classes]."""
@@ -193,7 +196,7 @@ def recall_at_k(
 @export("metrics.precision_at_k")
 @graph_only
 def precision_at_k(
-    labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
+    labels: Any, predictions: TensorLike, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`precision_at_top_k` of the `k` classes with the largest scores `predictions`, [..., classes]."""
@@ -206,7 +209,7 @@ def precision_at_k(
 @export("metrics.sparse_precision_at_k")
 @graph_only
 def sparse_precision_at_k(
-    labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
+    labels: Any, predictions: TensorLike, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The old name of `precision_at_k`."""
@@ -216,7 +219,7 @@ def sparse_precision_at_k(
 # ---- average precision ----
 
 
-def _repeated_last(x: Any, count: int, name: str) -> Any:
+def _repeated_last(x: TensorLike, count: int, name: str) -> Any:
     """`x` with a new dimension of `count` equal entries before the last one."""
     with name_scope(name, "expand_and_tile", (x, count, -1)) as scope:
         x = convert_to_tensor_or_sparse_tensor(x)
@@ -232,7 +235,7 @@ def _repeated_last(x: Any, count: int, name: str) -> Any:
         return tile(expanded, concat((ones[:-1], (count,), ones[-1:]), 0, name="multiples"), name=scope)
 
 
-def _num_relevant(labels: Any, k: int) -> Tensor:
+def _num_relevant(labels: TensorLike, k: int) -> Tensor:
     """The number of labels of each row, at most `k`; negative ones do not count."""
     with name_scope(None, "num_relevant", (labels,)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
@@ -243,7 +246,7 @@ def _num_relevant(labels: Any, k: int) -> Tensor:
         return minimum(count, k, name=scope)
 
 
-def _average_precision(labels: Any, ids: Any) -> Tensor:
+def _average_precision(labels: TensorLike, ids: TensorLike) -> Tensor:
     """The average precision of each row: sum of precision at i over relevant i, over the number of labels."""
     with name_scope(None, "average_precision", (ids, labels)) as scope:
         ids = cast(ids, dtypes.int64, name="predictions_idx")
@@ -265,7 +268,7 @@ def _average_precision(labels: Any, ids: Any) -> Tensor:
 
 
 def average_precision_at_top_k(
-    labels: Any, predictions_idx: Any, weights: Any = None, metrics_collections: Any = None,
+    labels: TensorLike, predictions_idx: TensorLike, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The mean over all rows seen of the average precision of predicted classes; see `average_precision_at_k`."""
@@ -307,7 +310,7 @@ def _without_large(labels: Any, num_classes: Tensor) -> Any:
 @export("metrics.average_precision_at_k")
 @graph_only
 def average_precision_at_k(
-    labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
+    labels: TensorLike, predictions: TensorLike, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The mean over all rows seen of the average precision of their `k` classes with the largest scores.
@@ -337,7 +340,7 @@ def average_precision_at_k(
 @export("metrics.sparse_average_precision_at_k")
 @graph_only
 def sparse_average_precision_at_k(
-    labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
+    labels: TensorLike, predictions: TensorLike, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The old name of `average_precision_at_k`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -20,12 +20,15 @@ from tfcompat._src.ops.math.reduce import reduce_mean, reduce_sum
 from tfcompat._src.variables.assign import assign_add, scatter_add
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _flat(x: Any) -> Any:
     return reshape(x, [-1]) if x is not None and x.shape.ndims > 1 else x
 
 
-def _summed_confusion(labels: Any, predictions: Any, num_classes: int, weights: Any) -> tuple[Any, Tensor]:
+def _summed_confusion(labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike) -> tuple[Any, Tensor]:
     """The variable of the confusion matrix of all batches, and the operation that adds one."""
     total = metric_variable([num_classes, num_classes], dtypes.float64, name="total_confusion_matrix")
     predictions, labels = cast(predictions, dtypes.int64), cast(labels, dtypes.int64)
@@ -35,7 +38,7 @@ def _summed_confusion(labels: Any, predictions: Any, num_classes: int, weights: 
     return total, assign_add(total, current)
 
 
-def _mean_overlap(confusion: Any) -> Tensor:
+def _mean_overlap(confusion: TensorLike) -> Tensor:
     """The mean of intersection over union of the classes that occur."""
     rows = cast(reduce_sum(confusion, 0), dtypes.float32)
     columns = cast(reduce_sum(confusion, 1), dtypes.float32)
@@ -50,7 +53,7 @@ def _mean_overlap(confusion: Any) -> Tensor:
 @export("metrics.mean_iou")
 @graph_only
 def mean_iou(
-    labels: Any, predictions: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
+    labels: Any, predictions: Any, num_classes: int, weights: TensorLike | None = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The mean over classes of intersection over union, TP / (TP + FP + FN), in all batches.
@@ -77,7 +80,7 @@ def mean_iou(
 @export("metrics.mean_per_class_accuracy")
 @graph_only
 def mean_per_class_accuracy(
-    labels: Any, predictions: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
+    labels: Any, predictions: Any, num_classes: int, weights: TensorLike | None = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The mean over classes of the share of their examples that were predicted; arguments are those of `mean_iou`.

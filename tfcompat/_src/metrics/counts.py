@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -22,13 +22,16 @@ from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def as_booleans(predictions: Any, labels: Any, weights: Any) -> tuple[Tensor, Tensor, Any]:
+
+def as_booleans(predictions: Any, labels: Any, weights: TensorLike) -> tuple[Tensor, Tensor, Any]:
     """(predictions, labels, weights) of fitting shapes, the first two as bool."""
     return fitted(cast(predictions, dtypes.bool), cast(labels, dtypes.bool), weights)
 
 
-def _counted(condition: Tensor, weights: Any, metrics_collections: Any, updates_collections: Any) -> tuple[Tensor, Tensor]:
+def _counted(condition: Tensor, weights: TensorLike, metrics_collections: Any, updates_collections: Any) -> tuple[Tensor, Tensor]:
     """The weighted number of true elements in all batches."""
     assert_type(condition, dtypes.bool)
     count = metric_variable([], dtypes.float32, name="count")

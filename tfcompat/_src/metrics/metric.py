@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph import distribution_context
@@ -18,6 +18,10 @@ from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 ARGUMENTS = """Args:
       labels: the true values.
@@ -40,7 +44,7 @@ def graph_only(function: Callable) -> Callable:
     return checked
 
 
-def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Variable:
+def metric_variable(shape: TensorLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Variable:
     """A variable of zeros that is local and of no checkpoint, in the collections of local and of metric variables.
 
     Values of other shapes may be assigned to it where `validate_shape` is false.
@@ -67,7 +71,7 @@ def aggregated(value_fn: Callable[[], Any], collections: Any) -> Any:
     return mode.replica_context.merge_call(lambda strategy: collected(value_fn(), collections))
 
 
-def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+def fitted(predictions: TensorLike, labels: TensorLike, weights: TensorLike) -> tuple[Any, Any, Any]:
     """(predictions, labels, weights) without the last dimensions of 1 that one of them has and the others lack.
 
     `labels` and `weights` may be None. Raises ValueError where the shapes of predictions and labels do not fit.

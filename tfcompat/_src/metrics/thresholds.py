@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -29,6 +29,9 @@ from tfcompat._src.platform import logging
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _EPSILON = 1e-7
 _KINDS = {
     "tp": ("true_positives", True, True), "fn": ("false_negatives", True, False),
@@ -42,7 +45,7 @@ def even_thresholds(count: int, last: float = 1.0 + _EPSILON) -> list[float]:
     return [-_EPSILON, *((i + 1) * 1.0 / (count - 1) for i in range(count - 2)), last]
 
 
-def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: str = "tp fn tn fp") -> tuple[Counts, Counts]:
+def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp") -> tuple[Counts, Counts]:
     """`fitted_counts_at` of scores and labels of any dtype and fitting shapes.
 
     Raises:
@@ -62,7 +65,7 @@ def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: Any, kind
 
 
 def fitted_counts_at(
-    labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: str = "tp fn tn fp"
+    labels: Any, predictions: TensorLike, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp"
 ) -> tuple[Counts, Counts]:
     """The variables of the counts of `kinds` at thresholds, and the operations that add a batch to them."""
     wanted, count = kinds.split(), len(thresholds)
@@ -182,7 +185,7 @@ def _specificity(counts: Counts, sensitivity: float, name: str) -> Tensor:
 
 
 def _rate_at(
-    scope: str, compute: Callable, thresholds: list[float], labels: Any, predictions: Any, given: float, weights: Any,
+    scope: str, compute: Callable, thresholds: list[float], labels: Any, predictions: TensorLike, given: float, weights: TensorLike,
     metrics_collections: Any, updates_collections: Any, name: str | None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     with variable_scope(name, scope, (predictions, labels, weights)):
@@ -194,7 +197,7 @@ def _rate_at(
 @export("metrics.sensitivity_at_specificity")
 @graph_only
 def sensitivity_at_specificity(
-    labels: Any, predictions: Any, specificity: float, weights: Any = None, num_thresholds: int = 200,
+    labels: Any, predictions: TensorLike, specificity: float, weights: TensorLike | None = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """TP / (TP + FN) at the threshold where TN / (TN + FP) is nearest to `specificity`, a number in [0, 1].
@@ -212,7 +215,7 @@ def sensitivity_at_specificity(
 @export("metrics.specificity_at_sensitivity")
 @graph_only
 def specificity_at_sensitivity(
-    labels: Any, predictions: Any, sensitivity: float, weights: Any = None, num_thresholds: int = 200,
+    labels: Any, predictions: TensorLike, sensitivity: float, weights: TensorLike | None = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """TN / (TN + FP) at the threshold where TP / (TP + FN) is nearest to `sensitivity`, a number in [0, 1].
@@ -276,7 +279,7 @@ def _area(counts: Counts, curve: str, method: str, last: int, name: str) -> Tens
 @export("metrics.auc")
 @graph_only
 def auc(
-    labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200, metrics_collections: Any = None,
+    labels: Any, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200, metrics_collections: Any = None,
     updates_collections: Any = None, curve: str = "ROC", name: str | None = None,
     summation_method: str = "trapezoidal", thresholds: Any = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 STEP_COUNTS = (
     "run_count", "exec_micros", "accelerator_exec_micros", "cpu_exec_micros", "requested_bytes", "peak_bytes",
@@ -49,7 +52,7 @@ def _sizes(shape: Any) -> list[int] | None:
     return [d.size for d in shape.dim]
 
 
-def of_graph(graph_def: Any, op_log: Any) -> dict[str, ProfiledNode]:
+def of_graph(graph_def: messages.GraphDef, op_log: Any) -> dict[str, ProfiledNode]:
     """The nodes of a GraphDef with shapes, and what an OpLogProto says of them."""
     outputs = {n.name: [_sizes(s) for s in n.attr["_output_shapes"].list.shape] for n in graph_def.node}
     found = {}

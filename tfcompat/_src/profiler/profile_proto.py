@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.profiler.nodes import device_kind, is_accelerator, memory_of, micros_of
 from tfcompat._src.proto.messages import tfprof
 
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
+
 _ACCELERATOR = re.compile(r"(device:)?(gpu|sycl):\d+")
 
 
-def profile_message(graph_def: Any, op_log: Any, steps: list[tuple[int, Any]]) -> Any:
+def profile_message(graph_def: messages.GraphDef, op_log: Any, steps: list[tuple[int, Any]]) -> Any:
     """The ProfileProto of a graph.
 
     Args:

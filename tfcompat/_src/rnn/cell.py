@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -20,6 +20,11 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.variables.collections import trainable_variables
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 ASSERT_LIKE_RNNCELL_ERROR_REGEXP = "is not an RNNCell"
 BIAS, KERNEL = "bias", "kernel"
@@ -40,7 +45,7 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
         raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(lacking)}.")
 
 
-def _size_vector(size: Any, what: str) -> tuple[Tensor | None, Any]:
+def _size_vector(size: TensorLike, what: str) -> tuple[Tensor | None, Any]:
     """Sizes (int, TensorShape, list or Tensor) as a vector, None where some are unknown, and what is known of them."""
     if isinstance(size, Tensor):
         known = constant_value(size)
@@ -75,7 +80,7 @@ def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
     return concat((first, last), 0)
 
 
-def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+def zero_state_tensors(state_size: Any, batch_size: Any, dtype: DTypeLike) -> Any:
     """Zeros of shape [batch, ...size] for each size of the nest `state_size`."""
 
     def of_size(size: Any) -> Tensor:
@@ -86,7 +91,7 @@ def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
     return nest.map_structure(of_size, state_size)
 
 
-def check_supported_dtype(dtype: Any) -> None:
+def check_supported_dtype(dtype: DTypeLike) -> None:
     """Raises ValueError for a dtype that is neither floating nor complex; None passes."""
     if dtype is None:
         return
@@ -101,7 +106,7 @@ def check_input_dtypes(inputs: Any) -> None:
         check_supported_dtype(tensor.dtype)
 
 
-def known_depth(inputs_shape: Any) -> int:
+def known_depth(inputs_shape: ShapeLike) -> int:
     """The last size of the inputs' shape; ValueError where it is unknown."""
     sizes = as_shape(inputs_shape).as_list()
     if sizes[-1] is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -37,10 +37,13 @@ from tfcompat._src.rnn.steps import (
 )
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("nn.dynamic_rnn")
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None, dtype: Any = None,
+    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
     parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Runs a cell over sequences.
@@ -184,7 +187,7 @@ def _dynamic_rnn_loop(
 
 @export("nn.bidirectional_dynamic_rnn")
 def bidirectional_dynamic_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: Any = None, initial_state_fw: Any = None,
+    cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state_fw: Any = None,
     initial_state_bw: Any = None, dtype: Any = None, parallel_iterations: int | None = None, swap_memory: bool = False,
     time_major: bool = False, scope: Any = None,
 ) -> tuple[tuple, tuple]:  # fmt: skip
@@ -206,7 +209,7 @@ def bidirectional_dynamic_rnn(
     assert_like_rnncell("cell_bw", cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
 
-    def reversed_in_time(x: Any) -> Tensor:
+    def reversed_in_time(x: TensorLike) -> Tensor:
         if sequence_length is None:
             return reverse(x, axis=[time_axis])
         return reverse_sequence(x, seq_lengths=sequence_length, seq_axis=time_axis, batch_axis=batch_axis)

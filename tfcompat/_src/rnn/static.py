@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -20,6 +20,10 @@ from tfcompat._src.ops.math.reduce import reduce_max, reduce_min
 from tfcompat._src.rnn.cell import assert_like_rnncell, concat_sizes
 from tfcompat._src.rnn.steps import initial_state_of, is_keras_rnn_cell, rnn_scope, rnn_step, state_dtype
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 def _check_inputs(inputs: Any) -> None:
@@ -111,7 +115,7 @@ def static_rnn(
         return outputs, state
 
 
-def _zero_output(batch_size: Any, static_batch: int | None, size: Any, dtype: Any) -> Tensor:
+def _zero_output(batch_size: Any, static_batch: int | None, size: Any, dtype: DTypeLike) -> Tensor:
     output = zeros(stack(concat_sizes(batch_size, size)), dtype)
     output.set_shape(TensorShape(concat_sizes(static_batch, size, static=True)))
     return output
@@ -119,7 +123,7 @@ def _zero_output(batch_size: Any, static_batch: int | None, size: Any, dtype: An
 
 @export("nn.static_state_saving_rnn", "contrib.rnn.static_state_saving_rnn")
 def static_state_saving_rnn(
-    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
+    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: TensorLike | None = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
     """Runs a cell over a list of inputs, from the state that an object keeps, and saves the last state there.
 
@@ -154,7 +158,7 @@ def static_state_saving_rnn(
     return outputs, state
 
 
-def reverse_seq(input_seq: Any, lengths: Any) -> list[Any]:
+def reverse_seq(input_seq: Any, lengths: TensorLike) -> list[Any]:
     """A list of inputs in reverse order; with `lengths` [batch] each row's first `lengths[row]` elements only.
 
     Args:
@@ -172,7 +176,7 @@ def reverse_seq(input_seq: Any, lengths: Any) -> list[Any]:
 @export("nn.static_bidirectional_rnn", "contrib.rnn.static_bidirectional_rnn")
 def static_bidirectional_rnn(
     cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None, initial_state_bw: Any = None,
-    dtype: Any = None, sequence_length: Any = None, scope: Any = None,
+    dtype: Any = None, sequence_length: TensorLike | None = None, scope: Any = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Runs one cell over a list of inputs forward and another backward.
 

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -30,6 +30,9 @@ from tfcompat._src.rnn.basic_cells import LSTMStateTuple
 from tfcompat._src.rnn.cell import RNNCell, assert_like_rnncell
 from tfcompat._src.rnn.function_config import function_config, function_from_config
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("nn.rnn_cell.MultiRNNCell", "contrib.rnn.MultiRNNCell")
@@ -295,7 +298,7 @@ class DropoutWrapperBase:
         return super().from_config(config, custom_objects)
 
 
-def _probability(value: Any, name: str) -> Any:
+def _probability(value: TensorLike, name: str) -> Any:
     """A probability as a float where it is known, else as a Tensor."""
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)

@@ -130,7 +130,7 @@ class _SavedModelBuilder:
         add_assets(found)
         self._tag_and_add_meta_graph(found, tags, signatures)
 
-    def _tag_and_add_meta_graph(self, meta_graph_def: Any, tags: Iterable[str], signatures: dict[str, Any]) -> None:
+    def _tag_and_add_meta_graph(self, meta_graph_def: messages.MetaGraphDef, tags: Iterable[str], signatures: dict[str, Any]) -> None:
         meta_graph_def.meta_info_def.tags.extend(tags)
         for key, signature in signatures.items():
             meta_graph_def.signature_def[key].CopyFrom(signature)

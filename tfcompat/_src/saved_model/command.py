@@ -93,7 +93,7 @@ def show(args: Any) -> None:
         _show_signature(_signature(files.get_meta_graph_def(args.dir, args.tag_set), args.signature_def))
 
 
-def _signature(meta_graph_def: Any, key: str) -> Any:
+def _signature(meta_graph_def: messages.MetaGraphDef, key: str) -> Any:
     if key not in meta_graph_def.signature_def:
         raise ValueError(f"there is no signature {key!r}, but {', '.join(map(repr, sorted(meta_graph_def.signature_def)))}")
     return meta_graph_def.signature_def[key]
@@ -217,7 +217,7 @@ def scan(args: Any) -> None:
         scan_meta_graph_def(graph)
 
 
-def scan_meta_graph_def(meta_graph_def: Any) -> None:
+def scan_meta_graph_def(meta_graph_def: messages.MetaGraphDef) -> None:
     """Prints which nodes of a MetaGraphDef read or write files or print."""
     found = _OP_BLACKLIST & set(ops_used_by_graph_def(meta_graph_def.graph_def))
     tags = meta_graph_def.meta_info_def.tags

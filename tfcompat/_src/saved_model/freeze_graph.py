@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.checkpoint.reader import NewCheckpointReader
@@ -21,6 +21,9 @@ from tfcompat._src.saved_model import files, loader, tag_constants
 from tfcompat._src.train.checkpoint_management import checkpoint_exists
 from tfcompat._src.train.saver import Saver, import_meta_graph
 from tfcompat._src.train.saver_builder import V2
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
 
 _VARIABLE_TYPES = re.compile(r"^Variable|VariableOp$")
 
@@ -85,7 +88,7 @@ def _names(text: str) -> list[str] | None:
     return text.replace(" ", "").split(",") if text else None
 
 
-def _saver_by_name(graph: Any, checkpoint: str, version: int) -> Saver:
+def _saver_by_name(graph: Graph, checkpoint: str, version: int) -> Saver:
     """A Saver for the tensors of a graph that a checkpoint has by name."""
     names = {t.op.name for op in graph.get_operations() for t in op.outputs}
     saved = [name for name in NewCheckpointReader(checkpoint).get_variable_to_shape_map() if name in names]
@@ -106,7 +109,7 @@ def _saver_by_name(graph: Any, checkpoint: str, version: int) -> Saver:
         raise
 
 
-def _value(graph: Any, name: str) -> Any:
+def _value(graph: Graph, name: str) -> Any:
     """A variable as a tensor: for a resource, what its first read gives."""
     tensor = graph.get_tensor_by_name(name + ":0")
     reads = (op for op in tensor.consumers() if op.type == "ReadVariableOp")

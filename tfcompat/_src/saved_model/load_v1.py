@@ -65,7 +65,7 @@ def _is_table(op: Operation) -> bool:
 class _Loader:
     """Puts the variables, tables and initial operation of a graph into the default graph."""
 
-    def __init__(self, export_dir: str, meta_graph_def: Any) -> None:
+    def __init__(self, export_dir: str, meta_graph_def: messages.MetaGraphDef) -> None:
         self._dir, self._meta_graph = export_dir, messages.MetaGraphDef()
         self._meta_graph.CopyFrom(meta_graph_def)
         self._init_name = self._take_init_op()

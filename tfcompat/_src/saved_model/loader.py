@@ -34,7 +34,7 @@ def get_asset_tensors(export_dir: Any, meta_graph_def_to_load: Any, import_scope
     return {scope + a.tensor_info.name: os.path.join(folder, compat.as_bytes(a.filename)) for a in assets}
 
 
-def _op_from_collection(meta_graph_def: Any, key: str) -> Any:
+def _op_from_collection(meta_graph_def: messages.MetaGraphDef, key: str) -> Any:
     if key not in meta_graph_def.collection_def:
         return None
     names = meta_graph_def.collection_def[key].node_list.value
@@ -43,13 +43,13 @@ def _op_from_collection(meta_graph_def: Any, key: str) -> Any:
     return get_collection(key)[0]
 
 
-def _op_from_signature(meta_graph_def: Any, key: str, import_scope: str | None) -> Any:
+def _op_from_signature(meta_graph_def: messages.MetaGraphDef, key: str, import_scope: str | None) -> Any:
     if key not in meta_graph_def.signature_def:
         return None
     return load_op_from_signature_def(meta_graph_def.signature_def[key], key, import_scope)
 
 
-def get_init_op(meta_graph_def: Any, import_scope: str | None = None) -> Any:
+def get_init_op(meta_graph_def: messages.MetaGraphDef, import_scope: str | None = None) -> Any:
     """What is to run after a graph is restored, or None; the graph is in the default graph."""
     found = _op_from_signature(meta_graph_def, constants.INIT_OP_SIGNATURE_KEY, import_scope)
     for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
@@ -58,7 +58,7 @@ def get_init_op(meta_graph_def: Any, import_scope: str | None = None) -> Any:
     return found
 
 
-def get_train_op(meta_graph_def: Any, import_scope: str | None = None) -> Any:
+def get_train_op(meta_graph_def: messages.MetaGraphDef, import_scope: str | None = None) -> Any:
     """What a training step of the graph runs, or None; the graph is in the default graph."""
     found = _op_from_signature(meta_graph_def, constants.TRAIN_OP_SIGNATURE_KEY, import_scope)
     return _op_from_collection(meta_graph_def, constants.TRAIN_OP_KEY) if found is None else found

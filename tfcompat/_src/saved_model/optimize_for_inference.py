@@ -55,7 +55,7 @@ def optimize_for_inference(
     return found
 
 
-def ensure_graph_is_valid(graph_def: Any) -> None:
+def ensure_graph_is_valid(graph_def: messages.GraphDef) -> None:
     """Raises ValueError where two nodes have one name or an input does not exist."""
     nodes = _by_name(graph_def)
     for node in graph_def.node:
@@ -78,7 +78,7 @@ def node_from_map(node_map: dict[str, Any], name: str) -> Any:
     return found
 
 
-def values_from_const(node_def: Any) -> np.ndarray:
+def values_from_const(node_def: messages.NodeDef) -> np.ndarray:
     """The value of a Const node; ValueError where it is another."""
     if node_def.op != "Const":
         raise ValueError(f"Node named '{node_def.name}' should be a Const op for values_from_const.")
@@ -90,7 +90,7 @@ def scale_after_normalization(node: Any) -> bool:
     return node.op != "BatchNormWithGlobalNormalization" or node.attr["scale_after_normalization"].b
 
 
-def _by_name(graph_def: Any) -> dict[str, Any]:
+def _by_name(graph_def: messages.GraphDef) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in graph_def.node:
         if node.name in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format
 
@@ -18,11 +18,15 @@ from tfcompat._src.platform.compat import as_str_any
 from tfcompat._src.proto.messages import SummaryDescription, SummaryMetadata
 from tfcompat._src.summary.scope import clean_tag, collect, summary_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.proto import messages
+
 _COLLECTIONS = [GraphKeys.SUMMARIES]
 
 
 @export("summary.scalar")
-def scalar(name: str, tensor: Any, collections: Iterable[Any] | None = None, family: str | None = None) -> Tensor:
+def scalar(name: str, tensor: TensorLike, collections: Iterable[Any] | None = None, family: str | None = None) -> Tensor:
     """A summary of one number.
 
     Args:
@@ -42,7 +46,7 @@ def scalar(name: str, tensor: Any, collections: Iterable[Any] | None = None, fam
 
 @export("summary.image")
 def image(
-    name: str, tensor: Any, max_outputs: int = 3, collections: Iterable[Any] | None = None, family: str | None = None
+    name: str, tensor: TensorLike, max_outputs: int = 3, collections: Iterable[Any] | None = None, family: str | None = None
 ) -> Tensor:
     """A summary of images as PNG files.
 
@@ -62,7 +66,7 @@ def image(
 
 
 @export("summary.histogram")
-def histogram(name: str, values: Any, collections: Iterable[Any] | None = None, family: str | None = None) -> Tensor:
+def histogram(name: str, values: TensorLike, collections: Iterable[Any] | None = None, family: str | None = None) -> Tensor:
     """A summary of the distribution of all elements of a tensor.
 
     Args:
@@ -85,7 +89,7 @@ def histogram(name: str, values: Any, collections: Iterable[Any] | None = None, 
 
 @export("summary.audio")
 def audio(
-    name: str, tensor: Any, sample_rate: Any, max_outputs: int = 3, collections: Iterable[Any] | None = None,
+    name: str, tensor: TensorLike, sample_rate: TensorLike, max_outputs: int = 3, collections: Iterable[Any] | None = None,
     family: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A summary of sounds as WAV files.
@@ -122,7 +126,7 @@ def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) ->
 @export("summary.tensor_summary")
 def tensor_summary(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     summary_description: str | None = None,
     collections: Iterable[Any] | None = None,
     summary_metadata: SummaryMetadata | None = None,
@@ -188,7 +192,7 @@ def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: st
 
 
 @export("summary.get_summary_description")
-def get_summary_description(node_def: Any) -> SummaryDescription:
+def get_summary_description(node_def: messages.NodeDef) -> SummaryDescription:
     """The SummaryDescription in the NodeDef of a TensorSummary; ValueError for another node."""
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")

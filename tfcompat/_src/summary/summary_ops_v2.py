@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.default_stack import SESSIONS
@@ -36,6 +36,9 @@ from tfcompat._src.summary import scope as summary_op_util
 from tfcompat._src.summary.recording import CPU, STATE, get_step, is_recording, should_record_summaries
 from tfcompat._src.summary.summary_writers import summary_writer_initializer_op
 from tfcompat._src.variables.training_util import get_or_create_global_step
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NOT_IN_SCOPES = re.compile(r"[^-_/.A-Za-z0-9]")
 
@@ -78,7 +81,7 @@ def all_v2_summary_ops() -> list[Any] | None:
     return get_collection(GraphKeys._SUMMARY_COLLECTION)
 
 
-def _choose_step(step: Any) -> Any:
+def _choose_step(step: TensorLike) -> Any:
     if step is None:
         return get_or_create_global_step()
     return step if isinstance(step, Tensor) else convert_to_tensor(step, dtypes.int64)
@@ -117,7 +120,7 @@ def _written(condition: Callable[[], Tensor], record: Callable[[], Tensor], name
 
 
 @export("contrib.summary.generic", "contrib.summary.summary.generic")
-def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None) -> Any:
+def generic(name: str, tensor: TensorLike, metadata: Any = None, family: str | None = None, step: TensorLike | None = None) -> Any:
     """Writes a whole tensor.
 
     Args:
@@ -142,7 +145,7 @@ def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = N
 
 
 @export("contrib.summary.scalar", "contrib.summary.summary.scalar")
-def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
+def scalar(name: str, tensor: TensorLike, family: str | None = None, step: TensorLike | None = None) -> Any:
     """Writes a number; arguments and result as for `generic`."""
 
     def function(tag: str, scope: str) -> Operation:
@@ -152,7 +155,7 @@ def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) 
 
 
 @export("contrib.summary.histogram", "contrib.summary.summary.histogram")
-def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
+def histogram(name: str, tensor: TensorLike, family: str | None = None, step: TensorLike | None = None) -> Any:
     """Writes the distribution of the elements of a tensor; arguments and result as for `generic`."""
 
     def function(tag: str, scope: str) -> Operation:
@@ -163,7 +166,7 @@ def histogram(name: str, tensor: Any, family: str | None = None, step: Any = Non
 
 @export("contrib.summary.image", "contrib.summary.summary.image")
 def image(
-    name: str, tensor: Any, bad_color: Any = None, max_images: int = 3, family: str | None = None, step: Any = None
+    name: str, tensor: TensorLike, bad_color: Any = None, max_images: int = 3, family: str | None = None, step: TensorLike | None = None
 ) -> Any:
     """Writes images as `tf.summary.image` does; `bad_color`, uint8 [channels], stands for pixels that are not finite.
 
@@ -179,7 +182,7 @@ def image(
 
 
 @export("contrib.summary.audio", "contrib.summary.summary.audio")
-def audio(name: str, tensor: Any, sample_rate: Any, max_outputs: int, family: str | None = None, step: Any = None) -> Any:
+def audio(name: str, tensor: TensorLike, sample_rate: TensorLike, max_outputs: int, family: str | None = None, step: TensorLike | None = None) -> Any:
     """Writes sounds as `tf.summary.audio` does; `family`, `step` and the result are as for `generic`."""
 
     def function(tag: str, scope: str) -> Operation:
@@ -192,7 +195,7 @@ def audio(name: str, tensor: Any, sample_rate: Any, max_outputs: int, family: st
 
 
 @export("contrib.summary.graph", "contrib.summary.summary.graph")
-def graph_summary(param: Tensor, step: Any = None, name: str | None = None) -> Operation:
+def graph_summary(param: Tensor, step: TensorLike | None = None, name: str | None = None) -> Operation:
     """An operation that writes a graph, whether or not summaries are recorded.
 
     Args:
@@ -214,7 +217,7 @@ def graph_summary(param: Tensor, step: Any = None, name: str | None = None) -> O
 
 
 @export("contrib.summary.import_event", "contrib.summary.summary.import_event")
-def import_event(tensor: Any, name: str | None = None) -> Operation:
+def import_event(tensor: TensorLike, name: str | None = None) -> Operation:
     """An operation that writes a serialized Event, a string scalar, whether or not summaries are recorded."""
     return raw.ImportEvent(STATE.writer._resource, tensor, name=name)
 
@@ -260,7 +263,7 @@ def _recorded(make: Callable[[], Any]) -> Tensor:
 
 
 @export("compat.v2.summary.write")
-def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
+def write(tag: str, tensor: TensorLike, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
     """Writes a tensor with the writer of this thread.
 
     Args:
@@ -286,7 +289,7 @@ def write(tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: s
 
 
 @export("compat.v2.summary.experimental.write_raw_pb")
-def write_raw_pb(tensor: Any, step: Any = None, name: str | None = None) -> Tensor:
+def write_raw_pb(tensor: TensorLike, step: Any = None, name: str | None = None) -> Tensor:
     """Writes Summary messages; `tensor` has them serialized, strings of any shape. Otherwise as `write`."""
     with name_scope(name, "write_raw_pb") as scope:
         if STATE.writer is None:

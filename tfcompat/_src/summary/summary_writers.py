@@ -9,7 +9,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -31,6 +31,9 @@ from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.platform import logging
 from tfcompat._src.summary.recording import CPU, STATE
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _INIT_COLLECTION = "_SUMMARY_WRITER_V2"
 _EXPERIMENT_NAME = re.compile(r"^[^\x00-\x1F<>]{0,256}$")
@@ -181,7 +184,7 @@ def create_file_writer(
 
 @export("compat.v2.summary.create_file_writer")
 def create_file_writer_v2(
-    logdir: Any, max_queue: Any = None, flush_millis: Any = None, filename_suffix: Any = None, name: str | None = None
+    logdir: TensorLike, max_queue: Any = None, flush_millis: Any = None, filename_suffix: TensorLike | None = None, name: str | None = None
 ) -> ResourceSummaryWriter:
     """A writer of an event file of its own, which is opened where operations run at once.
 

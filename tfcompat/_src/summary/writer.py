@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
@@ -18,6 +18,9 @@ from tfcompat._src.proto.messages import Event, GraphDef, MetaGraphDef, Summary,
 from tfcompat._src.summary.event_file_writer import EventFileWriter
 from tfcompat._src.summary.event_file_writer_v2 import EventFileWriterV2
 from tfcompat._src.summary.plugin_asset import get_all_plugin_assets
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 _PLUGINS_DIR = "plugins"
 
@@ -58,7 +61,7 @@ class SummaryToEventTransformer:
         """Writes a SessionLog message, at step `global_step`."""
         self._add_event(Event(session_log=session_log), global_step)
 
-    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
+    def add_graph(self, graph: Any, global_step: Any = None, graph_def: messages.GraphDef | None = None) -> None:
         """Writes a graph with its static shapes, and the files of its plugins.
 
         Args:
@@ -100,7 +103,7 @@ class SummaryToEventTransformer:
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add_event(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
-    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
+    def add_run_metadata(self, run_metadata: messages.RunMetadata, tag: str, global_step: Any = None) -> None:
         """Writes the RunMetadata of one run under a name, `tag`; ValueError where that was used before."""
         if tag in self._session_run_tags:
             raise ValueError("The provided tag was already used for this event type")
@@ -136,7 +139,7 @@ class FileWriter(SummaryToEventTransformer):
         graph: Any = None,
         max_queue: int = 10,
         flush_secs: float = 120,
-        graph_def: Any = None,
+        graph_def: messages.GraphDef | None = None,
         filename_suffix: str | None = None,
         session: SessionLike | None = None,
     ) -> None:

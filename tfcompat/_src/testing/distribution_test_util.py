@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.special import lgamma
 from tfcompat._src.ops.math.unary import exp, log, sqrt, square
 from tfcompat._src.variables.collections import global_variables_initializer
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Run = Callable[[Any], Any]
 
@@ -66,7 +69,7 @@ class DiscreteScalarDistributionTestHelpers:
         for sampled, stated in zip(found[:3], found[3:]):
             self.assertAllClose(stated, sampled, rtol=rtol, atol=atol)
 
-    def histogram(self, x: Any, value_range: Any = None, nbins: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    def histogram(self, x: TensorLike, value_range: TensorLike | None = None, nbins: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
         """(how many values are in each of `nbins` parts of a range, where the parts begin); by default one for each whole number."""
         with name_scope(name, "histogram", [x]):
             x = convert_to_tensor(x, name="x")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.unary import square
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ENTRIES = {
     0: {0: 0.1, 2: 0.2, 4: 0.4, 5: 0.5},
@@ -57,7 +60,7 @@ def np_matrix_to_tf_sparse(
 
 def calculate_loss(
     input_mat: SparseTensor, row_factors: Any, col_factors: Any, regularization: Any = None, w0: Any = 1.0,
-    row_weights: Any = None, col_weights: Any = None,
+    row_weights: TensorLike | None = None, col_weights: TensorLike | None = None,
 ) -> Any:  # fmt: skip
     """The value of the loss of factors of a sparse matrix: entries weigh `w0` and, where the matrix has one, the product of weights more."""
     u, v = (convert_to_tensor(t) for t in (row_factors, col_factors))

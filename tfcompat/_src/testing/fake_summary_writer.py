@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.io.events import summary_iterator
 from tfcompat._src.proto.messages import Summary
 from tfcompat._src.summary import writer
 from tfcompat._src.testing.graphs import assert_meta_graph_protos_equal
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 _SPEED_TAG = "global_step/sec"
 
@@ -88,14 +91,14 @@ class FakeSummaryWriter:
         message = Summary.FromString(summ) if isinstance(summ, bytes) else summ
         self._summaries.setdefault(current_global_step, []).append(message)
 
-    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
+    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: messages.GraphDef | None = None) -> None:
         """Keeps a graph; ValueError for a negative step or a `graph_def`."""
         _check_step(global_step)
         if graph_def is not None:
             raise ValueError(f"Unexpected graph_def {graph_def}.")
         self._added_graphs.append(graph)
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: int | None = None) -> None:
+    def add_meta_graph(self, meta_graph_def: messages.MetaGraphDef, global_step: int | None = None) -> None:
         """Keeps a MetaGraphDef; ValueError for a negative step."""
         _check_step(global_step)
         self._added_meta_graphs.append(meta_graph_def)
@@ -104,7 +107,7 @@ class FakeSummaryWriter:
         """Keeps a SessionLog."""
         self._added_session_logs.append(session_log)
 
-    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: int | None = None) -> None:
+    def add_run_metadata(self, run_metadata: messages.RunMetadata, tag: str, global_step: int | None = None) -> None:
         """Keeps a RunMetadata by tag; ValueError for a negative step."""
         _check_step(global_step)
         self._added_run_metadata[tag] = run_metadata

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tfcompat._src.nodes.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.testing.gradient_checker import largest_difference, numeric_jacobian, theoretical_jacobian
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("compat.v2.test.compute_gradient")
@@ -88,7 +91,7 @@ def _eager_jacobians(f: Callable, values: list[Any], delta: float) -> tuple[Sequ
     return by_rules, by_differences
 
 
-def _to_numpy(value: Any) -> Any:
+def _to_numpy(value: TensorLike) -> Any:
     """A Tensor's value in the default session, IndexedSlicesValue as the dense array that they are parts of, or anything else itself."""
     if isinstance(value, EagerTensor):
         return value.numpy()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tfcompat as tf
 from tfcompat._src.base.export import export
 from tfcompat._src.base.registry import get_collection_proto_type
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
 
 
 def assert_ops_in_graph(expected_ops: dict[str, str], graph: Any) -> dict[str, Any]:
@@ -72,12 +75,12 @@ def normal(node: Any, checkpoint_v2: bool, hash_table_shared_name: bool) -> Any:
     return copy
 
 
-def get_node_def_from_graph(node_name: str, graph_def: Any) -> Any:
+def get_node_def_from_graph(node_name: str, graph_def: messages.GraphDef) -> Any:
     """The NodeDef of that name, or None."""
     return next((node for node in graph_def.node if node.name == node_name), None)
 
 
-def set_producer_version(graph: Any, producer_version: int) -> None:
+def set_producer_version(graph: Graph, producer_version: int) -> None:
     """Makes the graph that of an older TensorFlow, before it has nodes."""
     graph_def = messages.GraphDef()
     graph_def.versions.producer = producer_version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from tfcompat._src.ops.math.unary import sign
 from tfcompat._src.ops.random import stateful
 from tfcompat._src.testing.modes import run_deprecated_v1
 from tfcompat._src.testing.test_case import TestCase
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType, DTypeLike
 
 _GRAPH_SEED = 87654321
 _TOLERANCE = {
@@ -279,7 +283,7 @@ def add_tests(test_cls: Any) -> None:
 # ---- random matrices ----
 
 
-def _real_and_imaginary(draw: Callable, dtype: Any, seed: int | None, seed_step: int) -> Tensor:
+def _real_and_imaginary(draw: Callable, dtype: DType, seed: int | None, seed_step: int) -> Tensor:
     """`draw(seed)`, or a complex tensor of two draws."""
     samples = draw(seed)
     if not dtype.is_complex:
@@ -288,7 +292,7 @@ def _real_and_imaginary(draw: Callable, dtype: Any, seed: int | None, seed_step:
 
 
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = dtypes.float32, seed: int | None = None
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = dtypes.float32, seed: int | None = None
 ) -> Tensor:
     """Normal numbers, in both parts where `dtype` is complex."""
     dtype = dtypes.as_dtype(dtype)
@@ -301,7 +305,7 @@ def random_normal(
 
 
 def random_uniform(
-    shape: Any, minval: Any = None, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None
+    shape: Any, minval: TensorLike | None = None, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, seed: int | None = None
 ) -> Tensor:
     """Uniform numbers in [minval, maxval), in both parts where `dtype` is complex."""
     dtype = dtypes.as_dtype(dtype)
@@ -314,7 +318,7 @@ def random_uniform(
 
 
 def random_sign_uniform(
-    shape: Any, minval: Any = None, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None
+    shape: Any, minval: TensorLike | None = None, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, seed: int | None = None
 ) -> Tensor:
     """Uniform numbers in [minval, maxval) with random signs."""
     dtype = dtypes.as_dtype(dtype)
@@ -340,7 +344,7 @@ def random_tril_matrix(
         return tril
 
 
-def random_positive_definite_matrix(shape: Any, dtype: Any, force_well_conditioned: bool = False) -> Tensor:
+def random_positive_definite_matrix(shape: Any, dtype: DTypeLike, force_well_conditioned: bool = False) -> Tensor:
     """Hermitian positive definite matrices; ValueError where `shape` is not that of square ones."""
     dtype = dtypes.as_dtype(dtype)
     if not isinstance(shape, Tensor):
@@ -352,7 +356,7 @@ def random_positive_definite_matrix(shape: Any, dtype: Any, force_well_condition
 
 
 def random_normal_correlated_columns(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = dtypes.float32, eps: float = 1e-4,
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = dtypes.float32, eps: float = 1e-4,
     seed: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Matrices of normal numbers whose columns are nearly dependent; ValueError for fewer than two dimensions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.gradients.custom_gradient import custom_gradient
 from tfcompat._src.graph.scopes import control_dependencies
@@ -15,12 +15,15 @@ from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.control.cond import cond
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def create_identity_with_grad_check_fn(expected_gradient: Any, expected_dtype: Any = None) -> Callable:
+
+def create_identity_with_grad_check_fn(expected_gradient: TensorLike, expected_dtype: Any = None) -> Callable:
     """An identity whose gradient must have a value and a dtype."""
 
     @custom_gradient
-    def checked(x: Any) -> tuple[Tensor, Callable]:
+    def checked(x: TensorLike) -> tuple[Tensor, Callable]:
         def grad(dx: Tensor) -> Tensor:
             if expected_dtype and dx.dtype != expected_dtype:
                 raise AssertionError(f"dx.dtype should be {expected_dtype} but is: {dx.dtype}")
@@ -33,11 +36,11 @@ def create_identity_with_grad_check_fn(expected_gradient: Any, expected_dtype: A
     return checked
 
 
-def create_identity_with_nan_gradients_fn(have_nan_gradients: Any) -> Callable:
+def create_identity_with_nan_gradients_fn(have_nan_gradients: TensorLike) -> Callable:
     """An identity whose gradient is not a number where the boolean scalar `have_nan_gradients` is true."""
 
     @custom_gradient
-    def spoiled(x: Any) -> tuple[Tensor, Callable]:
+    def spoiled(x: TensorLike) -> tuple[Tensor, Callable]:
         def grad(dx: Tensor) -> Tensor:
             with control_dependencies([dx]):
                 not_a_number = constant(float("nan"), dtype=dx.dtype)

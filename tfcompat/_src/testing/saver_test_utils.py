@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.scopes import add_to_collection
 from tfcompat._src.nodes import raw
 from tfcompat._src.train.saver_builder import BaseSaverBuilder
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class CheckpointedOp:
@@ -34,11 +37,11 @@ class CheckpointedOp:
     def saveable(self) -> Any:
         return self._saveable
 
-    def insert(self, keys: Any, values: Any) -> Any:
+    def insert(self, keys: TensorLike, values: TensorLike) -> Any:
         """An operation that sets entries."""
         return raw.LookupTableInsertV2(self.table_ref, keys, values)
 
-    def lookup(self, keys: Any, default: Any) -> Any:
+    def lookup(self, keys: TensorLike, default: TensorLike) -> Any:
         """The values of keys."""
         return raw.LookupTableFindV2(self.table_ref, keys, default)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import colocate_with, device
@@ -15,6 +15,9 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables.initializers import Constant
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _require_positive(value: float, name: str) -> None:
@@ -57,7 +60,7 @@ class AdagradOptimizer(Optimizer):
                 initializer = self._filled_like(v, dtype)
             self._get_or_make_slot_with_initializer(v, initializer, v.shape, dtype, "accumulator", self._name)
 
-    def _filled_like(self, var: Any, dtype: Any) -> Callable[[], Tensor]:
+    def _filled_like(self, var: TensorLike, dtype: Any) -> Callable[[], Tensor]:
         return lambda: cast(raw.Fill(shape_of(var), self._initial_accumulator_value), dtype)
 
     def _prepare(self) -> None:

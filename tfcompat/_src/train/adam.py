@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.operation import Operation
@@ -17,6 +17,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 ScatterAdd = Callable[[Any, Tensor, Tensor], Tensor]
 """Adds rows to a slot at indices and gives its new value."""
 
@@ -27,7 +30,7 @@ def add_to_resource(slot: Any, indices: Tensor, rows: Tensor) -> Tensor:
         return slot.value()
 
 
-def averaged_rows(slot: Any, beta: Tensor, rows: Tensor, indices: Tensor, scatter_add: ScatterAdd, use_locking: bool) -> Tensor:
+def averaged_rows(slot: TensorLike, beta: Tensor, rows: Tensor, indices: Tensor, scatter_add: ScatterAdd, use_locking: bool) -> Tensor:
     """The average that a slot holds, after it decayed by `beta` everywhere and took `rows` in."""
     new = rows * (1 - beta)
     with control_dependencies([assign.assign(slot, slot * beta, use_locking=use_locking)]):
@@ -35,7 +38,7 @@ def averaged_rows(slot: Any, beta: Tensor, rows: Tensor, indices: Tensor, scatte
 
 
 def update_rows(
-    var: Any, grad: Tensor, indices: Tensor, get_slot: Callable[[Any, str], Any], rule: dict[str, Any], scatter_add: ScatterAdd,
+    var: TensorLike, grad: Tensor, indices: Tensor, get_slot: Callable[[Any, str], Any], rule: dict[str, Any], scatter_add: ScatterAdd,
     use_locking: bool,
 ) -> Operation:  # fmt: skip
     """Adam's update from rows of the gradient: the averages decay everywhere and every row of `var` moves.

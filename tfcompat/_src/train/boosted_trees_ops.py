@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.operation import Operation
@@ -15,6 +15,9 @@ from tfcompat._src.train.resource_saveable import ResourceSaveable
 from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.tracking import TrackableResource
 from tfcompat._src.variables.resources import register_resource
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class PruningMode:
@@ -161,6 +164,6 @@ class TreeEnsemble(TrackableResource):
         """The stamp (int64), and the ensemble as a serialized boosted_trees.TreeEnsemble (string)."""
         return raw.BoostedTreesSerializeEnsemble(self.resource_handle)
 
-    def deserialize(self, stamp_token: Any, serialized_proto: Any) -> Operation:
+    def deserialize(self, stamp_token: TensorLike, serialized_proto: TensorLike) -> Operation:
         """Replaces the ensemble by a serialized one and its stamp."""
         return raw.BoostedTreesDeserializeEnsemble(self.resource_handle, stamp_token, serialized_proto)

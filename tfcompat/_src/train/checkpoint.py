@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
@@ -41,6 +41,10 @@ from tfcompat._src.train.trackable_restore import (
 )
 from tfcompat._src.variables.store import default_initializer
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 class TrackableSaver:
@@ -240,7 +244,7 @@ def add_variable(
     )
 
 
-def _new_variable(name: str, shape: Any, dtype: Any, initializer: Any, **kwargs: Any) -> Any:
+def _new_variable(name: str, shape: ShapeLike, dtype: DTypeLike, initializer: Any, **kwargs: Any) -> Any:
     dtype = dtypes.as_dtype(dtype).base_dtype
     initializer = default_initializer(name, dtype) if initializer is None else initializer
     if not callable(initializer):

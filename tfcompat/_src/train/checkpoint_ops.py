@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -15,11 +15,14 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.variables.initializers import TruncatedNormal, Zeros
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _load_and_remap_matrix(
-    ckpt_path: Any, old_tensor_name: str, new_row_vocab_offset: int, num_rows_to_load: int, new_col_vocab_size: int,
-    initializer: Callable, old_row_vocab_size: int = -1, old_row_vocab_file: Any = None, new_row_vocab_file: Any = None,
-    old_col_vocab_file: Any = None, new_col_vocab_file: Any = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0,
+    ckpt_path: TensorLike, old_tensor_name: str, new_row_vocab_offset: int, num_rows_to_load: int, new_col_vocab_size: int,
+    initializer: Callable, old_row_vocab_size: int = -1, old_row_vocab_file: TensorLike | None = None, new_row_vocab_file: TensorLike | None = None,
+    old_col_vocab_file: TensorLike | None = None, new_col_vocab_file: TensorLike | None = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0,
     max_rows_in_memory: int = -1,
 ) -> Tensor:  # fmt: skip
     """A [num_rows_to_load + num_row_oov_buckets, new_col_vocab_size + num_col_oov_buckets] matrix from a checkpoint.
@@ -76,8 +79,8 @@ def _load_and_remap_matrix(
 @export("contrib.framework.load_and_remap_matrix_initializer")
 def load_and_remap_matrix_initializer(
     ckpt_path: Any, old_tensor_name: str, new_row_vocab_size: int, new_col_vocab_size: int, old_row_vocab_size: int = -1,
-    old_row_vocab_file: Any = None, new_row_vocab_file: Any = None, old_col_vocab_file: Any = None,
-    new_col_vocab_file: Any = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: Any = None,
+    old_row_vocab_file: TensorLike | None = None, new_row_vocab_file: TensorLike | None = None, old_col_vocab_file: TensorLike | None = None,
+    new_col_vocab_file: TensorLike | None = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """An initializer of matrices (and parts of them) that reads a saved one and moves its rows and columns.
@@ -137,8 +140,8 @@ def _check_shape(shape: Any, dtype: Any, columns: int, further_columns: int) -> 
 
 @export("contrib.framework.load_embedding_initializer")
 def load_embedding_initializer(
-    ckpt_path: Any, embedding_tensor_name: str, new_vocab_size: int, embedding_dim: int, old_vocab_file: Any,
-    new_vocab_file: Any, old_vocab_size: int = -1, num_oov_buckets: int = 0, initializer: Any = None,
+    ckpt_path: TensorLike, embedding_tensor_name: str, new_vocab_size: int, embedding_dim: int, old_vocab_file: TensorLike,
+    new_vocab_file: TensorLike, old_vocab_size: int = -1, num_oov_buckets: int = 0, initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """An initializer of [new_vocab_size + num_oov_buckets, embedding_dim] that reads a saved embedding; values that it lacks
@@ -152,7 +155,7 @@ def load_embedding_initializer(
 
 @export("contrib.framework.load_linear_multiclass_bias_initializer")
 def load_linear_multiclass_bias_initializer(
-    ckpt_path: Any, bias_tensor_name: str, new_class_vocab_size: int, old_class_vocab_file: Any, new_class_vocab_file: Any,
+    ckpt_path: TensorLike, bias_tensor_name: str, new_class_vocab_size: int, old_class_vocab_file: TensorLike, new_class_vocab_file: TensorLike,
     num_class_oov_buckets: int = 0, initializer: Any = None, max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """An initializer of a [classes, 1] bias that reads a saved one. See `load_and_remap_matrix_initializer`."""
@@ -165,9 +168,9 @@ def load_linear_multiclass_bias_initializer(
 
 @export("contrib.framework.load_variable_slot_initializer")
 def load_variable_slot_initializer(
-    ckpt_path: Any, old_tensor_name: str, primary_partition_info: Any, new_row_vocab_size: int, new_col_vocab_size: int,
-    old_row_vocab_file: Any = None, new_row_vocab_file: Any = None, old_col_vocab_file: Any = None,
-    new_col_vocab_file: Any = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: Any = None,
+    ckpt_path: TensorLike, old_tensor_name: str, primary_partition_info: Any, new_row_vocab_size: int, new_col_vocab_size: int,
+    old_row_vocab_file: TensorLike | None = None, new_row_vocab_file: TensorLike | None = None, old_col_vocab_file: TensorLike | None = None,
+    new_col_vocab_file: TensorLike | None = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """`load_and_remap_matrix_initializer` for a slot of a variable whose part is `primary_partition_info`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.checkpoint.reader import CheckpointReader
@@ -15,6 +15,9 @@ from tfcompat._src.train import checkpoint_management, saveable_object_util
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.scope import get_variable_store
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _prefix(ckpt_dir_or_file: Any) -> str | None:
@@ -139,7 +142,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) 
 
 
 def _init_scope(
-    prefix: Any, shown: Any, shapes: dict, saved_scope: str, current_scope: str, known: dict[str, Any]
+    prefix: TensorLike, shown: Any, shapes: dict, saved_scope: str, current_scope: str, known: dict[str, Any]
 ) -> None:
     scope = current_scope[: current_scope.rindex("/")] if "/" in current_scope else ""
     if not saved_scope.endswith("/"):
@@ -175,7 +178,7 @@ def _variable_named(name: str, known: dict[str, Any]) -> Any:
     return parts or None
 
 
-def _set_initializers(variable: Any, prefix: Any, saved_name: str) -> None:
+def _set_initializers(variable: Any, prefix: TensorLike, saved_name: str) -> None:
     if not isinstance(variable, (list, tuple)):
         _set_checkpoint_initializer(variable, prefix, saved_name, "")
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import control_dependencies, device
@@ -17,6 +17,9 @@ from tfcompat._src.proto import messages
 from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.saveable_object_util import set_cpu0
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 class _SingleDeviceSaver:
     """Saves and restores saveables of one device; ValueError where one is no SaveableObject."""
@@ -27,7 +30,7 @@ class _SingleDeviceSaver:
             if not isinstance(saveable, SaveableObject):
                 raise ValueError(f"Expected a list of SaveableObjects, got {saveable}.")
 
-    def save(self, file_prefix: Any) -> Any:
+    def save(self, file_prefix: TensorLike) -> Any:
         """An operation that saves."""
         specs = [spec for saveable in self._saveable_objects for spec in saveable.specs]
         names, tensors, slices = [], [], []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -31,6 +31,9 @@ from tfcompat._src.ops.sparse.serialize import (
 )
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train.queue_runner import QueueRunner, add_queue_runner
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- sparse tensors: they wait in a map of the Session, and their numbers there go through the queue ----
 
@@ -134,7 +137,7 @@ def _as_original_type(tensors: Any, batch: Any) -> Any:
     return dict(zip(sorted(tensors, key=str), [batch] if len(tensors) == 1 else batch))
 
 
-def checked_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor:
+def checked_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor:
     keep_input = convert_to_tensor(keep_input)
     rank = keep_input.shape.ndims
     if rank is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -25,9 +25,12 @@ from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train.queue_runner import QueueRunner, add_queue_runner
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("io.match_filenames_once", "train.match_filenames_once")
-def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Any:
     """A local variable whose initial value is the names of the files that match glob patterns (string or vector)."""
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
@@ -37,7 +40,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 
 
 @export("train.limit_epochs")
-def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+def limit_epochs(tensor: TensorLike, num_epochs: int | None = None, name: str | None = None) -> Any:
     """`tensor`, which can be computed `num_epochs` times; after that OutOfRangeError. The local variable `epochs` counts.
 
     Raises:
@@ -56,7 +59,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 @export("train.input_producer")
 def input_producer(
-    input_tensor: Any, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
+    input_tensor: TensorLike, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
     seed: int | None = None, capacity: int = 32, shared_name: str | None = None, summary_name: str | None = None,
     name: str | None = None, cancel_op: Operation | None = None,
 ) -> FIFOQueue:  # fmt: skip
@@ -101,7 +104,7 @@ def input_producer(
 
 @export("train.string_input_producer")
 def string_input_producer(
-    string_tensor: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
+    string_tensor: TensorLike, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
     shared_name: str | None = None, name: str | None = None, cancel_op: Operation | None = None,
 ) -> FIFOQueue:  # fmt: skip
     """A queue of strings, such as file names, filled by a QueueRunner.

@@ -7,7 +7,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
@@ -22,6 +22,9 @@ from tfcompat._src.train.session_manager import SessionManager
 from tfcompat._src.train.session_run_hook import SessionRunHook
 from tfcompat._src.train.session_wrappers import StepContext, _CoordinatedSession, _HookedSession, _RecoverableSession
 from tfcompat._src.train.worker_context import get_current_worker_context
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 USE_DEFAULT = object()
 _DEFAULT_SAVE_SUMMARIES_STEPS = 100
@@ -157,7 +160,7 @@ class _MonitoredSession:
         sess = self._tf_sess()
         return None if sess is None else sess.graph
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         """Like `Session.run`, with hooks.
 
         Raises:

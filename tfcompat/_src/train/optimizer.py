@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -37,8 +37,11 @@ from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import Variable, creator_stack
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Any, Any]:
+
+def deduplicate_indexed_slices(values: TensorLike, indices: TensorLike) -> tuple[Any, Any]:
     """The sums of `values` with equal `indices`, and the distinct indices in order of appearance."""
     distinct, positions = unique(indices)
     return raw.UnsortedSegmentSum(values, positions, shape_of(distinct)[0]), distinct

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.random.rng_ops import PHILOX
 from tfcompat._src.train.trackable_data_structures import AutoTrackable
 from tfcompat._src.variables.resource_variable import ResourceVariable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 STATE_TYPE = SEED_TYPE = dtypes.int64
 RNG_ALG_PHILOX, RNG_ALG_THREEFRY = PHILOX, 2
@@ -40,7 +44,7 @@ def _uint_to_int(n: Any) -> Any:
     return n - _WORD if isinstance(n, int) and n >= _WORD // 2 else n
 
 
-def non_deterministic_ints(shape: Any, dtype: Any = dtypes.int64, name: str | None = None) -> Tensor:
+def non_deterministic_ints(shape: TensorLike, dtype: DTypeLike = dtypes.int64, name: str | None = None) -> Tensor:
     """Integers that differ in every run: int32, uint32, int64 or uint64."""
     return raw.NonDeterministicInts(_shape_tensor(shape), dtype=dtype, name=name)
 
@@ -67,7 +71,7 @@ def create_rng_state(seed: Any, algorithm: int) -> np.ndarray:
     return np.pad(words, (size - len(words), 0))
 
 
-def _shape_tensor(shape: Any) -> Tensor:
+def _shape_tensor(shape: TensorLike) -> Tensor:
     empty = isinstance(shape, (list, tuple)) and not shape
     return convert_to_tensor(shape, dtypes.int64 if empty else None, name="shape")
 
@@ -118,7 +122,7 @@ class Generator(AutoTrackable):
         return cls(state=non_deterministic_ints(shape=[_state_size(alg)], dtype=SEED_TYPE), alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key: Any, counter: Any, alg: int) -> Generator:
+    def from_key_counter(cls, key: TensorLike, counter: Any, alg: int) -> Generator:
         """A generator with a key (scalar) and a counter (a vector)."""
         return cls(state=_key_counter_state(key, counter, alg), alg=alg)
 
@@ -132,7 +136,7 @@ class Generator(AutoTrackable):
         """Sets the state to what `create_rng_state` gives."""
         self._state_var.assign(create_rng_state(seed, self.algorithm))
 
-    def reset_from_key_counter(self, key: Any, counter: Any) -> None:
+    def reset_from_key_counter(self, key: TensorLike, counter: Any) -> None:
         """Sets key and counter."""
         self._state_var.assign(_key_counter_state(key, counter, self.algorithm))
 
@@ -152,14 +156,14 @@ class Generator(AutoTrackable):
         _state_size(self.algorithm)
         return self._state_var[-1]
 
-    def skip(self, delta: Any) -> Operation:
+    def skip(self, delta: TensorLike) -> Operation:
         """Moves the state on as drawing `delta` numbers would."""
         return raw.RngSkip(self.state.handle, self.algorithm, delta)
 
     def _drawn(self, op_type: str, shape: Any, **attrs: Any) -> Tensor:
         return raw.function(op_type)(self.state.handle, self.algorithm, shape, **attrs)
 
-    def _scaled(self, scope: str, name: str | None, op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Tensor:
+    def _scaled(self, scope: str, name: str | None, op_type: str, shape: TensorLike, mean: Any, stddev: Any, dtype: Any) -> Tensor:
         with name_scope(name, scope, [shape, mean, stddev]) as name:
             shape = _shape_tensor(shape)
             mean = convert_to_tensor(mean, dtype=dtype, name="mean")
@@ -179,7 +183,7 @@ class Generator(AutoTrackable):
         return self._scaled("truncated_normal", name, "StatefulTruncatedNormal", shape, mean, stddev, dtype)
 
     def uniform(
-        self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+        self, shape: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None
     ) -> Tensor:
         """Numbers in [minval, maxval), by default [0, 1).
 
@@ -199,13 +203,13 @@ class Generator(AutoTrackable):
                 return raw.StatefulUniformInt(self.state.handle, self.algorithm, shape, low, high, name=name)
             return raw.Add(self._drawn("StatefulUniform", shape, dtype=dtype) * (high - low), low, name=name)
 
-    def uniform_full_int(self, shape: Any, dtype: Any = dtypes.uint64, name: str | None = None) -> Tensor:
+    def uniform_full_int(self, shape: TensorLike, dtype: DTypeLike = dtypes.uint64, name: str | None = None) -> Tensor:
         """Integers over the whole range of int32, uint32, int64 or uint64."""
         dtype = dtypes.as_dtype(dtype)
         with name_scope(name, "stateful_uniform_full_int", [shape]) as name:
             return self._drawn("StatefulUniformFullInt", _shape_tensor(shape), dtype=dtype, name=name)
 
-    def binomial(self, shape: Any, counts: Any, probs: Any, dtype: Any = dtypes.int32, name: str | None = None) -> Tensor:
+    def binomial(self, shape: TensorLike, counts: TensorLike, probs: TensorLike, dtype: DTypeLike = dtypes.int32, name: str | None = None) -> Tensor:
         """Numbers of successes in `counts` trials of chance `probs` (scalars, or vectors along the first dimension)."""
         dtype = dtypes.as_dtype(dtype)
         with name_scope(name, "binomial", [shape, counts, probs]) as name:
@@ -228,7 +232,7 @@ class Generator(AutoTrackable):
         return [Generator.from_key_counter(key, counter, self.algorithm) for key in raw.Unpack(keys, num=count)]
 
 
-def _key_counter_state(key: Any, counter: Any, algorithm: int) -> Tensor:
+def _key_counter_state(key: TensorLike, counter: Any, algorithm: int) -> Tensor:
     counter, key = _state_tensor(counter), _state_tensor(_uint_to_int(key))
     counter.shape.assert_is_compatible_with([_state_size(algorithm) - 1])
     key.shape.assert_is_compatible_with(TensorShape([]))

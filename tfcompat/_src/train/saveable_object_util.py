@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.device import DeviceSpecV2
 from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY, Trackable
@@ -17,6 +17,9 @@ from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.ref_variable import RefVariable
 from tfcompat._src.variables.resource_variable import BaseResourceVariable, is_resource_variable
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _REF_OPS = ("Variable", "VariableV2", "AutoReloadVariable")
 _VARIABLE_OPS = (*_REF_OPS, "VarHandleOp", "ReadVariableOp")
@@ -188,7 +191,7 @@ def _add_eager(found: dict[str, Any], var: Any) -> None:
         )
 
 
-def _as_tensor(var: Any) -> Tensor:
+def _as_tensor(var: TensorLike) -> Tensor:
     tensor = (
         var._graph_element if isinstance(var, BaseResourceVariable) else internal_convert_to_tensor(var, as_ref=True)
     )

@@ -358,7 +358,7 @@ class Saver:
         self._object_restore_saver.restore(sess=sess, save_path=prefix)
 
     @staticmethod
-    def _add_collection_def(meta_graph_def: Any, key: str, export_scope: str | None = None) -> None:
+    def _add_collection_def(meta_graph_def: messages.MetaGraphDef, key: str, export_scope: str | None = None) -> None:
         meta_graph.add_collection_def(meta_graph_def, key, export_scope=export_scope)
 
 
@@ -435,7 +435,7 @@ def _import_meta_graph_with_return_elements(
 
 
 def _create_saver_from_imported_meta_graph(
-    meta_graph_def: Any, import_scope: str | None, imported_vars: dict
+    meta_graph_def: messages.MetaGraphDef, import_scope: str | None, imported_vars: dict
 ) -> Saver | None:
     if meta_graph_def.HasField("saver_def"):
         scope = import_scope
@@ -453,7 +453,7 @@ def _create_saver_from_imported_meta_graph(
 
 @export("train.export_meta_graph")
 def export_meta_graph(
-    filename: str | None = None, meta_info_def: Any = None, graph_def: Any = None, saver_def: Any = None,
+    filename: str | None = None, meta_info_def: Any = None, graph_def: messages.GraphDef | None = None, saver_def: Any = None,
     collection_list: list[str] | None = None, as_text: bool = False, graph: Graph | None = None,
     export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs: Any,

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -18,6 +18,9 @@ from tfcompat._src.ops.control.cond import case, cond
 from tfcompat._src.ops.math.binary import divide, multiply, power
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.random.stateful import random_normal
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _schedule = dataclasses.dataclass(eq=False, repr=False)
 
@@ -42,7 +45,7 @@ class LearningRateSchedule:
         return cls(**config)
 
 
-def _rate(value: Any) -> Tensor:
+def _rate(value: TensorLike) -> Tensor:
     return convert_to_tensor(value, name="initial_learning_rate")
 
 
@@ -80,7 +83,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         if len(self.boundaries) != len(self.values) - 1:
             raise ValueError("The length of boundaries should be 1 less than the length of values")
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: TensorLike) -> Tensor:
         with name_scope(self.name or "PiecewiseConstant"):
             boundaries, values = convert_n_to_tensor(self.boundaries), convert_n_to_tensor(self.values)
             x = convert_to_tensor(step)
@@ -108,7 +111,7 @@ class PolynomialDecay(LearningRateSchedule):
     cycle: bool = False
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: TensorLike) -> Tensor:
         with name_scope(self.name or "PolynomialDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             end, exponent = cast(self.end_learning_rate, rate.dtype), cast(self.power, rate.dtype)
@@ -224,7 +227,7 @@ class LinearCosineDecay(LearningRateSchedule):
     beta: Any = 0.001
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: TensorLike) -> Tensor:
         with name_scope(self.name or "LinearCosineDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             steps, periods, alpha, beta, step = (
@@ -253,7 +256,7 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
     beta: Any = 0.001
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: TensorLike) -> Tensor:
         with name_scope(self.name or "NoisyLinearCosineDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             steps, first_variance, decay, periods, alpha, beta, step = (
@@ -311,7 +314,7 @@ def exponential_decay(
 
 
 @export("train.piecewise_constant_decay", "train.piecewise_constant")
-def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
+def piecewise_constant(x: TensorLike, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
     """`values[i]` where `x` is in (boundaries[i - 1], boundaries[i]], a scalar tensor.
 
     Args:
@@ -360,7 +363,7 @@ def natural_exp_decay(
     learning_rate: Any,
     global_step: Any,
     decay_steps: Any,
-    decay_rate: Any,
+    decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.session_like import SessionLike
@@ -11,6 +11,9 @@ from tfcompat._src.platform import logging
 from tfcompat._src.proto.messages import RunMetadata, RunOptions
 from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 PREEMPTION_ERRORS = (errors.AbortedError, errors.UnavailableError)
 _OFTEN = (
@@ -129,7 +132,7 @@ class _RecoverableSession(_WrappedSession):
         except Exception:  # noqa: BLE001  (a thread failed: its error is raised when the session is closed)
             return True
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         return self._recovering(
             lambda sess: sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
         )
@@ -206,7 +209,7 @@ class _HookedSession(_WrappedSession):
     def _check_stop(self) -> bool:
         return self._should_stop
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: Any = None) -> Any:
+    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)

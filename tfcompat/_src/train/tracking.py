@@ -6,7 +6,7 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.trackable import Trackable, no_automatic_dependency_tracking
@@ -16,6 +16,9 @@ from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_gr
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.train.trackable_data_structures import AutoTrackable, NotTrackable, delete_tracking
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 __all__ = [
     "AutoTrackable", "CapturableResource", "CapturableResourceDeleter", "NotTrackable", "ResourceTracker", "TrackableAsset", "TrackableResource",
@@ -116,7 +119,7 @@ class TrackableAsset(Trackable):
       path: the path of the file, a string or a string Tensor.
     """
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: TensorLike) -> None:
         with init_scope(), device("CPU"):
             self._path = convert_to_tensor(path, dtype=dtypes.string, name="asset_path")
         if isinstance(self._path, EagerTensor):

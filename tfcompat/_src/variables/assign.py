@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import colocate_with, name_scope
@@ -14,9 +14,14 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
+
 
 def variable_op(
-    shape: Any, dtype: Any, name: str = "Variable", set_shape: bool = True, container: str = "", shared_name: str = ""
+    shape: Any, dtype: DTypeLike, name: str = "Variable", set_shape: bool = True, container: str = "", shared_name: str = ""
 ) -> Tensor:
     """The reference of a new variable of the old op type.
 
@@ -36,7 +41,7 @@ def variable_op(
 
 
 def variable_op_v2(
-    shape: Any, dtype: Any, name: str = "Variable", container: str = "", shared_name: str = ""
+    shape: ShapeLike, dtype: DTypeLike, name: str = "Variable", container: str = "", shared_name: str = ""
 ) -> Tensor:
     """The reference of a new variable; see `variable_op`."""
     return raw.VariableV2(shape=shape, dtype=dtype, name=name, container=container, shared_name=shared_name)
@@ -129,43 +134,43 @@ def _scatter(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool,
 
 
 @export("scatter_update")
-def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_update(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = True, name: str | None = None) -> Any:
     """Replaces the rows `indices` of a variable by `updates` (shape `indices.shape + ref.shape[1:]`, or a scalar)."""
     return _scatter("Update", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_add")
-def scatter_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_add(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Adds `updates` to the rows `indices` of a variable; equal indices add up."""
     return _scatter("Add", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_sub")
-def scatter_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_sub(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Subtracts `updates` from the rows `indices` of a variable; equal indices add up."""
     return _scatter("Sub", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_mul")
-def scatter_mul(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_mul(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Multiplies the rows `indices` of a variable by `updates`."""
     return _scatter("Mul", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_div")
-def scatter_div(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_div(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Divides the rows `indices` of a variable by `updates`."""
     return _scatter("Div", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_max")
-def scatter_max(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_max(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """The larger of the rows `indices` of a variable and `updates`."""
     return _scatter("Max", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_min")
-def scatter_min(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_min(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """The smaller of the rows `indices` of a variable and `updates`."""
     return _scatter("Min", ref, indices, updates, use_locking, name)
 
@@ -178,26 +183,26 @@ def _scatter_nd(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bo
 
 
 @export("scatter_nd_update")
-def scatter_nd_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_nd_update(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = True, name: str | None = None) -> Any:
     """Writes `updates` at the index vectors `indices[..., :]` of a variable."""
     return _scatter_nd("Update", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_nd_add")
-def scatter_nd_add(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_add(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Adds `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
     return _scatter_nd("Add", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_nd_sub")
-def scatter_nd_sub(ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_sub(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Subtracts `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
     return _scatter_nd("Sub", ref, indices, updates, use_locking, name)
 
 
 @export("batch_scatter_update")
 def batch_scatter_update(
-    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Any:
     """Writes `updates` at `indices` of the last index dimension, at each position of the dimensions before it.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.random import stateful as random
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 TRUNCATED_NORMAL_STDDEV = 0.87962566103423978
 
@@ -49,7 +52,7 @@ def _config(self: Any, *names: str) -> dict[str, Any]:
     return {**{n: getattr(self, n) for n in names}, "dtype": self.dtype.name}
 
 
-def float_dtype(dtype: Any) -> dtypes.DType:
+def float_dtype(dtype: DTypeLike) -> dtypes.DType:
     """`dtype` as a DType; ValueError where it is not floating."""
     found = dtypes.as_dtype(dtype)
     if not found.is_floating:

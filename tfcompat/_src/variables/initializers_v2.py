@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -11,6 +11,10 @@ from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array import fill
 from tfcompat._src.ops.random import stateless
 from tfcompat._src.variables import initializers, orthogonal
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 class _Typed(initializers.Initializer):
@@ -36,7 +40,7 @@ class _Typed(initializers.Initializer):
 class Zeros(initializers.Initializer):
     """All zeros."""
 
-    def __call__(self, shape: Any, dtype: Any = dtypes.float32) -> Tensor:
+    def __call__(self, shape: TensorLike, dtype: DTypeLike = dtypes.float32) -> Tensor:
         return fill.zeros(shape, dtype)
 
 
@@ -44,7 +48,7 @@ class Zeros(initializers.Initializer):
 class Ones(initializers.Initializer):
     """All ones; ValueError, when called, where the dtype is neither a number's nor bool."""
 
-    def __call__(self, shape: Any, dtype: Any = dtypes.float32) -> Tensor:
+    def __call__(self, shape: TensorLike, dtype: DTypeLike = dtypes.float32) -> Tensor:
         dtype = dtypes.as_dtype(dtype)
         if not dtype.is_numpy_compatible or dtype == dtypes.string:
             raise ValueError(f"Expected numeric or boolean dtype, got {dtype}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -13,6 +13,10 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import register_tensor_conversion_function
 from tfcompat._src.ops.array import join
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
 
 
 class PartitionInfo:
@@ -232,7 +236,7 @@ class PartitionedVariable:
         """Subtracts from the value; see `assign`."""
         return self._each("assign_sub", value, use_locking, name, read_value)
 
-    def _each(self, method: str, value: Any, use_locking: bool, name: str | None, read_value: bool) -> list:
+    def _each(self, method: str, value: TensorLike, use_locking: bool, name: str | None, read_value: bool) -> list:
         axis = self._single_axis("do assign action")
         if isinstance(value, (list, PartitionedVariable)):
             pieces = list(value)
@@ -250,7 +254,7 @@ class PartitionedVariable:
         return found if read_value else [f.op for f in found]
 
 
-def _convert(variable: PartitionedVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+def _convert(variable: PartitionedVariable, dtype: DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -16,6 +16,11 @@ from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.variables import assign, policies
 from tfcompat._src.variables.guard import guard_initial_value
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 class RefVariable(Variable):
@@ -68,7 +73,7 @@ class RefVariable(Variable):
         with self._snapshot_place():
             self._snapshot = raw.Identity(self._variable, name="read")
 
-    def _variable_node(self, scope: str, validate_shape: bool, shape: Any) -> Tensor:
+    def _variable_node(self, scope: str, validate_shape: bool, shape: ShapeLike) -> Tensor:
         if shape is None:
             shape = self._initial_value.shape if validate_shape else TensorShape(None)
         return raw.VariableV2(shape=shape, dtype=self._initial_value.dtype.base_dtype, name=scope)
@@ -131,18 +136,18 @@ class RefVariable(Variable):
     def shape(self) -> TensorShape:
         return self._variable.shape
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
         """Replaces the value; the updated reference, or the operation where `read_value` is false."""
         return _result(assign.assign(self._variable, value, use_locking=use_locking, name=name), read_value)
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Adds to the value; the updated reference, or the operation where `read_value` is false."""
         return _result(assign.assign_add(self._variable, delta, use_locking=use_locking, name=name), read_value)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtracts from the value; the updated reference, or the operation where `read_value` is false."""
         return _result(assign.assign_sub(self._variable, delta, use_locking=use_locking, name=name), read_value)
@@ -179,7 +184,7 @@ def _result(updated: Tensor, read_value: bool) -> Any:
     return updated if read_value else updated.op
 
 
-def _convert(variable: RefVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Tensor:
+def _convert(variable: RefVariable, dtype: DType | None = None, name: str | None = None, as_ref: bool = False) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -30,6 +30,11 @@ from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.variables import assign, policies
 from tfcompat._src.variables.guard import guard_initial_value
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable, class_attribute, prepend_name_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 _EAGER_NUMBERS = itertools.count()
 eager_creation_observers: list[Callable[[ResourceVariable], None]] = []
@@ -175,7 +180,7 @@ class BaseResourceVariable(Variable):
             value = raw.ResourceGather(self._handle, indices, dtype=self._dtype, name=scope)
         return raw.Identity(value)
 
-    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather_nd(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """The slices at the index vectors `indices[..., :]`."""
         with name_scope("GatherNd" if name is None else name) as scope:
             value = raw.ResourceGatherNd(self._handle, indices, dtype=self._dtype, name=scope)
@@ -242,7 +247,7 @@ class BaseResourceVariable(Variable):
             raw.function("ResourceScatter" + kind)(self._handle, sparse_delta.indices, values, name=name)
         )
 
-    def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: str | None) -> UnreadVariable:
+    def _scatter_nd(self, kind: str, indices: Any, updates: TensorLike, name: str | None) -> UnreadVariable:
         values = convert_to_tensor(updates, self._dtype)
         return self._lazy_read(raw.function("ResourceScatterNd" + kind)(self._handle, indices, values, name=name))
 
@@ -363,7 +368,7 @@ class ResourceVariable(BaseResourceVariable):
                     if GraphKeys.GLOBAL_STEP in collections:
                         get_default_graph().add_to_collection(GraphKeys.GLOBAL_STEP, self)
 
-    def _make_value(self, scope: str, initial_value: Any, dtype: Any, shape: Any) -> None:
+    def _make_value(self, scope: str, initial_value: Any, dtype: Any, shape: ShapeLike) -> None:
         """Makes the variable with its value, where operations run at once."""
         name = scope[:-1]
         with name_scope("Initializer"), device(None):
@@ -378,7 +383,7 @@ class ResourceVariable(BaseResourceVariable):
         self._handle.variable = weakref.ref(self)
         raw.AssignVariableOp(self._handle, initial)
 
-    def _make_nodes(self, scope: str, initial_value: Any, dtype: Any, shape: Any) -> None:
+    def _make_nodes(self, scope: str, initial_value: Any, dtype: Any, shape: ShapeLike) -> None:
         handle_name = scope[:-1]
         with get_default_graph()._attr_scope(class_attribute(handle_name)):
             with name_scope("Initializer"), device(None):
@@ -441,7 +446,7 @@ class ResourceVariable(BaseResourceVariable):
         return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
 
 
-def _declared_shape(initial: Tensor, shape: Any) -> TensorShape:
+def _declared_shape(initial: Tensor, shape: ShapeLike) -> TensorShape:
     """The shape of a variable; ValueError where its initial value is of another one than `shape`."""
     if shape is not None and not initial.shape.is_compatible_with(shape):
         raise ValueError(
@@ -488,7 +493,7 @@ class UnreadVariable(BaseResourceVariable):
 
 
 def _convert(
-    variable: BaseResourceVariable, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    variable: BaseResourceVariable, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(

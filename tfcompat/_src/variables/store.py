@@ -7,7 +7,7 @@ import functools
 import inspect
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -28,6 +28,11 @@ from tfcompat._src.variables import initializers, policies
 from tfcompat._src.variables.partitioned import PartitionedVariable, PartitionInfo, call_partitioner, parts
 from tfcompat._src.variables.resource_variable import ResourceVariable
 from tfcompat._src.variables.variable import SaveSliceInfo, Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 class _ReuseMode(enum.Enum):
@@ -201,8 +206,8 @@ class VariableStore:
     # ---- partitioned ----
 
     def _get_partitioned_variable(
-        self, name: str, partitioner: Callable | None, shape: Any = None, dtype: Any = dtypes.float32,
-        initializer: Any = None, regularizer: Any = None, reuse: Any = None, **options: Any,
+        self, name: str, partitioner: Callable | None, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32,
+        initializer: TensorLike | None = None, regularizer: Any = None, reuse: Any = None, **options: Any,
     ) -> PartitionedVariable:  # fmt: skip
         if name in self._vars:
             raise ValueError(
@@ -285,7 +290,7 @@ def _initial_value(initializer: Any, shape: TensorShape, dtype: dtypes.DType, pa
     return initializer, None
 
 
-def _part_initializer(name: str, initializer: Any, offset: list[int], size: list[int], dtype: dtypes.DType) -> tuple:
+def _part_initializer(name: str, initializer: TensorLike, offset: list[int], size: list[int], dtype: dtypes.DType) -> tuple:
     """Initializer, shape and dtype of one part."""
     if initializer is None:
         return default_initializer(name, dtype), size, dtype

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import executing_eagerly_outside_functions
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _LIBRARIES = frozenset(("tfcompat", "weakref", "_weakrefset", "copy", "collections", "functools"))
 """Whose code keeps tensors in sets and dicts by identity, in any case."""
@@ -22,11 +25,11 @@ def _by_identity(caller: Any) -> bool:
     return root in _LIBRARIES or not executing_eagerly_outside_functions()
 
 
-def _equal(self: Any, other: Any) -> Any:
+def _equal(self: Any, other: TensorLike) -> Any:
     return self is other if _by_identity(sys._getframe(1)) else raw.Equal(self, other)
 
 
-def _not_equal(self: Any, other: Any) -> Any:
+def _not_equal(self: Any, other: TensorLike) -> Any:
     return self is not other if _by_identity(sys._getframe(1)) else raw.NotEqual(self, other)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -11,6 +11,10 @@ from tfcompat._src.graph.scopes import add_to_collection, device, name_scope
 from tfcompat._src.nodes import raw
 from tfcompat._src.variables import policies
 from tfcompat._src.variables.resource_variable import BaseResourceVariable, ResourceVariable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 class UninitializedVariable(ResourceVariable):
@@ -25,7 +29,7 @@ class UninitializedVariable(ResourceVariable):
     """
 
     def __init__(
-        self, trainable: bool | None = None, name: str | None = None, shape: Any = None, dtype: Any = None, constraint: Any = None,
+        self, trainable: bool | None = None, name: str | None = None, shape: ShapeLike = None, dtype: DTypeLike | None = None, constraint: Any = None,
         synchronization: Any = None, aggregation: Any = None,
     ) -> None:  # fmt: skip
         self._synchronization, self._aggregation, self._trainable = policies.validate(

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.autograph import control_flow
 from tfcompat._src.autograph.control_flow import is_staged, loop_of_graph
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ALL = sys.maxsize
 """How many variables are needed after a statement."""
@@ -52,7 +55,7 @@ def _names(basic: tuple[str, ...] | None, composite: tuple[str, ...] | None) -> 
 
 
 def if_stmt(
-    cond: Any, body: Callable[[], Any], orelse: Callable[[], Any], get_state: Callable[[], tuple], set_state: Callable[[tuple], Any],
+    cond: TensorLike, body: Callable[[], Any], orelse: Callable[[], Any], get_state: Callable[[], tuple], set_state: Callable[[tuple], Any],
     basic_symbol_names: tuple[str, ...] | None = None, composite_symbol_names: tuple[str, ...] | None = None,
 ) -> Any:  # fmt: skip
     """What `body` gives if `cond`, else what `orelse` gives.

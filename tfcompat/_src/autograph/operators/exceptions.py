@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.ops.control.cond import Assert
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def assert_stmt(expression1: Any, expression2: Callable[[], Any]) -> Any:
+
+def assert_stmt(expression1: TensorLike, expression2: Callable[[], Any]) -> Any:
     """`assert expression1, expression2()`; on a tensor, an operation that checks it when it runs.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
@@ -13,6 +13,9 @@ from tfcompat._src.ops.array.constant import stop_gradient
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_mean
 from tfcompat._src.ops.math.unary import exp, log
 from tfcompat._src.ops.nn.activation import relu
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Function = Callable[[Tensor], Tensor]
 
@@ -33,7 +36,7 @@ def _log_mean(log_values: Tensor) -> Tensor:
 
 @export("contrib.bayesflow.monte_carlo.expectation_importance_sampler")
 def expectation_importance_sampler(
-    f: Function, log_p: Function, sampling_dist_q: Any, z: Any = None, n: Any = None, seed: int | None = None,
+    f: Function, log_p: Function, sampling_dist_q: Any, z: TensorLike | None = None, n: Any = None, seed: int | None = None,
     name: str = "expectation_importance_sampler",
 ) -> Tensor:  # fmt: skip
     """The mean of f(Z) p(Z) / q(Z) over samples Z of q.
@@ -60,7 +63,7 @@ def expectation_importance_sampler(
 
 @export("contrib.bayesflow.monte_carlo.expectation_importance_sampler_logspace")
 def expectation_importance_sampler_logspace(
-    log_f: Function, log_p: Function, sampling_dist_q: Any, z: Any = None, n: Any = None, seed: int | None = None,
+    log_f: Function, log_p: Function, sampling_dist_q: Any, z: TensorLike | None = None, n: Any = None, seed: int | None = None,
     name: str = "expectation_importance_sampler_logspace",
 ) -> Tensor:  # fmt: skip
     """The logarithm of `expectation_importance_sampler` of a positive function; arguments and errors as there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.learn.heads import _RegressionHead
@@ -11,6 +11,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.reduce import reduce_mean
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class CustomLossHead(_RegressionHead):
@@ -29,7 +32,7 @@ class CustomLossHead(_RegressionHead):
         self, loss_fn: Callable, link_fn: Callable, logit_dimension: int, head_name: str | None = None,
         weight_column_name: str | None = None, metrics_fn: Callable | None = None,
     ) -> None:  # fmt: skip
-        def losses(labels: Any, logits: Any, weights: Any = None) -> tuple[Tensor, Tensor]:
+        def losses(labels: TensorLike, logits: Any, weights: Any = None) -> tuple[Tensor, Tensor]:
             if weights is None:
                 weights = ones(shape=[shape_of(labels)[0], 1], dtype=dtypes.float32)
             average = reduce_mean(loss_fn(labels, weights, logits)[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.boosted_trees.custom_loss_head import CustomLossHead
@@ -17,6 +17,9 @@ from tfcompat._src.estimator.heads.head import _multi_class_head_with_softmax_cr
 from tfcompat._src.losses.losses import Reduction
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.math.reduce import reduce_mean
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _one_quantile(quantiles: Any) -> float:
@@ -68,7 +71,7 @@ class GradientBoostedDecisionTreeClassifier(_GradientBoostedTrees):
         model_dir=None, config=None, label_keys=None, feature_engineering_fn=None, logits_modifier_function=None, center_bias=True,
         use_core_libs=False, output_leaf_index=False, override_global_step_value=None, num_quantiles=100,
     ) -> None:  # fmt: skip
-        def twice_differentiable(labels: Any, logits: Any, weights: Any = None) -> Any:
+        def twice_differentiable(labels: TensorLike, logits: Any, weights: Any = None) -> Any:
             losses, _ = per_example_maxent_loss(labels=labels, logits=logits, weights=weights, num_classes=n_classes)
             return reduce_mean(losses)
 
@@ -203,7 +206,7 @@ def core_multiclass_head(
 ) -> Any:
     """A head of tf.estimator for classes, whose loss has second derivatives."""
 
-    def loss_fn(labels: Any, logits: Any) -> Any:
+    def loss_fn(labels: TensorLike, logits: Any) -> Any:
         return per_example_maxent_loss(labels=labels, logits=logits, weights=None, num_classes=n_classes)[0]
 
     return _multi_class_head_with_softmax_cross_entropy_loss(

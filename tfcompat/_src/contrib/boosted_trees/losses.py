@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.operation import Operation
@@ -22,6 +22,9 @@ from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.unary import exp, log, sigmoid, square
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _Losses = tuple[Tensor, Operation]
 
 
@@ -34,7 +37,7 @@ def per_example_squared_hinge_loss(labels: Any, weights: Any, predictions: Any) 
     return square(hinge_loss(labels=labels, logits=predictions, weights=weights)), no_op()
 
 
-def per_example_logistic_loss(labels: Any, weights: Any, predictions: Any) -> _Losses:
+def per_example_logistic_loss(labels: Any, weights: Any, predictions: TensorLike) -> _Losses:
     """Logistic losses [batch, 1] of labels in [0, 1] and logits."""
     return _weighted(sigmoid_cross_entropy_with_logits(labels=cast(labels, dtypes.float32), logits=predictions), weights)
 
@@ -52,7 +55,7 @@ def per_example_quantile_regression_loss(labels: Any, weights: Any, predictions:
     return _weighted(where(error > 0, right, left), weights)
 
 
-def per_example_maxent_loss(labels: Any, weights: Any, logits: Any, num_classes: int, eps: float = 1e-15) -> _Losses:
+def per_example_maxent_loss(labels: TensorLike, weights: Any, logits: Any, num_classes: int, eps: float = 1e-15) -> _Losses:
     """Cross entropies [batch, 1] with softmax probabilities, which are held between `eps` and 1 - `eps`.
 
     Args:
@@ -80,7 +83,7 @@ def per_example_squared_loss(labels: Any, weights: Any, predictions: Any) -> _Lo
     return _weighted(reduce_sum(squared_difference(predictions, labels), 1, keepdims=True), weights)
 
 
-def _exp_losses(name: str | None, labels: Any, logits: Any, score: Callable[[Tensor], Tensor]) -> Tensor:
+def _exp_losses(name: str | None, labels: TensorLike, logits: TensorLike, score: Callable[[Tensor], Tensor]) -> Tensor:
     """exp(-score * label), where labels above 0 are 1 and others -1."""
     labels = cast(labels, dtypes.float32)
     with name_scope(name, "exp_loss", [logits, labels]):
@@ -92,7 +95,7 @@ def _exp_losses(name: str | None, labels: Any, logits: Any, score: Callable[[Ten
         return exp(-score(logits) * signs)
 
 
-def per_example_exp_loss(labels: Any, weights: Any, predictions: Any, name: str | None = None, eps: float = 0.1) -> _Losses:
+def per_example_exp_loss(labels: TensorLike, weights: Any, predictions: TensorLike, name: str | None = None, eps: float = 0.1) -> _Losses:
     """Exponential losses [batch, 1] of probabilities: a score is linear where they are within `eps` of a half, else -1 or 1."""
 
     def score(logits: Tensor) -> Tensor:
@@ -104,6 +107,6 @@ def per_example_exp_loss(labels: Any, weights: Any, predictions: Any, name: str 
     return _weighted(_exp_losses(name, labels, predictions, score), weights)
 
 
-def per_example_full_exp_loss(labels: Any, weights: Any, predictions: Any, name: str | None = None) -> _Losses:
+def per_example_full_exp_loss(labels: TensorLike, weights: Any, predictions: TensorLike, name: str | None = None) -> _Losses:
     """Exponential losses [batch, 1] of logits."""
     return _weighted(_exp_losses(name, labels, predictions, lambda logits: logits), weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.boosted_trees import (  # noqa: F401  (the ops)
@@ -22,6 +22,9 @@ from tfcompat._src.train.resource_saveable import ResourceSaveable
 from tfcompat._src.train.saveable_object import SaveableObject
 from tfcompat._src.train.tracking import TrackableResource
 from tfcompat._src.variables.resources import register_resource
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _word(name: str | None) -> str | None:
@@ -181,7 +184,7 @@ class QuantileAccumulator(_Accumulator):
         put_back = lambda restored: raw.QuantileAccumulatorDeserialize(self.resource_handle, *restored)  # noqa: E731
         return ResourceSaveable(self.resource_handle, tensors, self._init_op, put_back, self._name)
 
-    def get_buckets(self, stamp_token: Any) -> tuple[Tensor, Tensor]:
+    def get_buckets(self, stamp_token: TensorLike) -> tuple[Tensor, Tensor]:
         """Whether there are buckets (bool scalar), and their ends (float32 vector)."""
         ready, buckets = raw.QuantileAccumulatorGetBuckets([self.resource_handle], stamp_token)
         return ready[0], buckets[0]
@@ -197,15 +200,15 @@ class QuantileAccumulator(_Accumulator):
         """Adds a column with the weights [batch] of its examples."""
         return self.add_prebuilt_summary(stamp_token, self.make_summary(column, example_weights))
 
-    def add_prebuilt_summary(self, stamp_token: Any, summary: Any) -> Operation:
+    def add_prebuilt_summary(self, stamp_token: TensorLike, summary: Any) -> Operation:
         """Adds a summary."""
         return raw.QuantileAccumulatorAddSummaries([self.resource_handle], stamp_token, [summary])
 
-    def flush(self, stamp_token: Any, next_stamp_token: Any) -> Operation:
+    def flush(self, stamp_token: TensorLike, next_stamp_token: TensorLike) -> Operation:
         """Makes buckets of what was added, which is forgotten."""
         return raw.QuantileAccumulatorFlush(self.resource_handle, stamp_token, next_stamp_token)
 
-    def flush_summary(self, stamp_token: Any, next_stamp_token: Any) -> Tensor:
+    def flush_summary(self, stamp_token: TensorLike, next_stamp_token: TensorLike) -> Tensor:
         """The summary of what was added, which is forgotten."""
         return raw.QuantileAccumulatorFlushSummary(self.resource_handle, stamp_token, next_stamp_token)
 

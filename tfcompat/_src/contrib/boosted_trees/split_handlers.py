@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.boosted_trees.resources import QuantileAccumulator, StatsAccumulator
@@ -26,6 +26,9 @@ from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import logical_and, logical_or
 from tfcompat._src.ops.math.segment import unsorted_segment_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _BIAS = -1
 """The number of the feature that stands for all examples of a node."""
@@ -121,7 +124,7 @@ class BaseSplitHandler(abc.ABC):
 
     def update_stats_sync(
         self, stamp_token: Any, example_partition_ids: Any, gradients: Any, hessians: Any, empty_gradients: Any,
-        empty_hessians: Any, weights: Any, is_active: Any,
+        empty_hessians: Any, weights: Any, is_active: TensorLike,
     ) -> Operation:  # fmt: skip
         """Adds a batch.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.ops.control.context import XLAControlFlowContext, contains
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.scope import get_variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ATTRIBUTE = "_xla_compile_id"
 _NOT_COMPILED = frozenset(("Placeholder",))
@@ -156,7 +159,7 @@ def _nested(results: Any) -> list[Tensor]:
     return found
 
 
-def _tensor(value: Any) -> Tensor:
+def _tensor(value: TensorLike) -> Tensor:
     try:
         return convert_to_tensor(value)
     except (TypeError, ValueError) as e:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.operation import Operation
@@ -19,6 +19,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.constrained_optimization.ConstrainedMinimizationProblem")
@@ -130,7 +133,7 @@ class ConstrainedOptimizer(abc.ABC):
             return self.optimizer.minimize(minimization_problem.objective, **options.arguments())
 
     def minimize(
-        self, minimization_problem: ConstrainedMinimizationProblem, unconstrained_steps: Any = None,
+        self, minimization_problem: ConstrainedMinimizationProblem, unconstrained_steps: TensorLike | None = None,
         global_step: Any = None, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP,
         aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
         grad_loss: Any = None,
@@ -196,7 +199,7 @@ class RegretOptimizer(ConstrainedOptimizer):
         """The loss of the model's variables, and the gradient of the state."""
 
     def _minimize_constrained(
-        self, minimization_problem: ConstrainedMinimizationProblem, global_step: Any = None, var_list: Any = None,
+        self, minimization_problem: ConstrainedMinimizationProblem, global_step: TensorLike | None = None, var_list: Any = None,
         gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
         colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
     ) -> Any:  # fmt: skip

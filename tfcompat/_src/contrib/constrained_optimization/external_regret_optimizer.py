@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -17,6 +17,9 @@ from tfcompat._src.ops.math.contraction import tensordot
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _project_multipliers_wrt_euclidean_norm(multipliers: Any, radius: float) -> Tensor:
@@ -74,7 +77,7 @@ class AdditiveExternalRegretOptimizer(RegretOptimizer):
         loss = objective + tensordot(cast(multipliers, proxies.dtype), proxies, 1)
         return loss, cast(constraints, multipliers.dtype.base_dtype)
 
-    def _projection_op(self, state: Any, name: str | None = None) -> Any:
+    def _projection_op(self, state: TensorLike, name: str | None = None) -> Any:
         with colocate_with(state):
             if self._maximum_multiplier_radius:
                 projected = _project_multipliers_wrt_euclidean_norm(state, self._maximum_multiplier_radius)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -27,6 +27,9 @@ from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, exp, log
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _maximal_eigenvector_power_method(matrix: Any, epsilon: float = 1e-6, maximum_iterations: int = 100) -> Tensor:
@@ -123,7 +126,7 @@ class AdditiveSwapRegretOptimizer(_SwapRegretOptimizer):
     def _stochastic_matrix(self, state: Any) -> Any:
         return state
 
-    def _projection_op(self, state: Any, name: str | None = None) -> Any:
+    def _projection_op(self, state: TensorLike, name: str | None = None) -> Any:
         with colocate_with(state):
             return assign.assign(state, _project_stochastic_matrix_wrt_euclidean_norm(state), name=name)
 

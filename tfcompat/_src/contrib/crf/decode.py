@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tfcompat._src.ops.math.reduce import argmax, reduce_max
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.rnn.cell import RNNCell
 from tfcompat._src.rnn.dynamic import dynamic_rnn
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.crf.viterbi_decode")
@@ -73,7 +76,7 @@ class CrfDecodeBackwardRnnCell(RNNCell):
     state_size = property(lambda self: 1)
     output_size = property(lambda self: 1)
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
+    def __call__(self, inputs: TensorLike, state: TensorLike, scope: Any = None) -> tuple[Tensor, Tensor]:
         state = squeeze(state, axis=[1])
         places = stack([arange(shape_of(inputs)[0]), state], axis=1)
         tags = expand_dims(raw.GatherNd(inputs, places), axis=-1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -28,6 +28,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.rnn.cell import RNNCell
 from tfcompat._src.rnn.dynamic import dynamic_rnn
 from tfcompat._src.variables.scope import get_variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def one_step_or_more(inputs: Tensor, one: Callable, more: Callable) -> Any:
@@ -77,7 +80,7 @@ class CrfForwardRnnCell(TransitionCell):
 
 
 @export("contrib.crf.crf_unary_score")
-def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Tensor:
+def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: TensorLike) -> Tensor:
     """The sum of the unary scores of tag sequences.
 
     Args:
@@ -125,7 +128,7 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
 
 
 @export("contrib.crf.crf_sequence_score")
-def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
+def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: TensorLike) -> Tensor:
     """The scores of tag sequences: unary and transition scores.
 
     Args:
@@ -152,7 +155,7 @@ def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, tra
 
 
 @export("contrib.crf.crf_multitag_sequence_score")
-def crf_multitag_sequence_score(inputs: Any, tag_bitmap: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
+def crf_multitag_sequence_score(inputs: Any, tag_bitmap: TensorLike, sequence_lengths: Any, transition_params: Any) -> Tensor:
     """The log of the sum of exp(score) over all tag sequences that a bitmap allows.
 
     Args:
@@ -204,7 +207,7 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
 
 @export("contrib.crf.crf_log_likelihood")
 def crf_log_likelihood(
-    inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None
+    inputs: Any, tag_indices: TensorLike, sequence_lengths: Any, transition_params: TensorLike | None = None
 ) -> tuple[Tensor, Any]:
     """The log likelihood of tag sequences.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -21,6 +21,10 @@ from tfcompat._src.ops.random.seeds import seed_attrs
 from tfcompat._src.rnn.basic_cells import GRUCell
 from tfcompat._src.rnn.cell import BIAS, KERNEL, known_depth
 from tfcompat._src.variables.initializers import Constant, Zeros
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 CUDNN_RNN_UNIDIRECTION, CUDNN_RNN_BIDIRECTION = "unidirectional", "bidirectional"
 CUDNN_LSTM, CUDNN_GRU, CUDNN_RNN_RELU, CUDNN_RNN_TANH = "lstm", "gru", "rnn_relu", "rnn_tanh"
@@ -63,7 +67,7 @@ def _attrs(rnn_mode: str, input_mode: str, direction: str, dropout: float, seed:
 
 def cudnn_rnn(
     inputs: Tensor, input_h: Tensor, input_c: Tensor, params: Tensor, is_training: bool, rnn_mode: str,
-    sequence_lengths: Any = None, time_major: bool = True, input_mode: str = CUDNN_INPUT_LINEAR_MODE,
+    sequence_lengths: TensorLike | None = None, time_major: bool = True, input_mode: str = CUDNN_INPUT_LINEAR_MODE,
     direction: str = CUDNN_RNN_UNIDIRECTION, dropout: float = 0.0, seed: int | None = 0, num_proj: int | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -100,7 +104,7 @@ def cudnn_rnn(
 
 
 def cudnn_lstm(
-    inputs: Tensor, input_h: Tensor, input_c: Tensor, params: Tensor, is_training: bool, sequence_lengths: Any = None,
+    inputs: Tensor, input_h: Tensor, input_c: Tensor, params: Tensor, is_training: bool, sequence_lengths: TensorLike | None = None,
     time_major: bool = True, input_mode: str = CUDNN_INPUT_LINEAR_MODE, direction: str = CUDNN_RNN_UNIDIRECTION,
     dropout: float = 0.0, seed: int | None = 0, num_proj: int | None = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -113,7 +117,7 @@ def cudnn_lstm(
 
 def _without_memory(rnn_mode: str):
     def run(
-        inputs: Tensor, input_h: Tensor, params: Tensor, is_training: bool, sequence_lengths: Any = None,
+        inputs: Tensor, input_h: Tensor, params: Tensor, is_training: bool, sequence_lengths: TensorLike | None = None,
         time_major: bool = True, input_mode: str = CUDNN_INPUT_LINEAR_MODE, direction: str = CUDNN_RNN_UNIDIRECTION,
         dropout: float = 0.0, seed: int | None = 0, name: str | None = None,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
@@ -134,7 +138,7 @@ cudnn_rnn_tanh = _without_memory(CUDNN_RNN_TANH)
 
 def cudnn_rnn_opaque_params_size(
     rnn_mode: str, num_layers: int, num_units: int, input_size: int, input_mode: str = CUDNN_INPUT_LINEAR_MODE,
-    direction: str = CUDNN_RNN_UNIDIRECTION, dtype: Any = dtypes.float32, dropout: float = 0, seed: int | None = 0,
+    direction: str = CUDNN_RNN_UNIDIRECTION, dtype: DTypeLike = dtypes.float32, dropout: float = 0, seed: int | None = 0,
     num_proj: int | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The number of opaque parameters, int32 [1]; the arguments are those of `cudnn_rnn`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfcompat._src.data.readers import TFRecordDatasetV1
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.tensor_spec import TensorSpec
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Apply = Callable[[Any], Any]
 
@@ -146,7 +149,7 @@ class LMDBDataset(DatasetV1Adapter):
       filenames: files, or folders with a data.mdb.
     """
 
-    def __init__(self, filenames: Any) -> None:
+    def __init__(self, filenames: TensorLike) -> None:
         spec = (TensorSpec([], dtypes.string), TensorSpec([], dtypes.string))
         names = convert_to_tensor(filenames, dtypes.string, name="filenames")
         super().__init__(raw.LMDBDataset(names, **flat_attrs(spec)), spec)

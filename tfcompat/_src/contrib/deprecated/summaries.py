@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -14,11 +14,14 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.summary.scope import collect
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _Keys = Iterable[Any] | None
 
 
 @export("contrib.deprecated.scalar_summary")
-def scalar_summary(tags: Any, values: Any, collections: _Keys = None, name: str | None = None) -> Tensor:
+def scalar_summary(tags: TensorLike, values: TensorLike, collections: _Keys = None, name: str | None = None) -> Tensor:
     """A summary of numbers.
 
     Args:
@@ -37,7 +40,7 @@ def scalar_summary(tags: Any, values: Any, collections: _Keys = None, name: str 
 
 
 @export("contrib.deprecated.histogram_summary")
-def histogram_summary(tag: Any, values: Any, collections: _Keys = None, name: str | None = None) -> Tensor:
+def histogram_summary(tag: TensorLike, values: TensorLike, collections: _Keys = None, name: str | None = None) -> Tensor:
     """A summary of the distribution of real values; `tag` is a string scalar, the rest as for `scalar_summary`."""
     with name_scope(name, "HistogramSummary", [tag, values]) as scope:
         found = raw.HistogramSummary(tag=tag, values=values, name=scope)
@@ -47,7 +50,7 @@ def histogram_summary(tag: Any, values: Any, collections: _Keys = None, name: st
 
 @export("contrib.deprecated.image_summary")
 def image_summary(
-    tag: Any, tensor: Any, max_images: int = 3, collections: _Keys = None, name: str | None = None
+    tag: TensorLike, tensor: TensorLike, max_images: int = 3, collections: _Keys = None, name: str | None = None
 ) -> Tensor:
     """A summary of images.
 
@@ -65,7 +68,7 @@ def image_summary(
 
 @export("contrib.deprecated.audio_summary")
 def audio_summary(
-    tag: Any, tensor: Any, sample_rate: Any, max_outputs: int = 3, collections: _Keys = None, name: str | None = None
+    tag: TensorLike, tensor: TensorLike, sample_rate: TensorLike, max_outputs: int = 3, collections: _Keys = None, name: str | None = None
 ) -> Tensor:
     """A summary of sounds.
 

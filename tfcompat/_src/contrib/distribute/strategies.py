@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
@@ -16,6 +16,9 @@ from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import ParameterServerExtended
 from tfcompat._src.train.cluster import Server
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 
 class PerReplicaBatches(MirroredExtended):
@@ -201,7 +204,7 @@ class DistributeConfig(NamedTuple):
 
 
 @export("contrib.distribute.run_standard_tensorflow_server")
-def run_standard_tensorflow_server(session_config: Any = None) -> Any:
+def run_standard_tensorflow_server(session_config: messages.ConfigProto | None = None) -> Any:
     """The started Server of the task that TF_CONFIG names.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tfcompat._src.ops.math.special import betainc, igammac, lgamma
 from tfcompat._src.ops.math.unary import exp, expm1, floor, log, log1p, log_sigmoid, sigmoid
 from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.random.stateful import random_gamma, random_poisson, random_uniform
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _Counts(ScalarDistribution):
@@ -49,7 +52,7 @@ class Binomial(_Counts):
     _PARAMETERS = ("total_count", "probs")
 
     def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        self, total_count: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Binomial",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[total_count, logits, probs]) as name:
@@ -123,7 +126,7 @@ class Geometric(_Counts):
     _PARAMETERS = ("probs",)
 
     def __init__(
-        self, logits: Any = None, probs: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "Geometric",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs]) as name:
@@ -190,7 +193,7 @@ class NegativeBinomial(_Counts):
     _PARAMETERS = ("total_count", "probs")
 
     def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        self, total_count: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "NegativeBinomial",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[total_count, logits, probs]) as name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_all
 from tfcompat._src.ops.math.unary import absolute
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _OneValue(Distribution):
@@ -48,7 +51,7 @@ class _OneValue(Distribution):
     atol = parameter("atol", "The absolute tolerance.")
     rtol = parameter("rtol", "The relative tolerance.")
 
-    def _tolerance(self, value: Any) -> Tensor:
+    def _tolerance(self, value: TensorLike) -> Tensor:
         if value is None:
             return convert_to_tensor(0, dtype=self.loc.dtype)
         value = convert_to_tensor(value, dtype=self.loc.dtype)
@@ -68,7 +71,7 @@ class _OneValue(Distribution):
     def _mode(self) -> Tensor:
         return self.mean()
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: TensorLike, seed: int | None = None) -> Tensor:
         known, ndims = constant_value(convert_to_tensor(n)), self.loc.shape.ndims
         if known is not None and ndims is not None:
             multiples = [known] + [1] * ndims

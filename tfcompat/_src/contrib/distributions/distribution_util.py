@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import dimension_value
@@ -36,8 +36,11 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import sqrt, square
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def optional_tensor(x: Any, name: str) -> Tensor | None:
+
+def optional_tensor(x: TensorLike, name: str) -> Tensor | None:
     """`x` as a tensor; None stays None."""
     return None if x is None else convert_to_tensor(x, name=name)
 
@@ -74,7 +77,7 @@ def _checked_diagonal(x: Tensor, diagonal: Any, validate_args: bool, assert_posi
 
 
 def make_tril_scale(
-    loc: Any = None, scale_tril: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
+    loc: TensorLike | None = None, scale_tril: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None,
     shape_hint: Any = None, validate_args: bool = False, assert_positive: bool = False, name: str | None = None,
 ) -> LinearOperator:  # fmt: skip
     """A lower triangular operator: the sum of a triangle, a diagonal and a multiple of the identity that are given.
@@ -103,7 +106,7 @@ def make_tril_scale(
 
 
 def make_diag_scale(
-    loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None, shape_hint: Any = None,
+    loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None, shape_hint: Any = None,
     validate_args: bool = False, assert_positive: bool = False, name: str | None = None,
 ) -> LinearOperator:  # fmt: skip
     """A diagonal operator: the sum of a diagonal and a multiple of the identity that are given, else the identity.
@@ -190,7 +193,7 @@ def get_broadcast_shape(*tensors: Tensor) -> Any:
     return sizes
 
 
-def static_value(x: Any) -> Any:
+def static_value(x: TensorLike) -> Any:
     """The value of `x` where it is known while building, else None."""
     return constant_value(convert_to_tensor(x))
 

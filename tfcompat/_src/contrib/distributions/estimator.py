@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.head import Head
@@ -16,6 +16,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape, shape
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _joined(*vectors: Any) -> Any:
@@ -42,7 +45,7 @@ class _DistributionHead(_RegressionHead):
                 self.distributions[logits] = self._make_distribution_fn(logits)
             return self.distributions[logits]
 
-    def _loss(self, labels: Tensor, logits: Tensor, weights: Any = None) -> tuple[Tensor, Tensor]:
+    def _loss(self, labels: Tensor, logits: Tensor, weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
         distribution = self.distribution(logits)
         batch = labels.shape.with_rank_at_least(1)[:-1]
         sizes = batch.as_list() if batch.is_fully_defined() else shape(labels)[:-1]

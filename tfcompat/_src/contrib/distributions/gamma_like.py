@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from tfcompat._src.ops.math.unary import absolute, exp, floor, log, square
 from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.random.stateful import random_gamma
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.distributions.Chi2")
 class Chi2(Gamma):
@@ -50,7 +53,7 @@ class Chi2(Gamma):
     df = parameter("df", "The degrees of freedom.")
 
     @classmethod
-    def _param_shapes(cls, sample_shape: Any) -> dict[str, Tensor]:
+    def _param_shapes(cls, sample_shape: TensorLike) -> dict[str, Tensor]:
         return {"df": convert_to_tensor(sample_shape, dtype=dtypes.int32)}
 
 
@@ -136,7 +139,7 @@ class Kumaraswamy(TransformedDistribution):
     """a b x^(a - 1) (1 - x^a)^(b - 1) on (0, 1) with positive a = concentration1 and b = concentration0."""
 
     def __init__(
-        self, concentration1: Any = None, concentration0: Any = None, validate_args: bool = False,
+        self, concentration1: TensorLike | None = None, concentration0: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Kumaraswamy",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[concentration1, concentration0]) as name:

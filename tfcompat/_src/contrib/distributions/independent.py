@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import count_nonzero, reduce_prod, reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _length(sizes: Tensor) -> Any:
     known = dimension_value(sizes.shape.with_rank_at_least(1)[0])
@@ -55,7 +58,7 @@ class Independent(Distribution):
     """
 
     def __init__(
-        self, distribution: Distribution, reinterpreted_batch_ndims: Any = None, validate_args: bool = False,
+        self, distribution: Distribution, reinterpreted_batch_ndims: TensorLike | None = None, validate_args: bool = False,
         name: str | None = None,
     ) -> None:  # fmt: skip
         self._distribution = distribution
@@ -191,7 +194,7 @@ class BatchReshape(Distribution):
     """
 
     def __init__(
-        self, distribution: Distribution, batch_shape: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, distribution: Distribution, batch_shape: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str | None = None,
     ) -> None:  # fmt: skip
         with name_scope(name or "BatchReshape" + distribution.name, values=[batch_shape]) as name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from tfcompat._src.ops.math.special import erf
 from tfcompat._src.ops.math.unary import absolute, atan, exp, log, log1p, sigmoid, square, tan
 from tfcompat._src.ops.nn.activation import relu, softplus
 from tfcompat._src.ops.random.stateful import random_normal, random_uniform
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _uniform(distribution: LocationScale, n: Any, seed: int | None) -> Tensor:
@@ -152,7 +155,7 @@ class HalfNormal(ScalarDistribution):
     _PARAMETERS = ("scale",)
 
     def __init__(
-        self, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "HalfNormal"
+        self, scale: TensorLike, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "HalfNormal"
     ) -> None:
         with name_scope(name, values=[scale]) as name:
             with control_dependencies([assert_positive(scale)] if validate_args else []):

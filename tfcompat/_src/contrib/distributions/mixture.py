@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from tfcompat._src.ops.math.reduce import reduce_logsumexp, reduce_prod, reduce_
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.softmax import log_softmax, softmax
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _check_types(cat: Any, components: Any) -> None:
@@ -167,7 +170,7 @@ class Mixture(Distribution):
             entropies = [c.entropy() for c in self.components]
             return add_n([w * e for w, e in zip(self._weights(), entropies)])
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: TensorLike, seed: int | None = None) -> Tensor:
         if self._use_static_graph:
             return self._chosen_samples(n, seed)
         with control_dependencies(self._assertions):

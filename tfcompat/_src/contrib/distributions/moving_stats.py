@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -17,15 +17,19 @@ from tfcompat._src.variables.assign import assign_add, assign_sub
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
 
-def _require_float(dtype: Any, what: str) -> None:
+
+def _require_float(dtype: DType, what: str) -> None:
     if not dtype.is_floating:
         raise TypeError(f"{what}.base_dtype({dtype.name}) does not have float type `dtype`.")
 
 
 @export("contrib.distributions.assign_moving_mean_variance")
 def assign_moving_mean_variance(
-    mean_var: Any, variance_var: Any, value: Any, decay: Any, name: str | None = None
+    mean_var: Any, variance_var: Any, value: TensorLike, decay: TensorLike, name: str | None = None
 ) -> tuple[Any, Any]:
     """Updates a moving mean and variance by a value: d = value - mean; mean += (1 - decay) d; variance moves to decay d^2.
 
@@ -57,7 +61,7 @@ def assign_moving_mean_variance(
 
 
 @export("contrib.distributions.assign_log_moving_mean_exp")
-def assign_log_moving_mean_exp(log_mean_exp_var: Any, log_value: Any, decay: Any, name: str | None = None) -> Any:
+def assign_log_moving_mean_exp(log_mean_exp_var: Any, log_value: TensorLike, decay: Any, name: str | None = None) -> Any:
     """Updates the logarithm of a moving mean: log(decay exp(variable) + (1 - decay) exp(log_value)).
 
     Args:
@@ -85,7 +89,7 @@ def assign_log_moving_mean_exp(log_mean_exp_var: Any, log_value: Any, decay: Any
 
 @export("contrib.distributions.moving_mean_variance")
 def moving_mean_variance(
-    value: Any, decay: Any, collections: list[str] | None = None, name: str | None = None
+    value: TensorLike, decay: TensorLike, collections: list[str] | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Makes variables "moving_mean" and "moving_variance" of zeros and updates them by `value`; see `assign_moving_mean_variance`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors.affine import AffineLinearOperator
@@ -35,6 +35,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.unary import absolute, sqrt, square
 from tfcompat._src.ops.nn.activation import softplus
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class MultivariateNormalLinearOperator(TransformedDistribution):
@@ -203,7 +206,7 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """The normal distribution with the mean `loc` and the covariance `covariance_matrix`, [..., n, n]."""
 
     def __init__(
-        self, loc: Any = None, covariance_matrix: Any = None, validate_args: bool = False,
+        self, loc: Any = None, covariance_matrix: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "MultivariateNormalFullCovariance",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:
@@ -233,8 +236,8 @@ class MultivariateNormalDiagPlusLowRank(MultivariateNormalLinearOperator):
     """
 
     def __init__(
-        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
-        scale_perturb_factor: Any = None, scale_perturb_diag: Any = None, validate_args: bool = False,
+        self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None,
+        scale_perturb_factor: TensorLike | None = None, scale_perturb_diag: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "MultivariateNormalDiagPlusLowRank",
     ) -> None:  # fmt: skip
         given = [loc, scale_diag, scale_identity_multiplier, scale_perturb_factor, scale_perturb_diag]

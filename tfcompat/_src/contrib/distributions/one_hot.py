@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from tfcompat._src.ops.math.special import lgamma
 from tfcompat._src.ops.math.unary import log
 from tfcompat._src.ops.nn.softmax import log_softmax, softmax, softmax_cross_entropy_with_logits
 from tfcompat._src.ops.random.stateful import multinomial, random_uniform
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _OverClasses(Distribution):
@@ -93,7 +96,7 @@ class OneHotCategorical(_OverClasses):
     """
 
     def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = dtypes.int32, validate_args: bool = False,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = dtypes.int32, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "OneHotCategorical",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs]) as name:
@@ -106,7 +109,7 @@ class OneHotCategorical(_OverClasses):
             allow_nan_stats=allow_nan_stats, graph_parents=[self._logits, self._probs], name=name,
         )  # fmt: skip
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: TensorLike, seed: int | None = None) -> Tensor:
         sizes, logits = concat([[n], shape(self.logits)], 0), self.logits
         if logits.shape.ndims != 2:
             logits = reshape(logits, [-1, self.event_size])
@@ -154,7 +157,7 @@ class ExpRelaxedOneHotCategorical(_OverClasses):
     """
 
     def __init__(
-        self, temperature: Any, logits: Any = None, probs: Any = None, dtype: Any = None, validate_args: bool = False,
+        self, temperature: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "ExpRelaxedOneHotCategorical",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs, temperature]) as name:
@@ -220,7 +223,7 @@ class RelaxedBernoulli(TransformedDistribution):
     """
 
     def __init__(
-        self, temperature: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
+        self, temperature: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "RelaxedBernoulli",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs, temperature]) as name:
@@ -240,5 +243,5 @@ class RelaxedBernoulli(TransformedDistribution):
     probs = parameter("probs", "The probability of 1.")
 
     @staticmethod
-    def _param_shapes(sample_shape: Any) -> dict[str, Tensor]:
+    def _param_shapes(sample_shape: TensorLike) -> dict[str, Tensor]:
         return {"logits": convert_to_tensor(sample_shape, dtype=dtypes.int32)}

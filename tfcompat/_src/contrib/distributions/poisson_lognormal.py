@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tfcompat._src.ops.math.reduce import reduce_logsumexp, reduce_prod
 from tfcompat._src.ops.math.sequence import arange, linspace
 from tfcompat._src.ops.math.unary import absolute, exp, log
 from tfcompat._src.ops.random.stateful import random_poisson
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Scheme = Callable[[Any, Any, int, bool], tuple[Tensor, Tensor]]
 
@@ -131,7 +134,7 @@ class PoissonLogNormalQuadratureCompound(Distribution):
     """
 
     def __init__(
-        self, loc: Any, scale: Any, quadrature_size: int = 8,
+        self, loc: TensorLike, scale: TensorLike, quadrature_size: int = 8,
         quadrature_fn: Scheme = quadrature_scheme_lognormal_quantiles, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "PoissonLogNormalQuadratureCompound",
     ) -> None:  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.composed.check_ops import assert_less, assert_same_float_dtype
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.unary import ceil, exp, floor, log
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _log_difference(big: Tensor, small: Tensor) -> Tensor:
@@ -50,7 +53,7 @@ class QuantizedDistribution(Distribution):
     """
 
     def __init__(
-        self, distribution: Distribution, low: Any = None, high: Any = None, validate_args: bool = False,
+        self, distribution: Distribution, low: TensorLike | None = None, high: TensorLike | None = None, validate_args: bool = False,
         name: str = "QuantizedDistribution",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[*distribution.parameters.values(), low, high]) as name:
@@ -87,7 +90,7 @@ class QuantizedDistribution(Distribution):
     def _event_shape(self) -> TensorShape:
         return self.distribution.event_shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: TensorLike, seed: int | None = None) -> Tensor:
         with name_scope("transform"):
             x = self.distribution.sample(convert_to_tensor(n, name="n"), seed=seed)
             ones = ones_like(x)
@@ -139,7 +142,7 @@ class QuantizedDistribution(Distribution):
     def _survival_function(self, y: Tensor) -> Tensor:
         return self._bounded("survival_function", ceil(y), 1, 0)
 
-    def _check_integer(self, value: Any) -> Tensor:
+    def _check_integer(self, value: TensorLike) -> Tensor:
         with name_scope("check_integer", values=[value]):
             value = convert_to_tensor(value, name="value")
             if not self.validate_args:

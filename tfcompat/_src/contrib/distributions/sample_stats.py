@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,10 +31,13 @@ from tfcompat._src.ops.math.unary import ceil, floor, log, round_half_to_even
 from tfcompat._src.ops.nn.top_k import top_k
 from tfcompat._src.ops.signal.fft import fft, ifft
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.distributions.auto_correlation")
 def auto_correlation(
-    x: Any, axis: int = -1, max_lags: Any = None, center: bool = True, normalize: bool = True,
+    x: TensorLike, axis: int = -1, max_lags: TensorLike | None = None, center: bool = True, normalize: bool = True,
     name: str = "auto_correlation",
 ) -> Tensor:  # fmt: skip
     """The correlation of `x` with itself moved by 0, 1, ... `max_lags`, by the Fourier transform.
@@ -99,7 +102,7 @@ _INDEX: dict[str, Callable] = {"lower": ceil, "higher": floor, "nearest": round_
 
 @export("contrib.distributions.percentile")
 def percentile(
-    x: Any, q: Any, axis: Any = None, interpolation: str | None = None, keep_dims: bool = False,
+    x: TensorLike, q: TensorLike, axis: TensorLike | None = None, interpolation: str | None = None, keep_dims: bool = False,
     validate_args: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The `q`-th percentile of `x`.
@@ -158,7 +161,7 @@ def _require_rank(x: Tensor, least: int, most: int | None) -> int | None:
     return ndims
 
 
-def _static_axes(axis: Any, x: Tensor) -> list[int]:
+def _static_axes(axis: TensorLike, x: Tensor) -> list[int]:
     """The axes as numbers from 0."""
     axis = convert_to_tensor(axis, name="axis")
     assert_integer(axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.distributions.distribution import parameter
@@ -24,6 +24,9 @@ from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.compare import equal, logical_and
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _all_known(*values: Tensor) -> bool:
     return all(constant_value(value) is not None for value in values)
@@ -42,7 +45,7 @@ class DistributionShape:
     """
 
     def __init__(
-        self, batch_ndims: Any = None, event_ndims: Any = None, validate_args: bool = False,
+        self, batch_ndims: TensorLike | None = None, event_ndims: TensorLike | None = None, validate_args: bool = False,
         name: str = "DistributionShape",
     ) -> None:  # fmt: skip
         for given, value in (("batch_ndims", batch_ndims), ("event_ndims", event_ndims)):
@@ -67,7 +70,7 @@ class DistributionShape:
     event_ndims = parameter("event_ndims", "The number of event dimensions.")
     validate_args = parameter("validate_args", "Whether values are checked in a run.")
 
-    def get_ndims(self, x: Any, name: str = "get_ndims") -> Tensor:
+    def get_ndims(self, x: TensorLike, name: str = "get_ndims") -> Tensor:
         """The rank of `x`."""
         with self._name_scope(name, values=[x]):
             x = convert_to_tensor(x, name="x")
@@ -117,7 +120,7 @@ class DistributionShape:
 
             return tuple(dims(before, count, f"{part}_dims") for before, count, part in self._parts(x, name))
 
-    def get_shape(self, x: Any, name: str = "get_shape") -> tuple[Tensor, ...]:
+    def get_shape(self, x: TensorLike, name: str = "get_shape") -> tuple[Tensor, ...]:
         """The sample, batch and event shape of `x`, int32 vectors."""
         with self._name_scope(name, values=[x]):
             x = convert_to_tensor(x, name="x")
@@ -134,7 +137,7 @@ class DistributionShape:
             return tuple(sizes(before, count, f"{part}_shape") for before, count, part in self._parts(x, name))
 
     def make_batch_of_event_sample_matrices(
-        self, x: Any, expand_batch_dim: bool = True, name: str = "make_batch_of_event_sample_matrices"
+        self, x: TensorLike, expand_batch_dim: bool = True, name: str = "make_batch_of_event_sample_matrices"
     ) -> tuple[Tensor, Tensor]:
         """(`x` as batch + [event, samples], the sample shape); an empty event or batch shape becomes [1]."""
         with self._name_scope(name, values=[x]):
@@ -147,7 +150,7 @@ class DistributionShape:
             return rotate_transpose(x, shift=-1), sample
 
     def undo_make_batch_of_event_sample_matrices(
-        self, x: Any, sample_shape: Any, expand_batch_dim: bool = True,
+        self, x: TensorLike, sample_shape: TensorLike, expand_batch_dim: bool = True,
         name: str = "undo_make_batch_of_event_sample_matrices",
     ) -> Tensor:  # fmt: skip
         """What `make_batch_of_event_sample_matrices` was given."""
@@ -177,7 +180,7 @@ class DistributionShape:
             with name_scope(name, values=[*(values or []), self.batch_ndims, self.event_ndims]) as scope:
                 yield scope
 
-    def _assert_non_negative_int32_scalar(self, x: Any) -> Tensor:
+    def _assert_non_negative_int32_scalar(self, x: TensorLike) -> Tensor:
         x = convert_to_tensor(x, name="x")
         if x.dtype.base_dtype != dtypes.int32:
             raise TypeError(f"{x.name}.dtype={x.dtype} is not {dtypes.int32}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors import elementwise as bijectors
@@ -15,6 +15,9 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.control.groups import with_dependencies
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.distributions.SinhArcsinh")
@@ -30,7 +33,7 @@ class SinhArcsinh(TransformedDistribution):
     """
 
     def __init__(
-        self, loc: Any, scale: Any, skewness: Any = None, tailweight: Any = None,
+        self, loc: TensorLike, scale: TensorLike, skewness: Any = None, tailweight: Any = None,
         distribution: Distribution | None = None, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "SinhArcsinh",
     ) -> None:  # fmt: skip

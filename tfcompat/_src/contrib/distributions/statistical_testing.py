@@ -8,7 +8,7 @@ of distributions, the rate at which it may fail is divided among them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
@@ -26,6 +26,9 @@ from tfcompat._src.ops.math.clip import clip_by_value
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_min, reduce_prod, reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import log, sqrt
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Interval = tuple[Tensor, Tensor]
 
@@ -59,7 +62,7 @@ def _covers(samples: Tensor, parameters: Iterable[Tensor]) -> list[Operation]:
     return checks
 
 
-def _do_maximum_mean(samples: Any, envelope: Tensor, high: Any, name: str | None = None) -> Tensor:
+def _do_maximum_mean(samples: TensorLike, envelope: Tensor, high: Any, name: str | None = None) -> Tensor:
     """The mean where as much weight as `envelope` is taken from the lowest samples, along axis 0, and given to `high`."""
     with name_scope(name, "do_maximum_mean", [samples, envelope, high]):
         ordered = sort(convert_to_tensor(samples, name="samples"), axis=0)
@@ -69,7 +72,7 @@ def _do_maximum_mean(samples: Any, envelope: Tensor, high: Any, name: str | None
         return reduce_sum(clip_by_value(upper - envelope, 0, 1 / n) * ordered, axis=0) + envelope * high
 
 
-def true_mean_confidence_interval_by_dkwm(samples: Any, low: Any, high: Any, error_rate: Any = 1e-6, name: str | None = None) -> Interval:
+def true_mean_confidence_interval_by_dkwm(samples: TensorLike, low: Any, high: Any, error_rate: Any = 1e-6, name: str | None = None) -> Interval:
     """An interval that holds the true mean, except at `error_rate`.
 
     Args:
@@ -99,7 +102,7 @@ def true_mean_confidence_interval_by_dkwm(samples: Any, low: Any, high: Any, err
 
 
 def assert_true_mean_equal_by_dkwm(
-    samples: Any, low: Any, high: Any, expected: Any, false_fail_rate: Any = 1e-6, name: str | None = None
+    samples: TensorLike, low: Any, high: Any, expected: TensorLike, false_fail_rate: Any = 1e-6, name: str | None = None
 ) -> Operation:
     """`assert_true_mean_in_interval_by_dkwm` for one expected mean."""
     with name_scope(name, "assert_true_mean_equal_by_dkwm", [samples, low, high, expected, false_fail_rate]):
@@ -107,7 +110,7 @@ def assert_true_mean_equal_by_dkwm(
 
 
 def assert_true_mean_in_interval_by_dkwm(
-    samples: Any, low: Any, high: Any, expected_low: Any, expected_high: Any, false_fail_rate: Any = 1e-6, name: str | None = None
+    samples: TensorLike, low: Any, high: Any, expected_low: TensorLike, expected_high: TensorLike, false_fail_rate: Any = 1e-6, name: str | None = None
 ) -> Operation:
     """Asserts that samples may come from distributions with means in [expected_low, expected_high].
 
@@ -139,7 +142,7 @@ def _intersect(least: Tensor, most: Tensor, expected_low: Tensor, expected_high:
 
 
 def assert_true_mean_equal_by_dkwm_two_sample(
-    samples1: Any, low1: Any, high1: Any, samples2: Any, low2: Any, high2: Any, false_fail_rate: Any = 1e-6, name: str | None = None
+    samples1: TensorLike, low1: Any, high1: Any, samples2: TensorLike, low2: Any, high2: Any, false_fail_rate: TensorLike = 1e-6, name: str | None = None
 ) -> Operation:
     """Asserts that two sets of samples may come from distributions with the same means.
 
@@ -166,7 +169,7 @@ def assert_true_mean_equal_by_dkwm_two_sample(
 
 
 def min_discrepancy_of_true_means_detectable_by_dkwm(
-    n: Any, low: Any, high: Any, false_fail_rate: Any, false_pass_rate: Any, name: str | None = None
+    n: TensorLike, low: Any, high: Any, false_fail_rate: Any, false_pass_rate: Any, name: str | None = None
 ) -> Tensor:
     """How far means must be from the expected ones for `assert_true_mean_equal_by_dkwm` to fail.
 

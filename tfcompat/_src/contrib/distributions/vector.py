@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from tfcompat._src.ops.array.fill import ones, zeros
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.unary import absolute, sqrt, square
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _check_scale(scale: Any) -> None:
@@ -113,14 +116,14 @@ class VectorLaplaceDiag(VectorLaplaceLinearOperator):
     """
 
     def __init__(
-        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
+        self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None,
         validate_args: bool = False, allow_nan_stats: bool = True, name: str = "VectorLaplaceDiag",
     ) -> None:  # fmt: skip
         scale = _diagonal_scale(name, loc, scale_diag, scale_identity_multiplier)
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
 
-def _diagonal_scale(name: str, loc: Any, scale_diag: Any, multiplier: Any) -> Any:
+def _diagonal_scale(name: str, loc: TensorLike, scale_diag: TensorLike, multiplier: TensorLike) -> Any:
     with name_scope(name), name_scope("init", values=[loc, scale_diag, multiplier]):
         return make_diag_scale(loc, scale_diag, multiplier)
 
@@ -157,7 +160,7 @@ class VectorExponentialDiag(VectorExponentialLinearOperator):
     """(diag(scale_diag) + scale_identity_multiplier I) Z + loc with independent exponential numbers Z; see `VectorLaplaceDiag`."""
 
     def __init__(
-        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
+        self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None,
         validate_args: bool = False, allow_nan_stats: bool = True, name: str = "VectorExponentialDiag",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:
@@ -181,7 +184,7 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
     """
 
     def __init__(
-        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None, skewness: Any = None,
+        self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None, skewness: Any = None,
         tailweight: Any = None, distribution: Distribution | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "MultivariateNormalLinearOperator",
     ) -> None:  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import log, square
 from tfcompat._src.ops.nn.softmax import softmax
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _two(values: Any, what: str) -> None:
     if len(values) != 2:
@@ -70,7 +73,7 @@ def _checked(value: Any, dtype: Any, name: str, validate_args: bool) -> Tensor:
 
 @export("contrib.distributions.quadrature_scheme_softmaxnormal_gauss_hermite")
 def quadrature_scheme_softmaxnormal_gauss_hermite(
-    normal_loc: Any, normal_scale: Any, quadrature_size: int, validate_args: bool = False, name: str | None = None
+    normal_loc: TensorLike, normal_scale: TensorLike, quadrature_size: int, validate_args: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The points and weights of Gauss-Hermite quadrature for the softmax of a normal variable.
 
@@ -98,7 +101,7 @@ def quadrature_scheme_softmaxnormal_gauss_hermite(
 
 @export("contrib.distributions.quadrature_scheme_softmaxnormal_quantiles")
 def quadrature_scheme_softmaxnormal_quantiles(
-    normal_loc: Any, normal_scale: Any, quadrature_size: int, validate_args: bool = False, name: str | None = None
+    normal_loc: TensorLike, normal_scale: TensorLike, quadrature_size: int, validate_args: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Points in the middle between quantiles of the softmax of a normal variable, with equal weights.
 
@@ -210,7 +213,7 @@ class VectorDiffeomixture(Distribution):
     """
 
     def __init__(
-        self, mix_loc: Any, temperature: Any, distribution: Distribution, loc: Any = None, scale: Any = None, quadrature_size: int = 8,
+        self, mix_loc: TensorLike, temperature: TensorLike, distribution: Distribution, loc: Any = None, scale: Any = None, quadrature_size: int = 8,
         quadrature_fn: Scheme = quadrature_scheme_softmaxnormal_quantiles, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "VectorDiffeomixture",
     ) -> None:  # fmt: skip

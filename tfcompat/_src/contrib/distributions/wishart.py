@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from tfcompat._src.ops.math.sequence import arange, linspace
 from tfcompat._src.ops.math.special import digamma, lgamma
 from tfcompat._src.ops.math.unary import exp, log, sqrt, square
 from tfcompat._src.ops.random.stateful import random_gamma, random_normal
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _WishartLinearOperator(Distribution):
@@ -248,7 +251,7 @@ class WishartCholesky(_WishartLinearOperator):
     """
 
     def __init__(
-        self, df: Any, scale: Any, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
+        self, df: Any, scale: TensorLike, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "WishartCholesky",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[scale]) as name:
@@ -269,7 +272,7 @@ class WishartFull(_WishartLinearOperator):
     """The Wishart distribution with the symmetric positive definite matrix `scale`, [..., k, k]; see `WishartCholesky`."""
 
     def __init__(
-        self, df: Any, scale: Any, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
+        self, df: Any, scale: TensorLike, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "WishartFull",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -16,6 +16,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import argmax, reduce_sum
 from tfcompat._src.variables.resource_variable import ResourceVariable
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.eager.metrics.Metric")
@@ -161,7 +164,7 @@ class BinaryAccuracy(_Matches):
         super().__init__(name, dtype)
         self.threshold = threshold
 
-    def _of(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+    def _of(self, labels: TensorLike, predictions: TensorLike) -> tuple[Any, Any]:
         return convert_to_tensor(labels) > self.threshold, convert_to_tensor(predictions) > self.threshold
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.math.unary import exp, sigmoid
 from tfcompat._src.ops.nn.loss import log_poisson_loss, sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.sparse.convert import sparse_to_indicator
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _MEAN = Reduction.SUM_OVER_BATCH_SIZE
 
@@ -162,7 +165,7 @@ class _MultiLabelHead(head_lib.SingleHead):
         self._thresholds = tuple(thresholds or ())
         self._classes_for_class_based_metrics = tuple(classes_for_class_based_metrics or ())
 
-    def _predictions(self, logits: Any) -> dict[str, Tensor]:
+    def _predictions(self, logits: TensorLike) -> dict[str, Tensor]:
         logits = checks.float_logits(logits, self._n_classes)
         with name_scope(None, "predictions", (logits,)):
             probabilities = sigmoid(logits, name=PredictionKeys.PROBABILITIES)
@@ -201,7 +204,7 @@ class _MultiLabelHead(head_lib.SingleHead):
         return {"probabilities": predictions[PredictionKeys.PROBABILITIES]}
 
     def _eval_metric_ops(
-        self, labels: Any, probabilities: Any, weights: Any, unreduced_loss: Any, regularization_loss: Any
+        self, labels: Any, probabilities: Any, weights: Any, unreduced_loss: TensorLike, regularization_loss: TensorLike
     ) -> dict[str, Any]:
         with name_scope(None, "metrics", [labels, probabilities, weights, unreduced_loss, regularization_loss]):
             found = {
@@ -217,7 +220,7 @@ class _MultiLabelHead(head_lib.SingleHead):
                 found.update(self._class_metrics(class_id, labels, probabilities, weights))
             return found
 
-    def _class_metrics(self, class_id: int, labels: Tensor, probabilities: Tensor, weights: Any) -> dict[str, Any]:
+    def _class_metrics(self, class_id: int, labels: Tensor, probabilities: Tensor, weights: TensorLike) -> dict[str, Any]:
         class_probabilities, class_labels = of_class(class_id, probabilities, labels)
         mean_key, auc_key, pr_key = (
             class_key(kind, class_id, self._label_vocabulary) for kind in ("PROBABILITY_MEAN", "AUC", "AUC_PR")

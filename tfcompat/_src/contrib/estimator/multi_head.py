@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import joined
@@ -17,6 +17,9 @@ from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.summary.summary import scalar
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.estimator.multi_head")
@@ -57,7 +60,7 @@ class _MultiHead(_Head):
     def logits_dimension(self) -> int:
         return self._logits_dimension
 
-    def _logits_of_heads(self, logits: Any) -> dict[str, Tensor]:
+    def _logits_of_heads(self, logits: TensorLike) -> dict[str, Tensor]:
         return logits if isinstance(logits, dict) else joined.split_logits(logits, self._heads)
 
     def create_loss(self, features: Any, mode: str, logits: Any, labels: Any) -> LossSpec:

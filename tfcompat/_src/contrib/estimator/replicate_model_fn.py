@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.device import DeviceSpecV1 as DeviceSpec
 from tfcompat._src.base.export import export
@@ -31,6 +31,9 @@ from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as
 from tfcompat._src.train.device_setter import _RoundRobinStrategy
 from tfcompat._src.variables.assign import assign, assign_add
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -80,7 +83,7 @@ def _replicate_model_fn_with_mode(
         devices, holders, main,
     )  # fmt: skip
 
-    def replicated(features: Any, labels: Any, mode: str, params: Any = None, config: Any = None) -> EstimatorSpec | None:
+    def replicated(features: TensorLike, labels: TensorLike, mode: str, params: Any = None, config: Any = None) -> EstimatorSpec | None:
         if len(devices) == 1:
             parts = [features], [labels]
         else:
@@ -101,14 +104,14 @@ def _get_local_devices(device_type: str) -> list[str]:
 # ---- the batch ----
 
 
-def _split_batch(features: Any, labels: Any, number_of_shards: int, device: str) -> tuple[Any, Any]:
+def _split_batch(features: TensorLike, labels: TensorLike, number_of_shards: int, device: str) -> tuple[Any, Any]:
     """Features and labels as a list of their parts along the first dimension; None for labels that are None."""
     with name_scope("split_inputs"), on_device(device):
         return _shards(features, number_of_shards), None if labels is None else _shards(labels, number_of_shards)
 
 
 
-def _shards(given: Any, number: int) -> list[Any]:
+def _shards(given: TensorLike, number: int) -> list[Any]:
     if isinstance(given, dict):
         parts = {key: _shards(value, number) for key, value in given.items()}
         return [{key: shards[i] for key, shards in parts.items()} for i in range(number)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,13 +34,16 @@ from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.variables.assign import assign
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _EPSILON = np.finfo(float).eps
 _LEAST_VARIANCE = 1e-3
 FULL_COVARIANCE = "full"
 DIAG_COVARIANCE = "diag"
 
 
-def _covariance(points: Any, is_diagonal: bool) -> Tensor:
+def _covariance(points: TensorLike, is_diagonal: bool) -> Tensor:
     """The covariance [d, d] of points [n, d]; their variances [1, d] if diagonal."""
     count = cast(shape(points)[0], dtypes.float32)
     centered = points - reduce_mean(points, 0, keepdims=True)
@@ -117,7 +120,7 @@ class GmmAlgorithm:
             initialized = with_dependencies([means, covs], identity(self._initialized))
         return [self._assign_first(initialized, self._means, means), self._assign_first(initialized, self._covs, covs)]
 
-    def _assign_first(self, initialized: Tensor, variable: Any, value: Tensor) -> Operation:
+    def _assign_first(self, initialized: Tensor, variable: TensorLike, value: Tensor) -> Operation:
         with colocate_with(variable):
             assigned = assign(variable, value, validate_shape=False)
             assigned = with_dependencies([assigned], assign(self._initialized, True))
@@ -140,7 +143,7 @@ class GmmAlgorithm:
         distances = transpose(reduce_sum(squares, 1))
         return -0.5 * (distances + cast(self._dimensions, dtypes.float32) * log(2.0 * np.pi) + log_determinants)
 
-    def _expectation(self, points: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def _expectation(self, points: TensorLike) -> tuple[Tensor, Tensor, Tensor]:
         """Sums over points [n, d], weighted by membership: of 1 [1, k], of points [k, 1, d], of squares [k, d, d]."""
         count = shape(points)[0]
         points = expand_dims(points, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from tfcompat._src.ops.sparse.product import sparse_tensor_dense_matmul
 from tfcompat._src.variables.assign import assign, scatter_update
 from tfcompat._src.variables.collections import variables_initializer
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class Update(NamedTuple):
@@ -364,7 +367,7 @@ class WALSModel:
         return Update(new_values, update_op, *self._loss(left, right, entries, factors, gramian, weights, new_values, counts[0]))
 
     @staticmethod
-    def _weights_of(side: Side, rows: Tensor, given: Any) -> Tensor:
+    def _weights_of(side: Side, rows: Tensor, given: TensorLike) -> Tensor:
         if given is None:
             return embedding_lookup(side.weights_cache.values, rows, partition_strategy="div")
         with control_dependencies([assert_rank_in(given, (0, 1))]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import control_dependencies
@@ -15,6 +15,9 @@ from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import argmax
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _KINDS = ((Tensor, "Tensor"), (SparseTensor, "SparseTensor"), (TensorArray, "TensorArray"), (Variable, "Variable"))
 
@@ -48,7 +51,7 @@ def _described(value: Any, with_name: bool, with_type: bool, with_shape: bool, w
 
 
 def print_op(
-    input_: Any, data: list | None = None, message: str | None = None, first_n: int | None = None, summarize: int = 20,
+    input_: TensorLike, data: list | None = None, message: str | None = None, first_n: int | None = None, summarize: int = 20,
     print_tensor_name: bool = True, print_tensor_type: bool = True, print_shape: bool = True,
     summarize_indicator_vector: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from tfcompat._src.ops.control.cond import Assert
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_all
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _has_rank(wanted: Tensor, tensor: Tensor) -> Tensor:
     with name_scope("is_rank", values=[tensor]) as scope:
@@ -35,7 +38,7 @@ def _sizes_fit(wanted: Any, found: Tensor) -> Tensor:
         return reduce_all(fits, name=scope)
 
 
-def _assert_shape(wanted: Any, tensor: Tensor) -> Operation:
+def _assert_shape(wanted: TensorLike, tensor: Tensor) -> Operation:
     with name_scope("assert_shape", values=[tensor]) as scope:
         found = shape_of(tensor, name="actual")
         if isinstance(wanted, TensorShape) and not wanted.is_fully_defined():
@@ -51,7 +54,7 @@ def _invalid(what: Any, wanted: Any, tensor: Tensor) -> ValueError:
 
 
 @export("contrib.framework.with_shape")
-def with_shape(expected_shape: Any, tensor: Tensor) -> Tensor:
+def with_shape(expected_shape: TensorLike, tensor: Tensor) -> Tensor:
     """`tensor`, checked to have a shape: at once where it is known, else when it runs.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
@@ -15,9 +15,12 @@ from tfcompat._src.ops.composed.confusion_matrix import squeezed_where
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.scan import add_n
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.framework.assert_scalar_int")
-def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
+def assert_scalar_int(tensor: TensorLike, name: str | None = None) -> Tensor:
     """`tensor` as a Tensor, which must be a scalar of an integer type; ValueError where it is not."""
     with name_scope(name, "assert_scalar_int", [tensor]) as scope:
         tensor = convert_to_tensor(tensor)
@@ -37,7 +40,7 @@ def reduce_sum_n(tensors: Sequence[Tensor], name: str | None = None) -> Tensor:
 
 
 @export("contrib.framework.remove_squeezable_dimensions")
-def remove_squeezable_dimensions(predictions: Any, labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def remove_squeezable_dimensions(predictions: TensorLike, labels: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(predictions, labels), one of them without a last dimension of 1 where the ranks differ by one."""
     with name_scope(name, "remove_squeezable_dimensions", [predictions, labels]):
         predictions, labels = convert_to_tensor(predictions), convert_to_tensor(labels)

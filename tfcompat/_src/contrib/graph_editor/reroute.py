@@ -142,7 +142,7 @@ def reroute_ios(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
     return _reroute_inputs(*_reroute_outputs(sgv0, sgv1, False), False)
 
 
-def _control_operations(op: Any, cops: Any) -> list[Operation]:
+def _control_operations(op: Operation, cops: Any) -> list[Operation]:
     if not isinstance(op, Operation):
         raise TypeError(f"Expected a tf.Operation, got: {type(op)}")
     return make_list_of_op(cops, allow_graph=False)

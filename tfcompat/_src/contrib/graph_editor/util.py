@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -14,6 +14,10 @@ from tfcompat._src.graph.op_selector import is_iterable
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 DEFAULT_PREFIX = "geph"
 
@@ -181,7 +185,7 @@ def make_placeholder_from_tensor(t: Tensor, scope: str | None = None, prefix: st
     "contrib.graph_editor.util.make_placeholder_from_dtype_and_shape",
 )  # fmt: skip
 def make_placeholder_from_dtype_and_shape(
-    dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
+    dtype: DTypeLike, shape: ShapeLike = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
 ) -> Tensor:
     """A placeholder of a dtype and shape, in the default graph; its name: see `placeholder_name`."""
     return placeholder(dtype, shape, placeholder_name(scope=scope, prefix=prefix))

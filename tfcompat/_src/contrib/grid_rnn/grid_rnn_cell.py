@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.core import fully_connected
@@ -18,6 +18,9 @@ from tfcompat._src.platform import logging
 from tfcompat._src.rnn.basic_cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
 from tfcompat._src.rnn.cell import RNNCell
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 Dims = int | Sequence[int] | None
 
@@ -172,7 +175,7 @@ class GridRNNCell(RNNCell):
                     outputs[dim], states[dim] = self._cells[dim](given, state)
 
 
-def _joined(tensors: list[Tensor], dtype: Any) -> Tensor:
+def _joined(tensors: list[Tensor], dtype: DTypeLike) -> Tensor:
     return concat(tensors, 1) if tensors else zeros([0, 0], dtype)
 
 

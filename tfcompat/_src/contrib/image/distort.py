@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +16,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.image.adjust import convert_image_dtype
 from tfcompat._src.ops.random.stateful import random_uniform
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]], np.float32)
 _RGB = np.array(
@@ -52,7 +55,7 @@ def _adjust_hsv_in_yiq(images, delta_h, scale_s, scale_v):
 
 
 def adjust_hsv_in_yiq(
-    image: Any, delta_hue: Any = 0, scale_saturation: Any = 1, scale_value: Any = 1, name: str | None = None
+    image: TensorLike, delta_hue: TensorLike = 0, scale_saturation: TensorLike = 1, scale_value: TensorLike = 1, name: str | None = None
 ) -> Tensor:
     """RGB images whose hue is turned by `delta_hue`, radians, and whose saturation and value are scaled."""
     with name_scope(name, "adjust_hsv_in_yiq", [image]):
@@ -62,7 +65,7 @@ def adjust_hsv_in_yiq(
 
 
 def random_hsv_in_yiq(
-    image: Any, max_delta_hue: float = 0, lower_saturation: float = 1, upper_saturation: float = 1,
+    image: TensorLike, max_delta_hue: float = 0, lower_saturation: float = 1, upper_saturation: float = 1,
     lower_value: float = 1, upper_value: float = 1, seed: int | None = None,
 ) -> Tensor:  # fmt: skip
     """`adjust_hsv_in_yiq` with a hue from [-max_delta_hue, max_delta_hue) and scales from [lower, upper).
@@ -81,7 +84,7 @@ def random_hsv_in_yiq(
     if lower_value > upper_value:
         raise ValueError("lower_value must be < upper_value.")
 
-    def drawn(lower: Any, upper: Any) -> Any:
+    def drawn(lower: TensorLike, upper: TensorLike) -> Any:
         return lower if lower == upper else random_uniform([], lower, upper, seed=seed)
 
     hue = 0 if max_delta_hue == 0 else drawn(-max_delta_hue, max_delta_hue)

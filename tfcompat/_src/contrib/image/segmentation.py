@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tfcompat._src.ops.array.shape import reshape, shape
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -89,7 +92,7 @@ op(
 
 
 @export("contrib.image.connected_components")
-def connected_components(images: Any) -> Tensor:
+def connected_components(images: TensorLike) -> Tensor:
     """Numbers the areas of equal, non-zero pixels that touch along an edge: 1, 2, ... in the order of their first pixel.
 
     Args:
@@ -157,7 +160,7 @@ def _bipartite_match(distances, num_valid_rows, *, top_k):
 
 
 @export("contrib.image.bipartite_match")
-def bipartite_match(distance_mat: Any, num_valid_rows: Any, top_k: int = -1, name: str = "bipartite_match") -> Any:
+def bipartite_match(distance_mat: TensorLike, num_valid_rows: TensorLike, top_k: int = -1, name: str = "bipartite_match") -> Any:
     """Matches rows and columns greedily, smallest distance first.
 
     Args:

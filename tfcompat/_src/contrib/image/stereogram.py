@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import HOST, PURE, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 _ATTRS = (
     "hidden_surface_removal: bool = True, convergence_dots_size: int = 8, dots_per_inch: int = 72, eye_separation: float = 2.5, "
@@ -182,10 +186,10 @@ def _stereogram(
 
 @export("contrib.image.single_image_random_dot_stereograms")
 def single_image_random_dot_stereograms(
-    depth_values: Any, hidden_surface_removal: bool | None = None, convergence_dots_size: int | None = None,
+    depth_values: TensorLike, hidden_surface_removal: bool | None = None, convergence_dots_size: int | None = None,
     dots_per_inch: int | None = None, eye_separation: float | None = None, mu: float | None = None, normalize: bool | None = None,
     normalize_max: float | None = None, normalize_min: float | None = None, border_level: float | None = None,
-    number_colors: int | None = None, output_image_shape: Any = None, output_data_window: Any = None,
+    number_colors: int | None = None, output_image_shape: ShapeLike = None, output_data_window: ShapeLike = None,
 ) -> Tensor:  # fmt: skip
     """Random dots in which eyes that look past the image see depth.
 

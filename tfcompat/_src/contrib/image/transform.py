@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,6 +26,9 @@ from tfcompat._src.ops.linalg.solve import matrix_inverse
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.unary import cos, sin
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _DTYPES = "dtype: {uint8, int32, int64, float16, float32, float64}"
 _IMAGE_DTYPES = frozenset(
@@ -141,7 +144,7 @@ def _as_batch(images: Tensor) -> tuple[Tensor, Callable]:
 
 @export("contrib.image.transform")
 def transform(
-    images: Any, transforms: Any, interpolation: str = "NEAREST", output_shape: Any = None, name: str | None = None
+    images: TensorLike, transforms: TensorLike, interpolation: str = "NEAREST", output_shape: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """Applies projective transforms to images.
 
@@ -182,7 +185,7 @@ def transform(
 
 
 @export("contrib.image.rotate")
-def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: str | None = None) -> Tensor:
+def rotate(images: TensorLike, angles: TensorLike, interpolation: str = "NEAREST", name: str | None = None) -> Tensor:
     """Images turned counter-clockwise about their centre by `angles`, radians, one or one for each image."""
     with name_scope(name, "rotate"):
         images = to_tensor(images)
@@ -194,7 +197,7 @@ def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: str |
 
 
 @export("contrib.image.translate")
-def translate(images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None) -> Tensor:
+def translate(images: TensorLike, translations: TensorLike, interpolation: str = "NEAREST", name: str | None = None) -> Tensor:
     """Images moved by `translations`, [2] or [batch, 2], each (dx, dy) in pixels."""
     with name_scope(name, "translate"):
         return transform(images, translations_to_projective_transforms(translations), interpolation=interpolation)
@@ -220,7 +223,7 @@ def angles_to_projective_transforms(angles: Any, image_height: Any, image_width:
 
 
 @export("contrib.image.translations_to_projective_transforms")
-def translations_to_projective_transforms(translations: Any, name: str | None = None) -> Tensor:
+def translations_to_projective_transforms(translations: TensorLike, name: str | None = None) -> Tensor:
     """The transforms, float32 [translations, 8], that move images by `translations`, [2] or [translations, 2]."""
     with name_scope(name, "translations_to_projective_transforms"):
         translations = to_tensor(translations, dtypes.float32, "translations")
@@ -252,7 +255,7 @@ def compose_transforms(*transforms: Any) -> Tensor:
 
 
 @export("contrib.image.flat_transforms_to_matrices")
-def flat_transforms_to_matrices(transforms: Any) -> Tensor:
+def flat_transforms_to_matrices(transforms: TensorLike) -> Tensor:
     """Transforms [8] or [count, 8] as matrices [count, 3, 3]."""
     with name_scope("flat_transforms_to_matrices"):
         transforms = to_tensor(transforms, name="transforms")
@@ -264,7 +267,7 @@ def flat_transforms_to_matrices(transforms: Any) -> Tensor:
 
 
 @export("contrib.image.matrices_to_flat_transforms")
-def matrices_to_flat_transforms(transform_matrices: Any) -> Tensor:
+def matrices_to_flat_transforms(transform_matrices: TensorLike) -> Tensor:
     """Matrices [3, 3] or [count, 3, 3] as transforms [count, 8], divided by their last element."""
     with name_scope("matrices_to_flat_transforms"):
         matrices = to_tensor(transform_matrices, name="transform_matrices")

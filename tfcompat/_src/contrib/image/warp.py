@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,17 +27,20 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _EPSILON = 1e-10
 
 # ---- dense warp ----
 
 
-def _clamped(x: Tensor, low: Any, high: Any) -> Tensor:
+def _clamped(x: Tensor, low: TensorLike, high: TensorLike) -> Tensor:
     return raw.Minimum(raw.Maximum(low, x), high)
 
 
 def interpolate_bilinear(
-    grid: Any, query_points: Any, name: str = "interpolate_bilinear", indexing: str = "ij"
+    grid: TensorLike, query_points: TensorLike, name: str = "interpolate_bilinear", indexing: str = "ij"
 ) -> Tensor:
     """Values of a grid between its points.
 
@@ -114,7 +117,7 @@ def _neighbours(queries: Tensor, side: Tensor, dim: int, grid_dtype: Any) -> tup
 
 
 @export("contrib.image.dense_image_warp")
-def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> Tensor:
+def dense_image_warp(image: TensorLike, flow: Any, name: str = "dense_image_warp") -> Tensor:
     """Each pixel (y, x) of the result is the image at (y, x) - flow[y, x], between its pixels.
 
     Args:
@@ -194,7 +197,7 @@ def _apply(queries: Tensor, points: Tensor, w: Tensor, v: Tensor, order: int) ->
 
 @export("contrib.image.interpolate_spline")
 def interpolate_spline(
-    train_points: Any, train_values: Any, query_points: Any, order: int, regularization_weight: float = 0.0,
+    train_points: TensorLike, train_values: TensorLike, query_points: TensorLike, order: int, regularization_weight: float = 0.0,
     name: str = "interpolate_spline",
 ) -> Tensor:  # fmt: skip
     """Values of a polyharmonic spline.
@@ -244,7 +247,7 @@ def boundary_locations(height: int, width: int, points_per_edge: int) -> np.ndar
 
 @export("contrib.image.sparse_image_warp")
 def sparse_image_warp(
-    image: Any, source_control_point_locations: Any, dest_control_point_locations: Any, interpolation_order: int = 2,
+    image: TensorLike, source_control_point_locations: TensorLike, dest_control_point_locations: TensorLike, interpolation_order: int = 2,
     regularization_weight: float = 0.0, num_boundary_points: int = 0, name: str = "sparse_image_warp",
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Warps images so that control points move from their source to their destination.

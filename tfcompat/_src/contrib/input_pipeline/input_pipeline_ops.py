@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.variables.scope import get_variable, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _shape(c):
@@ -34,7 +37,7 @@ def _obtain_next(elements, counter):
 
 
 @export("contrib.input_pipeline.obtain_next")
-def obtain_next(string_list_tensor: Any, counter: Any) -> Tensor:
+def obtain_next(string_list_tensor: TensorLike, counter: TensorLike) -> Tensor:
     """The element after the one that a counter points to, round and round.
 
     Args:

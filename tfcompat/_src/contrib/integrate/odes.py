@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -21,6 +21,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import imag, real
 from tfcompat._src.ops.math.reduce import reduce_all, reduce_mean
 from tfcompat._src.ops.math.scan import add_n
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Derivative = Callable[[Tensor, Tensor], Tensor]
 
@@ -109,7 +112,7 @@ def _interp_fit(y0: Any, y1: Any, y_mid: Any, f0: Any, f1: Any, dt: Any) -> list
     ]
 
 
-def _interp_evaluate(coefficients: Sequence[Any], t0: Any, t1: Any, t: Any) -> Tensor:
+def _interp_evaluate(coefficients: Sequence[Any], t0: TensorLike, t1: TensorLike, t: TensorLike) -> Tensor:
     """The quartic at a time between `t0` and `t1`; other times fail when they run."""
     with name_scope("interp_evaluate"):
         start, end, time = convert_to_tensor(t0), convert_to_tensor(t1), convert_to_tensor(t)
@@ -241,7 +244,7 @@ def _dopri5(
 
 @export("contrib.integrate.odeint")
 def odeint(
-    func: Derivative, y0: Any, t: Any, rtol: float = 1e-6, atol: float = 1e-12, method: str | None = None,
+    func: Derivative, y0: TensorLike, t: TensorLike, rtol: float = 1e-6, atol: float = 1e-12, method: str | None = None,
     options: dict | None = None, full_output: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Solves dy/dt = func(y, t) with steps that adapt to the error (Dormand and Prince 1980).
@@ -296,7 +299,7 @@ _FIXED = {"midpoint": _midpoint, "rk4": _rk4}
 
 @export("contrib.integrate.odeint_fixed")
 def odeint_fixed(
-    func: Derivative, y0: Any, t: Any, dt: Any = None, method: str = "rk4", name: str | None = None
+    func: Derivative, y0: TensorLike, t: TensorLike, dt: Any = None, method: str = "rk4", name: str | None = None
 ) -> Tensor:
     """Solves dy/dt = func(y, t) with fixed steps.
 

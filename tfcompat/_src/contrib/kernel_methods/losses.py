@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -21,10 +21,13 @@ from tfcompat._src.ops.math.reduce import reduce_max
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.activation import relu
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.kernel_methods.sparse_multiclass_hinge_loss")
 def sparse_multiclass_hinge_loss(
-    labels: Tensor, logits: Tensor, weights: Any = 1.0, scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+    labels: Tensor, logits: Tensor, weights: TensorLike = 1.0, scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:  # fmt: skip
     """The hinge loss of several classes: the greatest of logits[k] - logits[label] + (k != label) (Crammer and Singer 2001).

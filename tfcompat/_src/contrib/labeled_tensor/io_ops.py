@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.labeled_tensor.axes import Axes, Axis, as_axis
@@ -12,6 +12,10 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.ops.array import constant
 from tfcompat._src.ops.parsing import features as parsing
 from tfcompat._src.ops.parsing import functions
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 @export("contrib.labeled_tensor.FixedLenFeature")
@@ -56,7 +60,7 @@ def parse_example(
 
 @export("contrib.labeled_tensor.parse_single_example")
 def parse_single_example(
-    serialized: Any, features: Mapping[str, FixedLenFeature], name: str | None = None, example_names: Any = None
+    serialized: Any, features: Mapping[str, FixedLenFeature], name: str | None = None, example_names: TensorLike | None = None
 ) -> dict[str, LabeledTensor]:
     """`tf.parse_single_example` of a scalar string; ValueError where the size of an axis is unknown."""
     x = convert_to_labeled_tensor(serialized)
@@ -65,7 +69,7 @@ def parse_single_example(
 
 
 @export("contrib.labeled_tensor.placeholder")
-def placeholder(dtype: Any, axes: Collection[Any], name: str | None = None) -> LabeledTensor:
+def placeholder(dtype: DTypeLike, axes: Collection[Any], name: str | None = None) -> LabeledTensor:
     """A placeholder with axes: Axis, tuples (name, value), and names, whose size is unknown."""
     with name_scope(name, "lt_placeholder", []) as scope:
         found = Axes([(each, None) if isinstance(each, str) else each for each in axes])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math import reduce
 from tfcompat._src.ops.random import crop
 from tfcompat._src.train import input_batching
 from tfcompat._src.variables import functional
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 def _values(x: LabeledTensor) -> list[Axis]:
@@ -348,7 +351,7 @@ def constant(value: Any, dtype: Any = None, axes: Any = None, name: str | None =
 
 
 @export("contrib.labeled_tensor.zeros_like")
-def zeros_like(labeled_tensor: Any, dtype: Any = None, name: str | None = None) -> LabeledTensor:
+def zeros_like(labeled_tensor: Any, dtype: DTypeLike | None = None, name: str | None = None) -> LabeledTensor:
     """Zeros with the tensor's axes."""
     with converted(name, "lt_zeros_like", labeled_tensor) as (scope, x):
         return LabeledTensor(fill.zeros_like(x.tensor, dtype=dtype, name=scope), x.axes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.nn.moments import batch_normalization, moments, weighted_
 from tfcompat._src.train.moving_averages import assign_moving_average
 from tfcompat._src.variables.initializers import Ones, Zeros
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _DEFAULTS = {"beta": Zeros(), "gamma": Ones(), "moving_mean": Zeros(), "moving_variance": Ones()}
 
@@ -178,7 +181,7 @@ def _fused_batch_norm(
         return common.finish(outputs, None, None, activation_fn, outputs_collections, sc.name)
 
 
-def _with_updates(outputs: Any, update: Callable, is_training: Any, collections: Any, moving: Callable) -> Any:
+def _with_updates(outputs: TensorLike, update: Callable, is_training: TensorLike, collections: Any, moving: Callable) -> Any:
     """`outputs`; after the updates where there are no collections for them."""
     if collections is not None:
         for updated in smart_cond(is_training, update, moving):
@@ -228,7 +231,7 @@ def _composed(
     return outputs
 
 
-def _batch_moments(inputs: Tensor, batch_weights: Any, first: bool) -> tuple[Tensor, Tensor]:
+def _batch_moments(inputs: Tensor, batch_weights: TensorLike, first: bool) -> tuple[Tensor, Tensor]:
     rank = inputs.shape.ndims
     axes = [0, *range(2, rank)] if first else list(range(rank - 1))
     if batch_weights is None:

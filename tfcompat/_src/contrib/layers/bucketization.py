@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.slim.bucketize")
-def bucketize(input_tensor: Any, boundaries: list[float], name: str | None = None) -> Tensor:
+def bucketize(input_tensor: TensorLike, boundaries: list[float], name: str | None = None) -> Tensor:
     """How many of the sorted `boundaries` are at most as great as each value, as int32.
 
     Args:

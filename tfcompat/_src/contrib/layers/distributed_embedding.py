@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -26,6 +26,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.sparse_segment import sparse_segment_sum
 from tfcompat._src.ops.math.unary import sqrt
 from tfcompat._src.ops.nn.embedding import _assign_parts, _check_sparse, parts_of
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.slim.embedding_lookup_sparse_with_distributed_aggregation")
@@ -90,7 +93,7 @@ def _weighted(rows: Tensor, weights: Tensor) -> Tensor:
 
 
 def _summed(
-    params: list, ids: Tensor, strategy: str, max_norm: float | None, weights: Any, places: Any, segments: Tensor
+    params: list, ids: Tensor, strategy: str, max_norm: float | None, weights: Any, places: TensorLike, segments: Tensor
 ) -> Tensor:
     """The sums of the (weighted) embeddings of each segment; `places` says which of the ids each element has."""
     with name_scope(None, "embedding_lookup_with_distributed_aggregation", [*params, ids]) as scope:
@@ -110,7 +113,7 @@ def _summed_in_parts(
     ids: Tensor,
     strategy: str,
     max_norm: float | None,
-    weights: Any,
+    weights: TensorLike,
     places: Any,
     segments: Tensor,
     scope: str,

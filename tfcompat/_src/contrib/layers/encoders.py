@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.variables import model_variable
@@ -21,10 +21,13 @@ from tfcompat._src.ops.nn.embedding import embedding_lookup
 from tfcompat._src.ops.sparse.embedding import contrib_safe_embedding_lookup_sparse
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.layers.embedding_lookup_unique", "contrib.slim.embedding_lookup_unique")
 def embedding_lookup_unique(
-    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None
+    params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None
 ) -> Tensor:
     """tf.nn.embedding_lookup that looks each id up once; arguments and result as there."""
     with name_scope(name, "EmbeddingLookupUnique", [params, ids]):
@@ -41,7 +44,7 @@ def embedding_lookup_unique(
 
 @export("contrib.layers.bow_encoder", "contrib.slim.bow_encoder")
 def bow_encoder(
-    ids: Any, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
+    ids: TensorLike, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
     regularizer: Any = None, trainable: bool = True, scope: Any = None, reuse: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of the embeddings of each row of ids.

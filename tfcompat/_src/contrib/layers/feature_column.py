@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -32,6 +32,9 @@ from tfcompat._src.ops.strings.hashing import string_to_hash_bucket_fast, string
 from tfcompat._src.ops.strings.numbers import as_string
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.initializers import Zeros
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DType
 
 _LinearEmbeddingLookupArguments = collections.namedtuple(
     "_LinearEmbeddingLookupArguments", ["input_tensor", "weight_tensor", "vocab_size", "initializer", "combiner"]
@@ -433,7 +436,7 @@ def sparse_column_with_vocabulary_file(
 
 @export("contrib.layers.weighted_sparse_column", "contrib.slim.weighted_sparse_column")
 def weighted_sparse_column(
-    sparse_id_column: Any, weight_column_name: str, dtype: Any = dtypes.float32
+    sparse_id_column: Any, weight_column_name: str, dtype: DType = dtypes.float32
 ) -> _WeightedSparseColumn:
     """A column of ids with weights, which another feature holds at the same places.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -42,6 +42,9 @@ from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SEQUENCE_COLUMNS = (_OneHotColumn, _EmbeddingColumn, _RealValuedColumn, _RealValuedVarLenColumn)
 _NOT_IN_SEQUENCES = (_ScatteredEmbeddingColumn, _BucketizedColumn, _CrossedColumn)
@@ -401,7 +404,7 @@ def make_place_holder_tensors_for_base_features(feature_columns: Any) -> dict[st
 
 @export("contrib.layers.parse_feature_columns_from_examples", "contrib.slim.parse_feature_columns_from_examples")
 def parse_feature_columns_from_examples(
-    serialized: Any, feature_columns: Any, name: str | None = None, example_names: Any = None
+    serialized: TensorLike, feature_columns: Any, name: str | None = None, example_names: Any = None
 ) -> dict[Any, Any]:
     """Parses examples, and makes the tensors of columns.
 
@@ -428,7 +431,7 @@ def parse_feature_columns_from_examples(
     "contrib.slim.parse_feature_columns_from_sequence_examples",
 )
 def parse_feature_columns_from_sequence_examples(
-    serialized: Any, context_feature_columns: Any, sequence_feature_columns: Any, name: str | None = None,
+    serialized: TensorLike, context_feature_columns: Any, sequence_feature_columns: Any, name: str | None = None,
     example_name: Any = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     """Parses one SequenceExample.

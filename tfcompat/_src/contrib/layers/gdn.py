@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.gradient_registry import RegisterGradient
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.unary import sqrt, square
 from tfcompat._src.ops.nn.bias import bias_add
 from tfcompat._src.ops.nn.dilated import convolution
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 LOWER_BOUND = "GDNLowerBound"
 CHANNEL_AXES = {"channels_first": 1, "channels_last": -1}
 
@@ -35,7 +38,7 @@ def _bounded_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [cast(logical_or(value >= bound, grad < 0), grad.dtype) * grad, None]
 
 
-def _bounded(inputs: Any, bound: Any) -> Tensor:
+def _bounded(inputs: TensorLike, bound: TensorLike) -> Tensor:
     """The larger of a Tensor and a scalar."""
     with name_scope(None, LOWER_BOUND, [inputs, bound]) as scope:
         inputs, bound = convert_to_tensor(inputs, name="inputs"), convert_to_tensor(bound, name="bound")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.function.defun import Defun
 from tfcompat._src.graph.tensor import Tensor
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
-def _scaled(op: Any, grad: Tensor) -> list[Any]:
+
+def _scaled(op: Operation, grad: Tensor) -> list[Any]:
     return [grad * op.inputs[1], None]
 
 
-def _shape_of_first(op: Any) -> list[Any]:
+def _shape_of_first(op: Operation) -> list[Any]:
     return [op.inputs[0].shape]
 
 

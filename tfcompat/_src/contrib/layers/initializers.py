@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.random.stateful import random_uniform, truncated_normal
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 @export(
     "contrib.layers.xavier_initializer", "contrib.layers.xavier_initializer_conv2d",
     "contrib.slim.xavier_initializer", "contrib.slim.xavier_initializer_conv2d",
 )  # fmt: skip
-def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32) -> Callable:
+def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> Callable:
     """Random weights of variance 2 / (inputs + outputs) (Glorot and Bengio 2010).
 
     Args:
@@ -39,7 +42,7 @@ def variance_scaling_initializer(
     mode: str = "FAN_IN",
     uniform: bool = False,
     seed: int | None = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
 ) -> Callable:
     """Random with variance factor / n, where n is the number of inputs, of outputs, or their mean (He et al. 2015).
 
@@ -60,7 +63,7 @@ def variance_scaling_initializer(
         raise TypeError("Unknown mode %s [FAN_IN, FAN_OUT, FAN_AVG]", mode)
     default = _floating(dtype)
 
-    def initializer(shape: Any, dtype: Any = default, partition_info: Any = None) -> Tensor:
+    def initializer(shape: Any, dtype: DTypeLike = default, partition_info: Any = None) -> Tensor:
         dtype = _floating(dtype)
         sizes = [float(d) for d in shape] or [1.0]
         field = math.prod(sizes[:-2])
@@ -74,7 +77,7 @@ def variance_scaling_initializer(
     return initializer
 
 
-def _floating(dtype: Any) -> dtypes.DType:
+def _floating(dtype: DTypeLike) -> dtypes.DType:
     found = dtypes.as_dtype(dtype)
     if not found.is_floating:
         raise TypeError("Cannot create initializer for non-floating point type.")

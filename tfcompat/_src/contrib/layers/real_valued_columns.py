@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.parsing.features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DType
 
 
 class _Numbers(_FeatureColumn):
@@ -183,7 +186,7 @@ def _real_valued_var_len_column(
 
 @export("contrib.layers.real_valued_column", "contrib.slim.real_valued_column")
 def real_valued_column(
-    column_name: str, dimension: int = 1, default_value: Any = None, dtype: Any = dtypes.float32, normalizer: Any = None
+    column_name: str, dimension: int = 1, default_value: Any = None, dtype: DType = dtypes.float32, normalizer: Any = None
 ) -> _RealValuedColumn:
     """A column of numbers.
 
@@ -213,7 +216,7 @@ def real_valued_column(
     return _RealValuedColumn(column_name, dimension, defaults, dtype, normalizer)
 
 
-def _default_values(default_value: Any, dimension: int, dtype: Any, column_name: str) -> list | None:
+def _default_values(default_value: Any, dimension: int, dtype: DType, column_name: str) -> list | None:
     if default_value is None:
         return None
     where = f"column_name: {column_name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -17,6 +17,9 @@ from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.math.unary import absolute
 from tfcompat._src.ops.nn.loss import l2_loss
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _no_loss(_: Any) -> None:
@@ -48,7 +51,7 @@ def _regularizer(scale: Any, scope: str | None, kind: str, norm: Callable) -> Ca
 
 
 @export("contrib.layers.l1_regularizer", "contrib.slim.l1_regularizer")
-def l1_regularizer(scale: Any, scope: str | None = None) -> Callable:
+def l1_regularizer(scale: TensorLike, scope: str | None = None) -> Callable:
     """A regularizer `scale * sum(|weights|)`.
 
     Args:
@@ -62,7 +65,7 @@ def l1_regularizer(scale: Any, scope: str | None = None) -> Callable:
 
 
 @export("contrib.layers.l2_regularizer", "contrib.slim.l2_regularizer")
-def l2_regularizer(scale: Any, scope: str | None = None) -> Callable:
+def l2_regularizer(scale: TensorLike, scope: str | None = None) -> Callable:
     """A regularizer `scale * sum(weights^2) / 2`.
 
     Args:
@@ -79,7 +82,7 @@ def l2_regularizer(scale: Any, scope: str | None = None) -> Callable:
 
 
 @export("contrib.layers.l1_l2_regularizer", "contrib.slim.l1_l2_regularizer")
-def l1_l2_regularizer(scale_l1: Any = 1.0, scale_l2: Any = 1.0, scope: str | None = None) -> Callable:
+def l1_l2_regularizer(scale_l1: TensorLike = 1.0, scale_l2: TensorLike = 1.0, scope: str | None = None) -> Callable:
     """The sum of both regularizers; just one where the other's scale is 0."""
     _require_scale(scale_l1, "scale_l1")
     _require_scale(scale_l2, "scale_l2")

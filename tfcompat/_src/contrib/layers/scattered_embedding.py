@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -32,6 +32,9 @@ from tfcompat._src.ops.nn.embedding import embedding_lookup, parts_of
 from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense
 from tfcompat._src.ops.sparse.layout import sparse_fill_empty_rows
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _COMBINERS = {"sum": sparse_segment_sum, "mean": sparse_segment_mean, "sqrtn": sparse_segment_sqrt_n}
 _NOTHING = {True: "6ZxWzWOHxZ", False: 1288896567}
 """The value of rows without values, of strings or not."""
@@ -39,7 +42,7 @@ _NOTHING = {True: "6ZxWzWOHxZ", False: 1288896567}
 
 @export("contrib.slim.scattered_embedding_lookup")
 def scattered_embedding_lookup(
-    params: Any, values: Any, dimension: int, name: str | None = None, hash_key: int | None = None
+    params: Any, values: TensorLike, dimension: int, name: str | None = None, hash_key: int | None = None
 ) -> Tensor:
     """The embeddings of values, of any type that can be hashed; element i is the parameter at hash(i, value).
 
@@ -62,7 +65,7 @@ def scattered_embedding_lookup(
 
 
 def _sampled_scattered_embedding_lookup(
-    params: Any, values: Any, dimension: Any = None, sampled_candidates: Any = None, hash_key: int | None = None,
+    params: Any, values: TensorLike, dimension: Any = None, sampled_candidates: TensorLike | None = None, hash_key: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`scattered_embedding_lookup`, of the elements `sampled_candidates` [d0, ..., n] of each embedding where given."""
@@ -86,7 +89,7 @@ def _sampled_scattered_embedding_lookup(
         return reshape(found, concat([sizes, [dimension]], 0))
 
 
-def _flat_candidates(candidates: Any, sizes: Tensor, dimension: Tensor) -> Tensor:
+def _flat_candidates(candidates: TensorLike, sizes: Tensor, dimension: Tensor) -> Tensor:
     have = shape_of(candidates)
     wanted = concat([sizes, reshape(dimension, shape=[1])], 0)
     message = ["The shape of sampled_candidates: ", have, " does not match the shape of values: ", sizes]
@@ -114,7 +117,7 @@ def _segment_ids(sparse: SparseTensor) -> Tensor:
 
 @export("contrib.slim.scattered_embedding_lookup_sparse")
 def scattered_embedding_lookup_sparse(
-    params: Any, sparse_values: SparseTensor, dimension: int, combiner: str | None = None, default_value: Any = None,
+    params: Any, sparse_values: SparseTensor, dimension: int, combiner: str | None = None, default_value: TensorLike | None = None,
     name: str | None = None, hash_key: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The combined embeddings of the values of each row; see scattered_embedding_lookup.
@@ -147,7 +150,7 @@ def scattered_embedding_lookup_sparse(
 
 
 def _sampled_scattered_embedding_lookup_sparse(
-    params: Any, sp_values: SparseTensor, dimension: Any = None, sampled_candidates: Any = None,
+    params: Any, sp_values: SparseTensor, dimension: Any = None, sampled_candidates: TensorLike | None = None,
     hash_key: int | None = None, with_sign_hash: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The sums of sampled elements of the embeddings of each row, with signs by a second hash where wanted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import name_scope
@@ -21,6 +21,10 @@ from tfcompat._src.ops.math.reduce import reduce_max
 from tfcompat._src.ops.math.scan import cumsum
 from tfcompat._src.ops.math.segment import unsorted_segment_max
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
+
 
 def _compared(comparison: Callable, x: Tensor, ignore_value: Any, name: str | None = None) -> Tensor:
     """`comparison` of the elements of `x` with the value to ignore, by default zero or ""."""
@@ -29,7 +33,7 @@ def _compared(comparison: Callable, x: Tensor, ignore_value: Any, name: str | No
     return comparison(x, cast(ignore_value, x.dtype, name="ignore_value"), name=name)
 
 
-def dense_to_sparse_tensor(dense_tensor: Any, ignore_value: Any = None) -> SparseTensor:
+def dense_to_sparse_tensor(dense_tensor: TensorLike, ignore_value: Any = None) -> SparseTensor:
     """A SparseTensor of the elements of a Tensor that are not `ignore_value` (zero, or "", by default)."""
     with name_scope("DenseToSparseTensor"):
         dense = convert_to_tensor(dense_tensor)
@@ -39,7 +43,7 @@ def dense_to_sparse_tensor(dense_tensor: Any, ignore_value: Any = None) -> Spars
         )
 
 
-def indicators_to_sparse_ids(indicators: Any, ignore_value: Any = None, dtype: Any = dtypes.int64) -> SparseTensor:
+def indicators_to_sparse_ids(indicators: TensorLike, ignore_value: Any = None, dtype: DType = dtypes.int64) -> SparseTensor:
     """The places in the last dimension that hold an indicator, as sparse ids.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.contrib.layers.common import collect, collections_for
@@ -13,6 +13,9 @@ from tfcompat._src.graph.scopes import get_collection, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 collect_named_outputs = collect
 get_variable_collections = collections_for
@@ -73,7 +76,7 @@ def static_cond(pred: Any, fn1: Callable, fn2: Callable) -> Any:
     return fn1() if pred else fn2()
 
 
-def smart_cond(pred: Any, fn1: Callable, fn2: Callable, name: str | None = None) -> Any:
+def smart_cond(pred: TensorLike, fn1: Callable, fn2: Callable, name: str | None = None) -> Any:
     """`static_cond` where the value of `pred` is known, else `tf.cond`."""
     known = constant_value(pred)
     return cond(pred, fn1, fn2, name=name) if known is None else static_cond(known, fn1, fn2)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.contrib.layers.feature_column_ops import parse_feature_columns_from_examples
 from tfcompat._src.contrib.learn import export
 from tfcompat._src.contrib.learn.estimator import Estimator
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.contrib.learn.metric_spec import MetricSpec
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class CannedEstimator(Estimator):
@@ -40,7 +43,7 @@ class CannedEstimator(Estimator):
     ) -> Any:  # fmt: skip
         """Exports the model with the signature of its kind, and an input parsed by its columns; arguments as Estimator.export."""
 
-        def parsed(unused_estimator: Any, examples: Any) -> Any:
+        def parsed(unused_estimator: Any, examples: TensorLike) -> Any:
             return parse_feature_columns_from_examples(examples, self._feature_columns)
 
         return super().export(

@@ -6,7 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tfcompat._src.contrib.learn.pandas_io import (
 )  # fmt: skip
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 this_module = export("contrib.learn.io.data_feeder")(sys.modules[__name__])
 
@@ -123,7 +126,7 @@ def _access(data: Any, iloc: Any) -> Any:
     return data.iloc[iloc] if HAS_PANDAS and isinstance(data, (pd.Series, pd.DataFrame)) else data[iloc]
 
 
-def _check_dtype(dtype: Any) -> Any:
+def _check_dtype(dtype: DTypeLike) -> Any:
     if dtypes.as_dtype(dtype) == dtypes.float64:
         logging.warning("float64 is not supported by many models, consider casting to float32.")
     return dtype

@@ -7,7 +7,7 @@ import copy
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -42,6 +42,9 @@ from tfcompat._src.train.basic_session_run_hooks import StopAtStepHook
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.checkpoint_utils import list_variables, load_variable
 from tfcompat._src.variables.training_util import create_global_step
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def check_input_arguments(x: Any, y: Any, input_fn: Any, feed_fn: Any, batch_size: Any) -> None:
@@ -313,7 +316,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
     def _get_eval_ops(self, features: Any, labels: Any, metrics: Any) -> ModelFnOps:
         raise NotImplementedError("_get_eval_ops not implemented in BaseEstimator")
 
-    def _get_feature_ops_from_example(self, examples_batch: Any) -> Any:
+    def _get_feature_ops_from_example(self, examples_batch: TensorLike) -> Any:
         if self._features_info is None:
             raise ValueError("Features information missing, was fit() ever called?")
         return create_example_parser_from_signatures(self._features_info, examples_batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.variables import training_util
 from tfcompat._src.variables.collections import all_saveable_objects, local_variables_initializer, tables_initializer
 from tfcompat._src.variables.resources import initialize_resources, shared_resources
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 __all__ = [
     "copy_assets", "evaluated", "feeding", "filtered", "infer_real_valued_columns", "joined", "prediction_session",
@@ -92,7 +95,7 @@ def _updates_and_values(metrics: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 def evaluated(
     ops: ModelFnOps, global_step: Any, checkpoint_path: str, steps: int | None, feed_fn: Any, hooks: Any,
-    log_progress: bool, config: Any, session_config: Any,
+    log_progress: bool, config: Any, session_config: messages.ConfigProto,
 ) -> tuple[dict[str, Any], Any]:  # fmt: skip
     """The values of the metrics, and the global step."""
     update, values = _updates_and_values(ops.eval_metric_ops)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.core import linear
@@ -25,6 +25,9 @@ from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.nn.bias import bias_add
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.learn.Head")
@@ -140,7 +143,7 @@ class SingleHead(Head):
     def _loss_metric(self, eval_loss: Tensor) -> dict[str, Any]:
         return {self._key(MetricKey.LOSS): mean(eval_loss)}
 
-    def _logits(self, logits_input: Any, logits: Any) -> Tensor:
+    def _logits(self, logits_input: Any, logits: TensorLike) -> Tensor:
         if logits is None:
             if logits_input is None:
                 raise ValueError("Neither logits nor logits_input supplied.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.estimator.util import fn_args
@@ -24,10 +24,13 @@ from tfcompat._src.ops.nn.softmax import sparse_softmax_cross_entropy_with_logit
 from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.platform import logging
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 Losses = tuple[Tensor, Tensor]
 
 
-def weighted(losses: Tensor, weight: Any, name: str = "loss") -> Losses:
+def weighted(losses: Tensor, weight: TensorLike, name: str = "loss") -> Losses:
     """The mean of the weighted losses, and their sum over the sum of the weights."""
     with name_scope(name, values=(losses, weight)) as scope:
         if weight is None:
@@ -46,28 +49,28 @@ def _column(values: Tensor) -> Tensor:
     return expand_dims(values, axis=1) if len(values.get_shape()) == 1 else values
 
 
-def _columns(labels: Any, logits: Any) -> tuple[Tensor, Tensor]:
+def _columns(labels: TensorLike, logits: TensorLike) -> tuple[Tensor, Tensor]:
     logits, labels = convert_to_tensor(logits), convert_to_tensor(labels)
     labels, logits = _column(labels), _column(logits)
     logits.get_shape().assert_is_compatible_with(labels.get_shape())
     return labels, logits
 
 
-def mean_squared(labels: Any, logits: Any, weights: Any = None) -> Losses:
+def mean_squared(labels: TensorLike, logits: TensorLike, weights: TensorLike | None = None) -> Losses:
     """The squared differences."""
     with name_scope(None, "mean_squared_loss", (logits, labels)) as name:
         labels, logits = _columns(labels, logits)
         return weighted(squared_difference(logits, cast(labels, dtypes.float32), name=name), weights)
 
 
-def poisson(labels: Any, logits: Any, weights: Any = None) -> Losses:
+def poisson(labels: TensorLike, logits: TensorLike, weights: TensorLike | None = None) -> Losses:
     """The negative log-likelihood of counts."""
     with name_scope(None, "_poisson_loss", (logits, labels)) as name:
         labels, logits = _columns(labels, logits)
         return weighted(log_poisson_loss(labels, logits, compute_full_loss=True, name=name), weights)
 
 
-def two_classes(labels: Any, logits: Any, weights: Any = None) -> Losses:
+def two_classes(labels: TensorLike, logits: TensorLike, weights: TensorLike | None = None) -> Losses:
     """The cross entropy of one of two classes."""
     with name_scope(None, "log_loss_with_two_classes", (logits, labels)) as name:
         logits = convert_to_tensor(logits)
@@ -75,7 +78,7 @@ def two_classes(labels: Any, logits: Any, weights: Any = None) -> Losses:
         return weighted(sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name=name), weights)
 
 
-def softmax(labels: Any, logits: Any, weights: Any = None) -> Losses:
+def softmax(labels: TensorLike, logits: TensorLike, weights: TensorLike | None = None) -> Losses:
     """The cross entropy of one of several classes; ValueError where labels are no integers."""
     with name_scope(None, "softmax_cross_entropy_loss", (logits, labels)) as name:
         labels = convert_to_tensor(labels)
@@ -88,14 +91,14 @@ def softmax(labels: Any, logits: Any, weights: Any = None) -> Losses:
         return weighted(expand_dims(loss, axis=(1,)) if is_column else loss, weights)
 
 
-def sigmoid(labels: Any, logits: Any, weights: Any = None) -> Losses:
+def sigmoid(labels: TensorLike, logits: TensorLike, weights: TensorLike | None = None) -> Losses:
     """The cross entropy of several labels."""
     with name_scope(None, "sigmoid_cross_entropy_loss", (logits, labels)) as name:
         labels = cast(labels, dtypes.float32)
         return weighted(sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name=name), weights)
 
 
-def hinge(labels: Any, logits: Any, weights: Any = None) -> Losses:
+def hinge(labels: TensorLike, logits: Any, weights: TensorLike | None = None) -> Losses:
     """The hinge loss of one of two classes."""
     with name_scope(None, "hinge_loss", (logits, labels)) as name:
         message = "labels shape should be either [batch_size, 1] or [batch_size]"

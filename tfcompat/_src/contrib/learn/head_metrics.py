@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import name_scope
@@ -16,6 +16,9 @@ from tfcompat._src.ops.composed.weights_broadcast import broadcast_weights
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal, greater_equal
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Metric = tuple[Any, Any]
 
@@ -34,7 +37,7 @@ def _of_class(class_id: int | None, *tensors: Any) -> tuple:
     return tuple(tensor if tensor is None else tensor[:, class_id] for tensor in tensors)
 
 
-def float_mean(values: Any, weights: Any = None, class_id: int | None = None) -> Metric:
+def float_mean(values: TensorLike, weights: TensorLike | None = None, class_id: int | None = None) -> Metric:
     """The mean of labels or predictions, of one column where a class is given."""
     values = cast(values, dtypes.float32)
     weights = _float_weights(weights)
@@ -44,14 +47,14 @@ def float_mean(values: Any, weights: Any = None, class_id: int | None = None) ->
     return mean(values, weights)
 
 
-def class_frequency(classes: Any, weights: Any, class_id: int) -> Metric:
+def class_frequency(classes: TensorLike, weights: TensorLike, class_id: int) -> Metric:
     """How often class ids are this one."""
     is_class = equal(cast(class_id, dtypes.int32), cast(classes, dtypes.int32))
     return mean(where(is_class, ones_like(classes), zeros_like(classes)), weights=weights)
 
 
 def area_under_curve(
-    predictions: Any, labels: Any, weights: Any = None, class_id: int | None = None, curve: str = "ROC"
+    predictions: TensorLike, labels: Any, weights: TensorLike | None = None, class_id: int | None = None, curve: str = "ROC"
 ) -> Metric:
     """The area under a curve of predictions, of one column where a class is given."""
     predictions = cast(predictions, dtypes.float32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.contrib.learn.keys import PredictionKey
 from tfcompat._src.estimator.heads.keys import keyed
@@ -20,6 +20,9 @@ from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train.adagrad import AdagradOptimizer
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def centered_bias(logits_dimension: int, head_name: str | None = None) -> Any:
     """The variable of the bias that all examples share, with a summary of each element."""
@@ -29,7 +32,7 @@ def centered_bias(logits_dimension: int, head_name: str | None = None) -> Any:
     return bias
 
 
-def _centered_bias_step(bias: Any, batch: Tensor, labels: Any, loss_fn: Callable, weights: Any) -> Any:
+def _centered_bias_step(bias: TensorLike, batch: Tensor, labels: Any, loss_fn: Callable, weights: Any) -> Any:
     """The operation that makes the bias alone a better model."""
     of_labels = tuple(labels.values()) if isinstance(labels, dict) else (labels,)
     with name_scope(None, "centered_bias_step", of_labels) as name:
@@ -41,7 +44,7 @@ def _centered_bias_step(bias: Any, batch: Tensor, labels: Any, loss_fn: Callable
 
 
 def train_op(
-    loss: Tensor, labels: Any, train_op_fn: Callable, bias: Any, batch: Tensor, loss_fn: Callable, weights: Any
+    loss: Tensor, labels: Any, train_op_fn: Callable, bias: TensorLike, batch: Tensor, loss_fn: Callable, weights: Any
 ) -> Any:
     """The operation of a training step, with a step of the centered bias where there is one."""
     bias_step = None if bias is None else _centered_bias_step(bias, batch, labels, loss_fn, weights)
@@ -51,7 +54,7 @@ def train_op(
 
 
 def classification_output(
-    predictions: dict[str, Tensor], head_name: str | None, problem_type: int, label_keys: Any = None
+    predictions: dict[str, Tensor], head_name: str | None, problem_type: int, label_keys: TensorLike | None = None
 ) -> dict[Any, Any]:
     """What an exported classifier gives: probabilities, and the names of the classes [batch, classes]."""
     probabilities = predictions.get(PredictionKey.PROBABILITIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -34,6 +34,9 @@ from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.ops.sparse.convert import sparse_to_indicator
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _RegressionHead(SingleHead):
@@ -315,7 +318,7 @@ class _MultiHead(Head):
             eval_metric_ops=self._merged_metrics(parts),
         )  # fmt: skip
 
-    def _inputs(self, logits: Any, logits_input: Any) -> list[dict[str, Any]]:
+    def _inputs(self, logits: TensorLike, logits_input: Any) -> list[dict[str, Any]]:
         """What each head is given."""
         if logits is None:
             return [{"logits_input": logits_input} for _ in self._heads]

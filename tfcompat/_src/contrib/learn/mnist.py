@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.learn.tables import Datasets
 from tfcompat._src.ops.random.seeds import get_seed
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 DEFAULT_SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 TRAIN_IMAGES = "train-images-idx3-ubyte"
@@ -96,7 +99,7 @@ class DataSet:
         labels: Any,
         fake_data: bool = False,
         one_hot: bool = False,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         reshape: bool = True,
         seed: int | None = None,
     ) -> None:

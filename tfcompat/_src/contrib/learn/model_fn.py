@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.saved_model.model_utils.export_output import (
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfcompat._src.train.session_run_hook import SessionRunHook
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.learn.ModeKeys")
@@ -78,7 +81,7 @@ class ModelFnOps(_Ops):
     """
 
     def __new__(
-        cls, mode: str, predictions: Any = None, loss: Any = None, train_op: Any = None, eval_metric_ops: Any = None,
+        cls, mode: str, predictions: Any = None, loss: TensorLike | None = None, train_op: TensorLike | None = None, eval_metric_ops: Any = None,
         output_alternatives: Any = None, training_chief_hooks: Any = None, training_hooks: Any = None,
         scaffold: Any = None,
     ) -> ModelFnOps:  # fmt: skip
@@ -116,7 +119,7 @@ class ModelFnOps(_Ops):
         )  # fmt: skip
 
 
-def _train_op(train_op: Any, mode: str) -> Operation | None:
+def _train_op(train_op: TensorLike, mode: str) -> Operation | None:
     if train_op is None:
         if mode == ModeKeys.TRAIN:
             raise ValueError("Missing train_op.")
@@ -124,7 +127,7 @@ def _train_op(train_op: Any, mode: str) -> Operation | None:
     return train_op if isinstance(train_op, Operation) else convert_to_tensor(train_op).op
 
 
-def _scalar_loss(loss: Any, mode: str) -> Any:
+def _scalar_loss(loss: TensorLike, mode: str) -> Any:
     if loss is None:
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
             raise ValueError("Missing loss.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.rnn.wrappers import MultiRNNCell
 from tfcompat._src.summary.summary import histogram
 from tfcompat._src.variables.initializers import RandomNormal
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 CELLS = {"rnn": BasicRNNCell, "gru": GRUCell, "lstm": functools.partial(BasicLSTMCell, state_is_tuple=False)}
 
@@ -89,7 +92,7 @@ def logistic_regression_zero_init(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]
 @export("contrib.learn.models.bidirectional_rnn")
 def bidirectional_rnn(
     cell_fw: RNNCell, cell_bw: RNNCell, inputs: list[Tensor], initial_state_fw: Any = None, initial_state_bw: Any = None,
-    dtype: Any = None, sequence_length: Any = None, scope: str | None = None,
+    dtype: Any = None, sequence_length: TensorLike | None = None, scope: str | None = None,
 ) -> tuple[list[Tensor], Tensor]:  # fmt: skip
     """Two unrolled networks, one in the reverse order of steps, with outputs and states concatenated.
 

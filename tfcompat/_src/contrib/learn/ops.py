@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,9 +23,12 @@ from tfcompat._src.ops.nn.softmax import softmax, softmax_cross_entropy_with_log
 from tfcompat._src.rnn.static import static_rnn
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.learn.ops.embedding_lookup")
-def embedding_lookup(params: Any, ids: Any, name: str | None = "embedding_lookup") -> Tensor:
+def embedding_lookup(params: TensorLike, ids: TensorLike, name: str | None = "embedding_lookup") -> Tensor:
     """The rows of `params` that ids of any shape point to.
 
     Args:
@@ -46,7 +49,7 @@ def embedding_lookup(params: Any, ids: Any, name: str | None = "embedding_lookup
 
 
 @export("contrib.learn.ops.categorical_variable")
-def categorical_variable(tensor_in: Any, n_classes: int, embedding_size: int, name: str) -> Tensor:
+def categorical_variable(tensor_in: TensorLike, n_classes: int, embedding_size: int, name: str) -> Tensor:
     """The embeddings of classes.
 
     Args:
@@ -60,7 +63,7 @@ def categorical_variable(tensor_in: Any, n_classes: int, embedding_size: int, na
 
 @export("contrib.learn.ops.mean_squared_error_regressor")
 def mean_squared_error_regressor(
-    tensor_in: Any, labels: Tensor, weights: Any, biases: Any, name: str | None = None
+    tensor_in: TensorLike, labels: Tensor, weights: TensorLike, biases: TensorLike, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The predictions `tensor_in @ weights + biases`, and their mean squared error.
 
@@ -80,7 +83,7 @@ def mean_squared_error_regressor(
 
 @export("contrib.learn.ops.softmax_classifier")
 def softmax_classifier(
-    tensor_in: Any, labels: Any, weights: Any, biases: Any, class_weight: Any = None, name: str | None = None
+    tensor_in: TensorLike, labels: Any, weights: TensorLike, biases: TensorLike, class_weight: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The probabilities of classes with logits `tensor_in @ weights + biases`, and their cross entropy.
 
@@ -127,7 +130,7 @@ def sequence_classifier(
 
 @export("contrib.learn.ops.seq2seq_inputs")
 def seq2seq_inputs(
-    x: Any, y: Any, input_length: int, output_length: int, sentinel: Tensor | None = None, name: str | None = None
+    x: TensorLike, y: TensorLike, input_length: int, output_length: int, sentinel: Tensor | None = None, name: str | None = None
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The steps of x, and those of y after and before a sentinel.
 

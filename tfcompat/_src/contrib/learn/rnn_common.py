@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.contrib.layers.target_column import multi_class_target, regression_target
@@ -22,6 +22,9 @@ from tfcompat._src.rnn.basic_cells import BasicRNNCell, GRUCell, LSTMCell
 from tfcompat._src.rnn.cell import RNNCell
 from tfcompat._src.rnn.wrappers import DropoutWrapper, MultiRNNCell
 from tfcompat._src.train.momentum import MomentumOptimizer
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class RNNKeys:
@@ -116,7 +119,7 @@ def select_last_activations(activations: Tensor, sequence_lengths: Any) -> Tenso
         return last
 
 
-def mask_activations_and_labels(activations: Tensor, labels: Tensor, sequence_lengths: Any) -> tuple[Tensor, Tensor]:
+def mask_activations_and_labels(activations: Tensor, labels: Tensor, sequence_lengths: TensorLike) -> tuple[Tensor, Tensor]:
     """The steps of all sequences one after the other, without what lies behind their ends.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import as_shape
@@ -12,6 +12,9 @@ from tfcompat._src.ops.composed.sparse_placeholder import sparse_placeholder
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.parsing.features import FixedLenFeature, VarLenFeature
 from tfcompat._src.ops.parsing.functions import parse_example
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _STORED = {dtypes.int32: dtypes.int64, dtypes.float64: dtypes.float32}
 
@@ -85,7 +88,7 @@ def create_placeholders_from_signatures(signatures: Any) -> Any:
 
 
 def create_example_parser_from_signatures(
-    signatures: Any, examples_batch: Any, single_feature_name: str = "feature"
+    signatures: Any, examples_batch: TensorLike, single_feature_name: str = "feature"
 ) -> Any:
     """The tensors with these signatures that serialized examples hold."""
     several = signatures if isinstance(signatures, dict) else {single_feature_name: signatures}

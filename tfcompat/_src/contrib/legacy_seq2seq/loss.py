@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
@@ -15,8 +15,11 @@ from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.nn.softmax import sparse_softmax_cross_entropy_with_logits
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _step_loss(logits: Any, targets: Any, softmax_loss_function: Callable | None) -> Tensor:
+
+def _step_loss(logits: TensorLike, targets: TensorLike, softmax_loss_function: Callable | None) -> Tensor:
     if softmax_loss_function is not None:
         return softmax_loss_function(labels=targets, logits=logits)
     return sparse_softmax_cross_entropy_with_logits(labels=reshape(targets, [-1]), logits=logits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -27,8 +27,11 @@ from tfcompat._src.rnn.cell import RNNCell
 from tfcompat._src.rnn.static import static_rnn
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _fed_or_given(feed_previous: Any, decode: Callable, count: int) -> tuple[list, list]:
+
+def _fed_or_given(feed_previous: TensorLike, decode: Callable, count: int) -> tuple[list, list]:
     """Outputs and flat state of `decode(True)` or `decode(False)`, chosen when the graph runs; variables are shared."""
 
     def branch(fed: bool) -> list:
@@ -94,7 +97,7 @@ def tied_rnn_seq2seq(
 @export("contrib.legacy_seq2seq.embedding_rnn_seq2seq")
 def embedding_rnn_seq2seq(
     encoder_inputs: list, decoder_inputs: list, cell: Any, num_encoder_symbols: int, num_decoder_symbols: int,
-    embedding_size: int, output_projection: Any = None, feed_previous: Any = False, dtype: Any = None, scope: Any = None,
+    embedding_size: int, output_projection: Any = None, feed_previous: TensorLike = False, dtype: Any = None, scope: Any = None,
 ) -> tuple[list, Any]:  # fmt: skip
     """An encoder and a decoder of symbols.
 
@@ -222,7 +225,7 @@ def embedding_attention_seq2seq(
 @export("contrib.legacy_seq2seq.one2many_rnn_seq2seq")
 def one2many_rnn_seq2seq(
     encoder_inputs: list, decoder_inputs_dict: dict, enc_cell: Any, dec_cells_dict: dict, num_encoder_symbols: int,
-    num_decoder_symbols_dict: dict, embedding_size: int, feed_previous: Any = False, dtype: Any = None, scope: Any = None,
+    num_decoder_symbols_dict: dict, embedding_size: int, feed_previous: TensorLike = False, dtype: Any = None, scope: Any = None,
 ) -> tuple[dict, dict]:  # fmt: skip
     """One encoder of symbols, and several decoders that start with its last state.
 
@@ -259,7 +262,7 @@ def one2many_rnn_seq2seq(
 
 
 def _one_decoder(
-    inputs: list, encoded: Any, cell: Any, num_symbols: int, embedding_size: int, feed_previous: Any
+    inputs: list, encoded: Any, cell: Any, num_symbols: int, embedding_size: int, feed_previous: TensorLike
 ) -> tuple[list, Any]:
     cell = OutputProjectionWrapper(cell, num_symbols)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.strings.numbers import parse_number
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _INDEX = np.dtype(np.int64)
 
@@ -74,7 +77,7 @@ def _decode_libsvm(records, *, dtype, label_dtype, num_features):
 
 @export("contrib.libsvm.decode_libsvm")
 def decode_libsvm(
-    content: Any, num_features: int, dtype: Any = None, label_dtype: Any = None
+    content: TensorLike, num_features: int, dtype: Any = None, label_dtype: Any = None
 ) -> tuple[SparseTensor, Tensor]:
     """Features and labels of records in the LIBSVM text format.
 

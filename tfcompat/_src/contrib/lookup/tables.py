@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -15,6 +15,9 @@ from tfcompat._src.lookup.static import HashTableBase, InitializableLookupTableB
 from tfcompat._src.lookup.vocabulary import FastHashSpec, index_table_from_file
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.lookup.HashTable")
@@ -72,7 +75,7 @@ def index_table_from_tensor(
 
 
 @export("contrib.lookup.index_to_string_table_from_tensor")
-def index_to_string_table_from_tensor(mapping: Any, default_value: str = "UNK", name: str | None = None) -> LookupInterface:
+def index_to_string_table_from_tensor(mapping: TensorLike, default_value: str = "UNK", name: str | None = None) -> LookupInterface:
     """A table from the places in a string vector to its words; `default_value` stands for other places."""
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -92,7 +95,7 @@ def string_to_index_table_from_file(
 
 @export("contrib.lookup.string_to_index_table_from_tensor")
 def string_to_index_table_from_tensor(
-    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
+    mapping: TensorLike, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
     name: str | None = None,
 ) -> LookupInterface:  # fmt: skip
     """Deprecated form of `index_table_from_tensor`; ValueError where `mapping` is not of strings."""
@@ -104,12 +107,12 @@ def string_to_index_table_from_tensor(
 
 
 @export("contrib.lookup.string_to_index")
-def string_to_index(tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None) -> Any:
+def string_to_index(tensor: Any, mapping: TensorLike, default_value: int = -1, name: str | None = None) -> Any:
     """Deprecated: the places of the words of `tensor` in `mapping`, by a table made for it."""
     return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
 
 
 @export("contrib.lookup.index_to_string")
-def index_to_string(tensor: Any, mapping: Any, default_value: str = "UNK", name: str | None = None) -> Any:
+def index_to_string(tensor: Any, mapping: TensorLike, default_value: str = "UNK", name: str | None = None) -> Any:
     """Deprecated: the words of `mapping` at the places in `tensor`, by a table made for it."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

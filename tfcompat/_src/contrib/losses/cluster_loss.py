@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tfcompat._src.ops.math.reduce import reduce_min, reduce_sum
 from tfcompat._src.ops.math.segment import unsorted_segment_min
 from tfcompat._src.ops.math.sequence import arange as number_range
 from tfcompat._src.summary.summary import scalar
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 HAS_SKLEARN = importlib.util.find_spec("sklearn") is not None
 _SKLEARN_SCORES = {
@@ -145,7 +148,7 @@ def get_cluster_assignment(pairwise_distances: Any, centroid_ids: Any) -> Tensor
     return _on_host(_nearest, [pairwise_distances, centroid_ids], dtypes.int64, None, "cluster_assignment")
 
 
-def compute_facility_energy(pairwise_distances: Any, centroid_ids: Any) -> Tensor:
+def compute_facility_energy(pairwise_distances: TensorLike, centroid_ids: TensorLike) -> Tensor:
     """Minus the sum of the distances from each example to the nearest of `centroid_ids`."""
     return -1.0 * reduce_sum(reduce_min(gather(pairwise_distances, centroid_ids), axis=0))
 
@@ -165,7 +168,7 @@ def compute_clustering_score(labels: Any, predictions: Any, margin_type: str) ->
     return found
 
 
-def compute_gt_cluster_score(pairwise_distances: Any, labels: Any) -> Tensor:
+def compute_gt_cluster_score(pairwise_distances: TensorLike, labels: TensorLike) -> Tensor:
     """Minus the sum, over the classes, of the least sum of distances from one example of a class to the others."""
     classes, numbers = unique(labels)
     to_own = where_rows(equal(expand_dims(labels, 0), expand_dims(labels, 1)), pairwise_distances, zeros_like(pairwise_distances))
@@ -174,7 +177,7 @@ def compute_gt_cluster_score(pairwise_distances: Any, labels: Any) -> Tensor:
 
 @export("contrib.losses.metric_learning.cluster_loss")
 def cluster_loss(
-    labels: Any, embeddings: Any, margin_multiplier: Any, enable_pam_finetuning: bool = True, margin_type: str = "nmi",
+    labels: TensorLike, embeddings: TensorLike, margin_multiplier: Any, enable_pam_finetuning: bool = True, margin_type: str = "nmi",
     print_losses: bool = False,
 ) -> Tensor:  # fmt: skip
     """The hinge loss of the worst clusters against the true classes (Song et al., "Deep metric learning via facility location").

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -26,6 +26,9 @@ from tfcompat._src.ops.math.unary import absolute, log, square
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.losses.add_loss")
@@ -74,7 +77,7 @@ def _num_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> Te
 
 
 @export("contrib.losses.compute_weighted_loss")
-def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
+def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: str | None = None) -> Tensor:
     """The weighted mean of `losses` over those whose weight is not 0; it joins the collection of losses.
 
     Args:
@@ -118,7 +121,7 @@ def _floats(predictions: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @export("contrib.losses.absolute_difference")
-def absolute_difference(predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None) -> Tensor:
+def absolute_difference(predictions: Any, labels: Any = None, weights: TensorLike = 1.0, scope: str | None = None) -> Tensor:
     """The mean of |predictions - labels|; the other arguments are those of `compute_weighted_loss`."""
     with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as scope:
         predictions, labels = _floats(predictions, labels)
@@ -127,7 +130,7 @@ def absolute_difference(predictions: Any, labels: Any = None, weights: Any = 1.0
 
 @export("contrib.losses.sigmoid_cross_entropy")
 def sigmoid_cross_entropy(
-    logits: Any, multi_class_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
+    logits: Any, multi_class_labels: Any, weights: TensorLike = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
     """The mean of the cross entropy of labels in [0, 1] with sigmoid(logits); see `compute_weighted_loss`.
 
@@ -144,7 +147,7 @@ def sigmoid_cross_entropy(
 
 @export("contrib.losses.softmax_cross_entropy")
 def softmax_cross_entropy(
-    logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
+    logits: Any, onehot_labels: Any, weights: TensorLike = 1.0, label_smoothing: float = 0, scope: str | None = None
 ) -> Tensor:
     """The mean of the cross entropy of label distributions [batch, classes] with softmax(logits); see `compute_weighted_loss`.
 
@@ -162,7 +165,7 @@ def softmax_cross_entropy(
 
 
 @export("contrib.losses.sparse_softmax_cross_entropy")
-def sparse_softmax_cross_entropy(logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
+def sparse_softmax_cross_entropy(logits: TensorLike, labels: TensorLike, weights: TensorLike = 1.0, scope: str | None = None) -> Tensor:
     """The mean of the cross entropy of classes [batch] or [batch, 1] with softmax(logits); see `compute_weighted_loss`."""
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as scope:
         labels = reshape(labels, shape=[shape(labels)[0]])
@@ -172,7 +175,7 @@ def sparse_softmax_cross_entropy(logits: Any, labels: Any, weights: Any = 1.0, s
 
 @export("contrib.losses.log_loss")
 def log_loss(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None
+    predictions: Any, labels: Any = None, weights: TensorLike = 1.0, epsilon: float = 1e-7, scope: str | None = None
 ) -> Tensor:
     """The mean of -labels log(predictions + epsilon) - (1 - labels) log(1 - predictions + epsilon); see `compute_weighted_loss`."""
     with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
@@ -194,7 +197,7 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
 
 
 @export("contrib.losses.mean_squared_error")
-def mean_squared_error(predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None) -> Tensor:
+def mean_squared_error(predictions: Any, labels: Any = None, weights: TensorLike = 1.0, scope: str | None = None) -> Tensor:
     """The mean of (predictions - labels)^2; the other arguments are those of `compute_weighted_loss`."""
     with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as scope:
         predictions, labels = _floats(predictions, labels)
@@ -203,7 +206,7 @@ def mean_squared_error(predictions: Any, labels: Any = None, weights: Any = 1.0,
 
 @export("contrib.losses.mean_pairwise_squared_error")
 def mean_pairwise_squared_error(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
+    predictions: Any, labels: Any = None, weights: TensorLike = 1.0, scope: str | None = None
 ) -> Tensor:
     """The squared differences between the pairwise differences of predictions and of labels within each example.
 
@@ -228,7 +231,7 @@ def mean_pairwise_squared_error(
 
 @export("contrib.losses.cosine_distance")
 def cosine_distance(
-    predictions: Any, labels: Any = None, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
+    predictions: Any, labels: Any = None, axis: int | None = None, weights: TensorLike = 1.0, scope: str | None = None,
     dim: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of 1 less the sum of predictions * labels along `axis`, both of unit length; see `compute_weighted_loss`.

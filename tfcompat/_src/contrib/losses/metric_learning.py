@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -27,8 +27,11 @@ from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits
 from tfcompat._src.ops.sparse.combine import sparse_minimum
 from tfcompat._src.ops.sparse.reduce import sparse_reduce_sum
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def pairwise_distance(feature: Any, squared: bool = False) -> Tensor:
+
+def pairwise_distance(feature: TensorLike, squared: bool = False) -> Tensor:
     """The Euclidean distances [n, n] of the rows of `feature`, 0 on the diagonal; their squares where asked for."""
     norms = add(
         reduce_sum(square(feature), axis=[1], keepdims=True),
@@ -42,7 +45,7 @@ def pairwise_distance(feature: Any, squared: bool = False) -> Tensor:
     return multiply(distances, ones_like(distances) - diag(ones([count])))
 
 
-def _column(labels: Any) -> Tensor:
+def _column(labels: TensorLike) -> Tensor:
     """The vector `labels` as a column."""
     return reshape(labels, [shape(labels)[0], 1])
 
@@ -78,7 +81,7 @@ def contrastive_loss(labels: Any, embeddings_anchor: Any, embeddings_positive: A
 
 
 @export("contrib.losses.metric_learning.triplet_semihard_loss")
-def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
+def triplet_semihard_loss(labels: TensorLike, embeddings: TensorLike, margin: float = 1.0) -> Tensor:
     """The triplet loss with the nearest negative beyond each positive (Schroff et al. 2015).
 
     Args:
@@ -127,7 +130,7 @@ def _l2_and_similarity(anchor: Any, positive: Any, reg_lambda: float) -> tuple[T
 
 @export("contrib.losses.metric_learning.npairs_loss")
 def npairs_loss(
-    labels: Any, embeddings_anchor: Any, embeddings_positive: Any, reg_lambda: float = 0.002, print_losses: bool = False
+    labels: TensorLike, embeddings_anchor: Any, embeddings_positive: Any, reg_lambda: float = 0.002, print_losses: bool = False
 ) -> Tensor:
     """The n-pairs loss (Sohn 2016): each anchor against the positives of all.
 
@@ -176,7 +179,7 @@ def npairs_loss_multilabel(
 
 
 @export("contrib.losses.metric_learning.lifted_struct_loss")
-def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
+def lifted_struct_loss(labels: TensorLike, embeddings: TensorLike, margin: float = 1.0) -> Tensor:
     """The lifted structured loss (Song et al. 2016): each positive pair against all negatives of both.
 
     Args:

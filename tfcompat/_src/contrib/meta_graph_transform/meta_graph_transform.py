@@ -74,7 +74,7 @@ def meta_graph_transform(
 # ---- what has to stay ----
 
 
-def _nodes_of(meta_graph_def: Any, key: str) -> list[str]:
+def _nodes_of(meta_graph_def: messages.MetaGraphDef, key: str) -> list[str]:
     """The names in a collection of nodes; none where it is not there, ValueError where it has no names of nodes."""
     if key not in meta_graph_def.collection_def:
         return []
@@ -84,7 +84,7 @@ def _nodes_of(meta_graph_def: Any, key: str) -> list[str]:
     return list(names)
 
 
-def _messages_of(meta_graph_def: Any, key: str) -> list[Any]:
+def _messages_of(meta_graph_def: messages.MetaGraphDef, key: str) -> list[Any]:
     """The messages in a collection of them; none where it is not there, ValueError where it has no messages."""
     if key not in meta_graph_def.collection_def:
         return []
@@ -95,7 +95,7 @@ def _messages_of(meta_graph_def: Any, key: str) -> list[Any]:
     return [kind.FromString(value) for value in serialized]
 
 
-def _find_all_mandatory_retain_ops(meta_graph_def: Any) -> Initializers:
+def _find_all_mandatory_retain_ops(meta_graph_def: messages.MetaGraphDef) -> Initializers:
     """The nodes that initialize, save or restore, by the collection that they come from."""
     savers = [meta_graph_def.saver_def] if meta_graph_def.HasField("saver_def") else []
     savers += _messages_of(meta_graph_def, GraphKeys.SAVERS)
@@ -113,7 +113,7 @@ def _find_all_mandatory_retain_ops(meta_graph_def: Any) -> Initializers:
 
 
 def _do_transforms(
-    graph_def: Any, input_names: list[str], output_names: list[str], initializer_names: Initializers, transforms: list[str],
+    graph_def: messages.GraphDef, input_names: list[str], output_names: list[str], initializer_names: Initializers, transforms: list[str],
     saver_def: Any = None, checkpoint_path: str | None = None,
 ) -> tuple[Any, Initializers]:  # fmt: skip
     """The GraphDef after all transforms, and the initializers that it has then."""
@@ -135,7 +135,7 @@ def _do_transforms(
 
 
 def _gtt_transforms(
-    graph_def: Any, input_names: list[str], output_names: list[str], initializer_names: Initializers, transforms: list[str]
+    graph_def: messages.GraphDef, input_names: list[str], output_names: list[str], initializer_names: Initializers, transforms: list[str]
 ) -> Any:
     """The GraphDef after transforms of the Graph Transform Tool, with all initializers."""
     if not transforms:
@@ -152,7 +152,7 @@ def _get_shared_init_op(initializer_names: Initializers) -> str | None:
 
 
 def _freeze_transform(
-    graph_def: Any, output_names: list[str], initializer_names: Initializers, saver_def: Any, checkpoint_path: str | None
+    graph_def: messages.GraphDef, output_names: list[str], initializer_names: Initializers, saver_def: Any, checkpoint_path: str | None
 ) -> tuple[Any, Initializers]:
     """The GraphDef with constants in place of variables; of the initializers those of tables stay, and the node that runs them all."""
     tables = initializer_names.get(GraphKeys.TABLE_INITIALIZERS, [])
@@ -178,14 +178,14 @@ def _freeze_graph_with_def_protos(
     return frozen
 
 
-def _connect_to_shared_init_op(graph_def: Any, shared_init_op_name: str, nodes_to_connect: list[str]) -> None:
+def _connect_to_shared_init_op(graph_def: messages.GraphDef, shared_init_op_name: str, nodes_to_connect: list[str]) -> None:
     """Adds the node that runs others; none where there are no others."""
     if nodes_to_connect:
         graph_def.node.add(name=shared_init_op_name, op="NoOp", input=[f"^{name}" for name in nodes_to_connect])
 
 
 def _sparsify_gather_transform(
-    graph_def: Any, input_names: list[str], output_names: list[str], initializer_names: Initializers, checkpoint_path: str | None
+    graph_def: messages.GraphDef, input_names: list[str], output_names: list[str], initializer_names: Initializers, checkpoint_path: str | None
 ) -> tuple[Any, Initializers]:
     """The GraphDef with tables in place of sparse weights that are looked up; the tables' initializers join those that it had."""
     before = {node.name for node in graph_def.node}
@@ -210,7 +210,7 @@ def _sparsify_gather_transform(
     return graph_def, initializer_names
 
 
-def _clean_save_and_restore(graph_def: Any, op: Any, removed_op_names: Collection[str]) -> None:
+def _clean_save_and_restore(graph_def: messages.GraphDef, op: Any, removed_op_names: Collection[str]) -> None:
     """Takes variables that were removed out of a node that saves or restores, and out of its constants of names and slices."""
     nodes = {node.name: node for node in graph_def.node}
     names, slices = (nodes[f"{op.name}/{end}"] for end in ("tensor_names", "shape_and_slices"))
@@ -247,7 +247,7 @@ def _check_tensor_not_removed(tensor_name: str, removed_op_names: Collection[str
         raise ValueError(f"Expected Tensor, but it was removed: {tensor_name}")
 
 
-def _add_pruned_saver(base_meta_graph_def: Any, meta_graph_def: Any, removed_op_names: Collection[str]) -> None:
+def _add_pruned_saver(base_meta_graph_def: Any, meta_graph_def: messages.MetaGraphDef, removed_op_names: Collection[str]) -> None:
     """Copies the Saver, none of whose nodes may have been removed."""
     if base_meta_graph_def.HasField("saver_def"):
         saver = base_meta_graph_def.saver_def
@@ -270,7 +270,7 @@ def _add_pruned_collection(base_meta_graph_def: Any, meta_graph_def: Any, collec
         new.CopyFrom(old)
 
 
-def _add_pruned_signature(base_meta_graph_def: Any, meta_graph_def: Any, signature_name: str, removed_op_names: Collection[str]) -> None:
+def _add_pruned_signature(base_meta_graph_def: Any, meta_graph_def: messages.MetaGraphDef, signature_name: str, removed_op_names: Collection[str]) -> None:
     """Copies a signature, unless one of its tensors was removed."""
     signature = base_meta_graph_def.signature_def[signature_name]
     names = [info.name for info in (*signature.inputs.values(), *signature.outputs.values())]
@@ -278,7 +278,7 @@ def _add_pruned_signature(base_meta_graph_def: Any, meta_graph_def: Any, signatu
         meta_graph_def.signature_def[signature_name].CopyFrom(signature)
 
 
-def _add_new_inits_to_collection(meta_graph_def: Any, updated_initializer_names: Initializers) -> None:
+def _add_new_inits_to_collection(meta_graph_def: messages.MetaGraphDef, updated_initializer_names: Initializers) -> None:
     """Adds to the collection of tables' initializers those that transforms have made."""
     key = GraphKeys.TABLE_INITIALIZERS
     new = set(updated_initializer_names.get(key, ())) - set(_nodes_of(meta_graph_def, key))

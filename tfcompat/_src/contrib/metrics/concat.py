@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -33,10 +33,14 @@ from tfcompat._src.variables.policies import VariableAggregation, VariableSynchr
 from tfcompat._src.variables.scope import variable_scope
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 Metric = tuple[Tensor, Any]
 
 
-def _growing_variable(sizes: list, dtype: Any, name: str) -> Variable:
+def _growing_variable(sizes: list, dtype: DTypeLike, name: str) -> Variable:
     """A metric variable whose shape may change."""
     return Variable(
         lambda: zeros(sizes, dtype), trainable=False, validate_shape=False,
@@ -131,7 +135,7 @@ def _running_totals(chosen: Tensor, weights: Tensor, ends: Tensor) -> Tensor:
     return gather(pad(cumsum(values), paddings=[[1, 0]]), ends)
 
 
-def _area_under_curve(labels: Tensor, predictions: Tensor, curve: str, weights: Any) -> Tensor:
+def _area_under_curve(labels: Tensor, predictions: Tensor, curve: str, weights: TensorLike) -> Tensor:
     count = size(predictions)
     if weights is None:
         weights = ones_like(labels, dtype=dtypes.float64)
@@ -163,7 +167,7 @@ def _area_under_curve(labels: Tensor, predictions: Tensor, curve: str, weights: 
 @export("contrib.metrics.streaming_dynamic_auc")
 def streaming_dynamic_auc(
     labels: Any, predictions: Any, curve: str = "ROC", metrics_collections: Any = (), updates_collections: Any = (),
-    name: str | None = None, weights: Any = None,
+    name: str | None = None, weights: TensorLike | None = None,
 ) -> Metric:  # fmt: skip
     """The area under the ROC or precision-recall curve with every score seen as threshold, by the trapezoidal rule.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -29,6 +29,9 @@ from tfcompat._src.ops.math.segment import segment_sum
 from tfcompat._src.ops.math.unary import exp, log, negative, sqrt, square
 from tfcompat._src.ops.nn.top_k import top_k
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _EPSILON = 1e-7
 AucData = namedtuple("AucData", "auc lower upper")
@@ -89,7 +92,7 @@ def _auc_data(labels: Tensor, predictions: Tensor, weights: Tensor, alpha: float
 
 @export("contrib.metrics.auc_with_confidence_intervals")
 def auc_with_confidence_intervals(
-    labels: Any, predictions: Any, weights: Any = None, alpha: float = 0.95, logit_transformation: bool = True,
+    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, alpha: float = 0.95, logit_transformation: bool = True,
     metrics_collections: Any = (), updates_collections: Any = (), name: str | None = None,
 ) -> tuple[AucData, Any]:  # fmt: skip
     """The area under the ROC curve of all scores seen, with a confidence interval.

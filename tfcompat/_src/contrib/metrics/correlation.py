@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,10 +23,13 @@ from tfcompat._src.ops.math.unary import sqrt
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 Metric = tuple[Tensor, Tensor]
 
 
-def _moved_mean(mean: Any, weighted: Tensor, batch_count: Tensor, new_count: Tensor) -> tuple[Tensor, Tensor]:
+def _moved_mean(mean: TensorLike, weighted: Tensor, batch_count: Tensor, new_count: Tensor) -> tuple[Tensor, Tensor]:
     """(mean of the batch, mean of the batches before it); moves the variable `mean` to the mean of all."""
     batch_mean = div_no_nan(reduce_sum(weighted), batch_count)
     step = div_no_nan((batch_mean - mean) * batch_count, new_count)
@@ -40,7 +43,7 @@ def _unbiased(comoment: Any, count: Any, name: str) -> Tensor:
 
 @export("contrib.metrics.streaming_covariance")
 def streaming_covariance(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The unbiased sample covariance of predictions and labels in all batches (Chan, Golub and LeVeque 1983).
@@ -86,7 +89,7 @@ def streaming_covariance(
 
 @export("contrib.metrics.streaming_pearson_correlation")
 def streaming_pearson_correlation(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """Pearson's correlation of predictions and labels in all batches; arguments are those of `streaming_covariance`."""
@@ -115,7 +118,7 @@ def _kappa(agreed: Any, rows: Any, columns: Any, name: str) -> Tensor:
 
 @export("contrib.metrics.cohen_kappa")
 def cohen_kappa(
-    labels: Any, predictions_idx: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
+    labels: Any, predictions_idx: TensorLike, num_classes: int, weights: TensorLike | None = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """Cohen's kappa (1960): agreement of two raters beyond what chance gives.

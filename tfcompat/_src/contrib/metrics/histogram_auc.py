@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -29,10 +29,13 @@ from tfcompat._src.ops.nn.conv_functions import conv2d
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.metrics.auc_using_histogram")
 def auc_using_histogram(
-    boolean_labels: Any, scores: Any, score_range: Any, nbins: int = 100, collections: Any = None, check_shape: bool = True,
+    boolean_labels: TensorLike, scores: TensorLike, score_range: TensorLike, nbins: int = 100, collections: Any = None, check_shape: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Operation]:  # fmt: skip
     """The area under the ROC curve of all batches so far, from two histograms of scores (Bouckaert 2006).
@@ -60,7 +63,7 @@ def auc_using_histogram(
         return _area(*totals, nbins), update
 
 
-def _checked(labels: Any, scores: Any, check_shape: bool) -> tuple[Tensor, Tensor]:
+def _checked(labels: TensorLike, scores: TensorLike, check_shape: bool) -> tuple[Tensor, Tensor]:
     with name_scope("_check_labels_and_scores", values=[labels, scores]):
         labels = convert_to_tensor(labels, name="boolean_labels")
         scores = convert_to_tensor(scores, name="scores")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -25,6 +25,9 @@ from tfcompat._src.ops.nn.top_k import in_top_k
 from tfcompat._src.ops.sets import sets
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Metric = tuple[Tensor, Tensor]
 
@@ -134,7 +137,7 @@ confusion_matrix = export("contrib.metrics.confusion_matrix")(
 
 @export("contrib.metrics.streaming_recall_at_k")
 def streaming_recall_at_k(
-    predictions: Any, labels: Any, k: int, weights: Any = None, metrics_collections: Any = None,
+    predictions: TensorLike, labels: TensorLike, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """How often the one label of a row is among the `k` classes with the largest scores `predictions`."""
@@ -145,7 +148,7 @@ def streaming_recall_at_k(
 
 @export("contrib.metrics.streaming_sparse_precision_at_top_k")
 def streaming_sparse_precision_at_top_k(
-    top_k_predictions: Any, labels: Any, class_id: int | None = None, weights: Any = None,
+    top_k_predictions: TensorLike, labels: TensorLike, class_id: int | None = None, weights: TensorLike | None = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`tf.metrics.precision_at_top_k` with predictions before labels."""
@@ -157,7 +160,7 @@ def streaming_sparse_precision_at_top_k(
 
 @export("contrib.metrics.sparse_recall_at_top_k")
 def sparse_recall_at_top_k(
-    labels: Any, top_k_predictions: Any, class_id: int | None = None, weights: Any = None,
+    labels: TensorLike, top_k_predictions: TensorLike, class_id: int | None = None, weights: TensorLike | None = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`tf.metrics.recall_at_top_k` of predicted classes."""
@@ -169,7 +172,7 @@ def sparse_recall_at_top_k(
 
 @export("contrib.metrics.streaming_sparse_average_precision_at_top_k")
 def streaming_sparse_average_precision_at_top_k(
-    top_k_predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
+    top_k_predictions: TensorLike, labels: TensorLike, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`tf.metrics.average_precision_at_k` of predicted classes [..., k], best first."""
@@ -223,7 +226,7 @@ streaming_false_negative_rate = export("contrib.metrics.streaming_false_negative
 
 @export("contrib.metrics.count")
 def count(
-    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
+    values: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None, updates_collections: Any = None,
     name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The number of values seen, or the sum of their weights.

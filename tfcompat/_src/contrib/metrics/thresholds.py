@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -28,12 +28,15 @@ from tfcompat._src.ops.math.unary import absolute, floor
 from tfcompat._src.variables.assign import scatter_add
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _EPSILON = 1e-7
 Metric = tuple[Tensor, Tensor]
 
 
 def counts_at_thresholds(
-    predictions: Any, labels: Any, thresholds: Any, weights: Any, kinds: str = "tp fn tn fp"
+    predictions: TensorLike, labels: TensorLike, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp"
 ) -> tuple[Counts, Counts]:
     """The variables of counts at thresholds of scores of any range, and the operations that add a batch to them."""
     predictions, labels, weights = fitted(predictions, labels, weights)
@@ -118,7 +121,7 @@ streaming_false_negative_rate_at_thresholds = export("contrib.metrics.streaming_
 
 @export("contrib.metrics.streaming_curve_points")
 def streaming_curve_points(
-    labels: Any = None, predictions: Any = None, weights: Any = None, num_thresholds: int = 200,
+    labels: TensorLike | None = None, predictions: TensorLike | None = None, weights: TensorLike | None = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, curve: str = "ROC", name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The points of the ROC or precision-recall curve at evenly spaced thresholds.
@@ -171,7 +174,7 @@ def _recall_at(counts: Counts, precision: float, name: str, strict_mode: bool) -
 
 @export("contrib.metrics.recall_at_precision")
 def recall_at_precision(
-    labels: Any, predictions: Any, precision: float, weights: Any = None, num_thresholds: int = 200,
+    labels: TensorLike, predictions: TensorLike, precision: float, weights: TensorLike | None = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
     strict_mode: bool = False,
 ) -> Metric:  # fmt: skip
@@ -210,7 +213,7 @@ def _precision_at(counts: Counts, target: float, name: str) -> Tensor:
 
 @export("contrib.metrics.precision_at_recall")
 def precision_at_recall(
-    labels: Any, predictions: Any, target_recall: float, weights: Any = None, num_thresholds: int = 200,
+    labels: TensorLike, predictions: TensorLike, target_recall: float, weights: TensorLike | None = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The precision at the largest threshold whose recall is at least `target_recall`, a number in [0, 1].
@@ -233,7 +236,7 @@ def _best_f1(counts: Counts, name: str) -> Tensor:
 
 @export("contrib.metrics.f1_score")
 def f1_score(
-    labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200, metrics_collections: Any = None,
+    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The largest F1 score, the harmonic mean of precision and recall, over evenly spaced thresholds.
@@ -263,7 +266,7 @@ PrecisionRecallData = namedtuple("PrecisionRecallData", "tp fp tn fn precision r
 
 @export("contrib.metrics.precision_recall_at_equal_thresholds")
 def precision_recall_at_equal_thresholds(
-    labels: Any, predictions: Any, weights: Any = None, num_thresholds: int | None = None,
+    labels: TensorLike, predictions: Any, weights: TensorLike | None = None, num_thresholds: int | None = None,
     use_locking: bool | None = None, name: str | None = None,
 ) -> tuple[PrecisionRecallData, Any]:  # fmt: skip
     """Counts, precision and recall at thresholds i / (num_thresholds - 1), in time independent of their number.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -15,6 +15,9 @@ from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.variables.assign import assign, assign_add
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.mixed_precision.LossScaleManager")
@@ -98,5 +101,5 @@ class ExponentialUpdateLossScaleManager(LossScaleManager):
 
         return cond(self._num_bad_steps + 1 >= self._decr_every_n_nan_or_inf, self._shrink, count)
 
-    def update_loss_scale(self, finite_grads: Any) -> Operation:
+    def update_loss_scale(self, finite_grads: TensorLike) -> Operation:
         return cond(finite_grads, self._note_good_step, self._note_bad_step)

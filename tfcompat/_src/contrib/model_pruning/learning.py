@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.contrib.slim import learning
 from tfcompat._src.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 _USE_DEFAULT = learning._USE_DEFAULT
 
@@ -21,7 +24,7 @@ def train(
     init_feed_dict: dict | None = None, local_init_op: Any = _USE_DEFAULT, init_fn: Callable | None = None,
     ready_op: Any = _USE_DEFAULT, summary_op: Any = _USE_DEFAULT, save_summaries_secs: float = 600,
     summary_writer: Any = _USE_DEFAULT, startup_delay_steps: int = 0, saver: Any = None,
-    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: Any = None,
+    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: messages.ConfigProto | None = None,
     trace_every_n_steps: int | None = None,
 ) -> Any:  # fmt: skip
     """Trains as `tf.contrib.slim.learning.train`, whose other arguments, results and errors are the same.

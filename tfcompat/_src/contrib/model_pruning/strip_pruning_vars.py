@@ -27,7 +27,7 @@ def _node_name(tensor_name: str) -> str:
     return tensor_name.partition(":")[0]
 
 
-def _masked_weights(graph_def: Any) -> dict[str, np.ndarray]:
+def _masked_weights(graph_def: messages.GraphDef) -> dict[str, np.ndarray]:
     """The values of the masked weights in a frozen graph, by node."""
     found = {}
     with Graph().as_default() as graph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _MOST_TABLES, _MOST_PLANES = 1000, 30
 
@@ -91,7 +94,7 @@ def _hyperplane_lsh_probes(products, num_tables, num_hyperplanes_per_table, num_
 
 @export("contrib.nearest_neighbor.hyperplane_lsh_probes")
 def hyperplane_lsh_probes(
-    point_hyperplane_product: Any, num_tables: Any, num_hyperplanes_per_table: Any, num_probes: Any, name: str | None = None
+    point_hyperplane_product: TensorLike, num_tables: TensorLike, num_hyperplanes_per_table: TensorLike, num_probes: TensorLike, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The buckets to look into for points: their own in each table, then those of the nearest other signs in any table.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.function.defun import Defun
@@ -29,6 +29,10 @@ from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
 from tfcompat._src.ops.random.stateful import random_uniform
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+
 _ALPHA = -1.7580993408473766
 """What dropped elements become: -1.0507 * 1.6733 (Klambauer et al. 2017)."""
 
@@ -41,7 +45,7 @@ def _summed_to(grad: Tensor, like: Tensor) -> Tensor:
 
 
 @export("contrib.nn.scaled_softplus")
-def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = None) -> Tensor:
+def scaled_softplus(x: TensorLike, alpha: TensorLike, clip: TensorLike | None = None, name: str | None = None) -> Tensor:
     """min(clip, alpha * log(1 + exp(x / alpha))).
 
     Args:
@@ -67,7 +71,7 @@ def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = Non
         return helper(*inputs)
 
 
-def _scaled_softplus_grad(op: Any, grad: Tensor) -> list[Tensor | None]:
+def _scaled_softplus_grad(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """The gradients for x, alpha and the limit; none for the value itself."""
     y, x, alpha, *limits = op.inputs
     with control_dependencies([grad]):
@@ -86,7 +90,7 @@ def _scaled_softplus_grad(op: Any, grad: Tensor) -> list[Tensor | None]:
 
 @export("contrib.nn.alpha_dropout")
 def alpha_dropout(
-    x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+    x: TensorLike, keep_prob: TensorLike, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Dropout that keeps mean and variance of activations of SELU (Klambauer et al. 2017, arXiv:1706.02515).
 
@@ -142,7 +146,7 @@ def fwd_gradients(
 
 @export("contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits")
 def deprecated_flipped_softmax_cross_entropy_with_logits(
-    logits: Any, labels: Any, dim: int = -1, name: str | None = None
+    logits: TensorLike, labels: TensorLike, dim: int = -1, name: str | None = None
 ) -> Tensor:
     """tf.nn.softmax_cross_entropy_with_logits with logits first."""
     return softmax_cross_entropy_with_logits(labels=labels, logits=logits, dim=dim, name=name)
@@ -150,13 +154,13 @@ def deprecated_flipped_softmax_cross_entropy_with_logits(
 
 @export("contrib.nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits")
 def deprecated_flipped_sparse_softmax_cross_entropy_with_logits(
-    logits: Any, labels: Any, name: str | None = None
+    logits: TensorLike, labels: TensorLike, name: str | None = None
 ) -> Tensor:
     """tf.nn.sparse_softmax_cross_entropy_with_logits with logits first."""
     return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
 
 @export("contrib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits")
-def deprecated_flipped_sigmoid_cross_entropy_with_logits(logits: Any, targets: Any, name: str | None = None) -> Tensor:
+def deprecated_flipped_sigmoid_cross_entropy_with_logits(logits: TensorLike, targets: TensorLike, name: str | None = None) -> Tensor:
     """tf.nn.sigmoid_cross_entropy_with_logits with logits first."""
     return sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name=name)

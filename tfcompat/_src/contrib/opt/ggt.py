@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tfcompat._src.ops.math.reduce import reduce_min
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import sqrt
 from tfcompat._src.variables import assign
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.opt.GGTOptimizer")
@@ -122,7 +125,7 @@ class GGTOptimizer(OptimizerV2):
         return group(updates)
 
     def _direction(
-        self, state: OptimizerV2State, dtype: Any, step: Any, window: Tensor, buffer: Any, average: Any, flat_grad: Any
+        self, state: OptimizerV2State, dtype: Any, step: TensorLike, window: Tensor, buffer: Any, average: TensorLike, flat_grad: Any
     ) -> Tensor:
         """The step of all variables as one column."""
         eps, svd_eps, sigma_eps, _ = (state.get_hyper(k, dtype=dtype) for k in ("eps", "svd_eps", "sigma_eps", "lr"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.opt.shampoo import ShampooOptimizer
@@ -18,6 +18,9 @@ from tfcompat._src.train.adam import AdamOptimizer
 from tfcompat._src.train.momentum import MomentumOptimizer
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.opt.DecoupledWeightDecayExtension")
@@ -64,7 +67,7 @@ class DecoupledWeightDecayExtension:
     def _decay_weights_op(self, var: Any) -> Any:
         return var.assign_sub(self._weight_decay * var, self._use_locking) if self._decays(var) else no_op()
 
-    def _decay_weights_sparse_op(self, var: Any, indices: Tensor, scatter_add: Callable) -> Any:
+    def _decay_weights_sparse_op(self, var: TensorLike, indices: Tensor, scatter_add: Callable) -> Any:
         if not self._decays(var):
             return no_op()
         return scatter_add(var, indices, -self._weight_decay * gather(var, indices), self._use_locking)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -42,6 +42,9 @@ from tfcompat._src.variables.collections import (
 )
 from tfcompat._src.variables.scope import get_variable
 from tfcompat._src.variables.variable import Variable, variable_creator_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 LOCAL_VARIABLE_NAME = "local_center_variable"
 GLOBAL_VARIABLE_NAME = "global_center_variable"
@@ -233,7 +236,7 @@ class ElasticAverageOptimizer(_WorkerOptimizer):
         with control_dependencies([counted]):
             return cond(self._is_due(self._period), lambda: self._move_center(variables, global_step), no_op)
 
-    def _move_center(self, variables: list[Any], global_step: Any) -> Operation:
+    def _move_center(self, variables: list[Any], global_step: TensorLike) -> Operation:
         centers = [self._global_map[v] for v in variables]
         copies = [self._local_map[v] for v in variables]
         copied = [copy.assign(center) for copy, center in zip(copies, centers)]
@@ -354,7 +357,7 @@ class AGNOptimizer(_WorkerOptimizer):
         with control_dependencies(updates):
             return cond(is_due, lambda: self._update_common(variables, sums, global_step), no_op)
 
-    def _update_common(self, variables: list[Any], sums: list[Any], global_step: Any) -> Operation:
+    def _update_common(self, variables: list[Any], sums: list[Any], global_step: TensorLike) -> Operation:
         means = [assign.assign(total, total / self._period) for total in sums]
         with control_dependencies(means):
             applied = self._opt.apply_gradients(list(zip(sums, [self._global_map[v] for v in variables])))

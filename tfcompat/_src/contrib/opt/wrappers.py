@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -34,6 +34,9 @@ from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.scope import get_variable
 from tfcompat._src.variables.training_util import get_global_step
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.opt.RegAdagradOptimizer")
@@ -229,7 +232,7 @@ class DropStaleGradientOptimizer(_SlotsOfInner):
         super().__init__(use_locking, name)
         self._opt, self._staleness = opt, staleness
 
-    def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
+    def compute_gradients(self, loss: TensorLike, *args: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
         """As of the optimizer that does the work; remembers the global step."""
         with colocate_with(loss):
             self._local_step = get_global_step() + 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.optimizer_v2.optimizer_v2 import FusedOptimizerV2, OptimizerV2, OptimizerV2State
@@ -19,6 +19,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.adam import ScatterAdd, add_to_resource, update_rows
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.initializers import Constant
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export(
@@ -68,7 +71,7 @@ class AdagradOptimizer(FusedOptimizerV2):
                 start = self._filled_like(v, dtype)
             state.create_slot_with_initializer(v, start, v.shape, dtype, "accumulator")
 
-    def _filled_like(self, var: Any, dtype: Any) -> Callable[[], Tensor]:
+    def _filled_like(self, var: TensorLike, dtype: Any) -> Callable[[], Tensor]:
         return lambda: cast(raw.Fill(shape_of(var), self._initial_accumulator_value), dtype)
 
     def _rule(self, var: Any, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:

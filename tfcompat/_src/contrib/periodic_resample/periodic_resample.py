@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,10 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 _SUPPORTED = ("float32", "float64", "int32", "int64")
 
@@ -100,7 +104,7 @@ def _periodic_resample_grad(grad, *, original_shape, desired_shape):
 
 
 @export("contrib.periodic_resample.periodic_resample")
-def periodic_resample(values: Any, shape: Any, name: str | None = None) -> Tensor:
+def periodic_resample(values: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """The elements of a Tensor in another shape: dimensions grow by whole factors, and one of them shrinks as they need.
 
     Args:

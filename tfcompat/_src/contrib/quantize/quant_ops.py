@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.scopes import name_scope
@@ -21,8 +21,11 @@ from tfcompat._src.variables.initializers import Constant
 from tfcompat._src.variables.policies import VariableAggregation
 from tfcompat._src.variables.scope import get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def FixedQuantize(inputs: Any, init_min: float = -6.0, init_max: float = 6.0, scope: str | None = None) -> Tensor:
+
+def FixedQuantize(inputs: TensorLike, init_min: float = -6.0, init_max: float = 6.0, scope: str | None = None) -> Tensor:
     """Values rounded to 256 levels of a fixed range, under the name scope `scope`."""
     with name_scope(scope, "FixedQuantize", values=[inputs]):
         return fake_quant_with_min_max_args(inputs, min=init_min, max=init_max)
@@ -103,7 +106,7 @@ def MovingAvgQuantize(
 ) -> Tensor:  # fmt: skip
     """`LastValueQuantize` with the exponential moving average, of decay `ema_decay`, of the ranges in training."""
 
-    def update(variable: Any, value: Tensor, label: str) -> Any:
+    def update(variable: TensorLike, value: Tensor, label: str) -> Any:
         return assign_moving_average(variable, value, ema_decay, name=f"Assign{label}Ema")
 
     return _quantize(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.receptive_field.parse_layer_parameters import Window, windows
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 
 class NodeInfo(NamedTuple):
@@ -18,7 +21,7 @@ class NodeInfo(NamedTuple):
     output_size: list[int | None] | None
 
 
-def parse_graph_nodes(graph_def: Any) -> dict[str, Any]:
+def parse_graph_nodes(graph_def: messages.GraphDef) -> dict[str, Any]:
     """The NodeDefs of a GraphDef by name."""
     return {node.name: node for node in graph_def.node}
 
@@ -47,7 +50,7 @@ def _info(node: Any, nodes: Mapping[str, Any], found: Mapping[str, NodeInfo]) ->
 
 @export("contrib.receptive_field.receptive_field_api.get_compute_order")
 def get_compute_order(
-    graph_def: Any, input_node_name: str = "", input_node_size: Sequence[int] | None = None
+    graph_def: messages.GraphDef, input_node_name: str = "", input_node_size: Sequence[int] | None = None
 ) -> tuple[dict[str, NodeInfo], dict[str, Any]]:
     """The order of the nodes of a graph without loops.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -21,6 +21,9 @@ from tfcompat._src.rnn.cell import concat_sizes
 from tfcompat._src.rnn.steps import rnn_scope
 from tfcompat._src.variables.scope import variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _state_at_end(states: Tensor, lengths: Tensor) -> Tensor:
     """For each sequence the state [batch, size] after its last step, of states [time, batch, size]; zeros for none."""
@@ -31,7 +34,7 @@ def _state_at_end(states: Tensor, lengths: Tensor) -> Tensor:
 
 @export("contrib.recurrent.functional_rnn")
 def functional_rnn(
-    cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None, dtype: Any = None,
+    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
     time_major: bool = False, scope: Any = None, use_tpu: bool = False, reverse: bool = False,
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """As tf.nn.dynamic_rnn; a sequence of length 0 ends in the state 0.
@@ -83,7 +86,7 @@ def _run(
 @export("contrib.recurrent.bidirectional_functional_rnn")
 def bidirectional_functional_rnn(
     cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None, initial_state_bw: Any = None,
-    dtype: Any = None, sequence_length: Any = None, time_major: bool = False, use_tpu: bool = False,
+    dtype: Any = None, sequence_length: TensorLike | None = None, time_major: bool = False, use_tpu: bool = False,
     fast_reverse: bool = False, scope: Any = None,
 ) -> tuple[tuple, tuple]:  # fmt: skip
     """As tf.nn.bidirectional_dynamic_rnn.
@@ -99,7 +102,7 @@ def bidirectional_functional_rnn(
     """
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
 
-    def reversed_in_time(x: Any) -> Tensor:
+    def reversed_in_time(x: TensorLike) -> Tensor:
         if sequence_length is None:
             return reverse(x, axis=[time_axis])
         return reverse_sequence(x, seq_lengths=sequence_length, seq_axis=time_axis, batch_axis=batch_axis)

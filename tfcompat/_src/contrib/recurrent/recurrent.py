@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -21,8 +21,11 @@ from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _row(struct: Any, t: Any) -> Any:
+
+def _row(struct: Any, t: TensorLike) -> Any:
     return nest.map_structure(lambda x: gather(x, t), struct)
 
 
@@ -46,7 +49,7 @@ def _as_gradient(x: Tensor, found: Tensor | None) -> Tensor:
     return found
 
 
-def _forward(theta: Any, state0: Any, inputs: Any, cell_fn: Callable, extras: Any, span: tuple, steps: Any) -> tuple:
+def _forward(theta: Any, state0: Any, inputs: Any, cell_fn: Callable, extras: Any, span: tuple, steps: TensorLike) -> tuple:
     """The states and extras of all steps, zeros where there was no step, and the last state."""
     start, stop = span
 
@@ -65,7 +68,7 @@ def _forward(theta: Any, state0: Any, inputs: Any, cell_fn: Callable, extras: An
 
 def _backward(
     theta: Any, state0: Any, inputs: Any, states: Any, kept: Any, grads: Any, cell_grad: Callable, span: tuple,
-    steps: Any,
+    steps: TensorLike,
 ) -> Any:  # fmt: skip
     """The gradients of theta, state0 and inputs, step by step backward through `cell_grad`."""
     start, stop = span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,9 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _FLOATS = "{float16, bfloat16, float32, float64}"
 
@@ -92,7 +95,7 @@ def _resampler_grad(data, warp, grad):
 
 
 @export("contrib.resampler.resampler")
-def resampler(data: Any, warp: Any, name: str | None = "resampler") -> Tensor:
+def resampler(data: TensorLike, warp: TensorLike, name: str | None = "resampler") -> Tensor:
     """Samples images between their pixels.
 
     Args:

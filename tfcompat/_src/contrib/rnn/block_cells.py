@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -28,9 +28,12 @@ from tfcompat._src.rnn.basic_cells import LSTMStateTuple
 from tfcompat._src.rnn.cell import BIAS, KERNEL, LayerRNNCell
 from tfcompat._src.variables.initializers import Constant
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def lstm_block_cell(
-    x: Any, cs_prev: Any, h_prev: Any, w: Any, b: Any, wci: Any = None, wcf: Any = None, wco: Any = None,
+    x: TensorLike, cs_prev: Any, h_prev: TensorLike, w: TensorLike, b: TensorLike, wci: TensorLike | None = None, wcf: TensorLike | None = None, wco: TensorLike | None = None,
     forget_bias: Any = None, cell_clip: Any = None, use_peephole: Any = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """One LSTM step; without peepholes their weights are zeros. The arguments are those of the op LSTMBlockCell."""
@@ -45,8 +48,8 @@ def lstm_block_cell(
 
 
 def block_lstm(
-    seq_len_max: Any, x: list[Tensor], w: Any, b: Any, cs_prev: Any = None, h_prev: Any = None, wci: Any = None,
-    wcf: Any = None, wco: Any = None, forget_bias: Any = None, cell_clip: Any = None, use_peephole: Any = None,
+    seq_len_max: TensorLike, x: list[Tensor], w: TensorLike, b: Any, cs_prev: TensorLike | None = None, h_prev: TensorLike | None = None, wci: TensorLike | None = None,
+    wcf: TensorLike | None = None, wco: TensorLike | None = None, forget_bias: Any = None, cell_clip: Any = None, use_peephole: Any = None,
     name: str | None = None,
 ) -> tuple[list[Tensor], ...]:  # fmt: skip
     """LSTM steps over a list of inputs, from zeros by default; each output of the op BlockLSTM as a list of steps."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.rnn.basic_cells import LSTMStateTuple, warn_of_joined_state
 from tfcompat._src.rnn.cell import RNNCell
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.rnn.CoupledInputForgetGateLSTMCell")
@@ -259,7 +262,7 @@ class GridLSTMCell(Sized, RNNCell):
         return frequency, time, along_frequency, along_frequency if shared else diagonals("time")
 
     def _compute(
-        self, freq_inputs: list[Tensor], block: int, state: Any, batch_size: Any, state_prefix: str = "state",
+        self, freq_inputs: list[Tensor], block: int, state: TensorLike, batch_size: Any, state_prefix: str = "state",
         state_is_tuple: bool = True,
     ) -> tuple[list, list]:  # fmt: skip
         """Outputs and new states of one block."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.ops.array.join import stack, unstack
 from tfcompat._src.ops.array.reorder import reverse, reverse_sequence
 from tfcompat._src.rnn.dynamic import dynamic_rnn
 from tfcompat._src.rnn.static import static_rnn
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.rnn.FusedRNNCell")
@@ -71,7 +74,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
     def __init__(self, cell) -> None:
         self._cell = cell
 
-    def _reverse(self, x: Any, lengths: Any) -> Any:
+    def _reverse(self, x: TensorLike, lengths: TensorLike) -> Any:
         if isinstance(x, list):
             return list(reversed(x))
         return reverse(x, [0]) if lengths is None else reverse_sequence(x, lengths, 0, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -28,6 +28,9 @@ from tfcompat._src.rnn.basic_cells import LSTMStateTuple
 from tfcompat._src.rnn.cell import BIAS, KERNEL, LayerRNNCell, RNNCell, known_depth
 from tfcompat._src.variables.initializers import Constant, RandomUniform, Zeros
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 @export("contrib.rnn.NASCell")
@@ -197,7 +200,7 @@ class SRUCell(_Units, LayerRNNCell):
 def _log_uniform(low: Any, high: Any) -> Any:
     """An initializer whose logarithm is uniform between those of `low` and `high`."""
 
-    def initialize(shape: Any, dtype: Any = dtypes.float32, partition_info: Any = None) -> Tensor:
+    def initialize(shape: Any, dtype: DTypeLike = dtypes.float32, partition_info: Any = None) -> Tensor:
         return exp(random_uniform(shape, log(low), log(high), dtype))
 
     return initialize

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -17,6 +17,11 @@ from tfcompat._src.rnn.basic_cells import LSTMStateTuple
 from tfcompat._src.rnn.cell import BIAS, KERNEL
 from tfcompat._src.variables.initializers import Constant
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class Sized:
@@ -101,7 +106,7 @@ class Linear:
 
 
 def linear(
-    args: Any, output_size: int, bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None
+    args: Sequence[TensorLike], output_size: int, bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None
 ) -> Tensor:
     """`concat(args) @ kernel + bias` with weights of the open scope; see `Linear`."""
     args = as_arguments(args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.rnn.linear import (
@@ -28,6 +28,11 @@ from tfcompat._src.platform import logging
 from tfcompat._src.rnn.basic_cells import LSTMStateTuple
 from tfcompat._src.rnn.cell import BIAS, KERNEL, RNNCell
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.rnn.LayerNormBasicLSTMCell")
@@ -133,7 +138,7 @@ class LayerNormLSTMCell(_ProjectedLSTMCell):
     def _norm(self, x: Tensor, scope: str) -> Tensor:
         return normalized(x, scope, self._norm_gain, self._norm_shift) if self._layer_norm else x
 
-    def _linear(self, args: Any, size: int, bias: bool) -> Tensor:
+    def _linear(self, args: Sequence[TensorLike], size: int, bias: bool) -> Tensor:
         args = as_arguments(args)
         with variable_scope(get_variable_scope()):
             weights = get_variable(KERNEL, [total_depth(args), size], dtype=args[0].dtype)
@@ -183,7 +188,7 @@ class WeightNormLSTMCell(_ProjectedLSTMCell):
         gain = get_variable(name, [weight.shape.as_list()[1]], dtype=weight.dtype)
         return l2_normalize(weight, axis=0) * gain
 
-    def _linear(self, args: Any, size: int, bias: bool) -> Tensor:
+    def _linear(self, args: Sequence[TensorLike], size: int, bias: bool) -> Tensor:
         args = as_arguments(args)
         dtype = args[0].dtype
         with variable_scope(get_variable_scope()):

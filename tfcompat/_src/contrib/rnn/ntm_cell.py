@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -26,6 +26,9 @@ from tfcompat._src.ops.nn.bias import bias_add
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.rnn.cell import LayerRNNCell, assert_like_rnncell
 from tfcompat._src.variables.initializers import Constant, GlorotUniform, TruncatedNormal
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 NTMControllerState = collections.namedtuple(
     "NTMControllerState", ("controller_state", "read_vector_list", "w_list", "M", "time")
@@ -154,7 +157,7 @@ class NTMCell(LayerRNNCell):
         found = cond(equal(state.time, 0), first, lambda: later)
         return [found] if len(variables) == 1 else found
 
-    def _expand(self, x: Any, dim: int, N: int) -> Tensor:
+    def _expand(self, x: TensorLike, dim: int, N: int) -> Tensor:
         """`x`, N times along a new dimension."""
         return concat([expand_dims(x, dim) for _ in range(N)], axis=dim)
 

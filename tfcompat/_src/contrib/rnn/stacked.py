@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.rnn.dynamic import bidirectional_dynamic_rnn
 from tfcompat._src.rnn.static import static_bidirectional_rnn
 from tfcompat._src.variables.scope import variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _check(cells_fw: Any, cells_bw: Any, initial_states_fw: Any, initial_states_bw: Any) -> None:
@@ -46,7 +49,7 @@ def _stack(
 @export("contrib.rnn.stack_bidirectional_rnn")
 def stack_bidirectional_rnn(
     cells_fw: Any, cells_bw: Any, inputs: Any, initial_states_fw: Any = None, initial_states_bw: Any = None,
-    dtype: Any = None, sequence_length: Any = None, scope: Any = None,
+    dtype: Any = None, sequence_length: TensorLike | None = None, scope: Any = None,
 ) -> tuple[Any, tuple, tuple]:  # fmt: skip
     """Layers of `static_bidirectional_rnn`, each on the joined outputs of the one below.
 
@@ -72,7 +75,7 @@ def stack_bidirectional_rnn(
 @export("contrib.rnn.stack_bidirectional_dynamic_rnn")
 def stack_bidirectional_dynamic_rnn(
     cells_fw: Any, cells_bw: Any, inputs: Any, initial_states_fw: Any = None, initial_states_bw: Any = None,
-    dtype: Any = None, sequence_length: Any = None, parallel_iterations: int | None = None, time_major: bool = False,
+    dtype: Any = None, sequence_length: TensorLike | None = None, parallel_iterations: int | None = None, time_major: bool = False,
     scope: Any = None, swap_memory: bool = False,
 ) -> tuple[Any, tuple, tuple]:  # fmt: skip
     """Layers of `bidirectional_dynamic_rnn`, each on the joined outputs of the one below.

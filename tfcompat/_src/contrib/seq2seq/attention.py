@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.rnn.cell import zero_state_tensors
 from tfcompat._src.variables.initializers import Constant, Ones, Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 @export("contrib.seq2seq.AttentionMechanism")
@@ -111,7 +114,7 @@ class _BaseAttentionMechanism(AttentionMechanism):
 class _MonotonicMechanism(_BaseAttentionMechanism):
     """A mechanism whose weights only move forward."""
 
-    def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
+    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Tensor:
         """All weight on the first entry, [batch, time]."""
         return one_hot(zeros((batch_size,), dtype=dtypes.int32), self._alignments_size, dtype=dtype)
 

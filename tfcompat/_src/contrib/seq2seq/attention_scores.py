@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from tfcompat._src.ops.math.unary import exp, log, rsqrt, sigmoid, square, tanh
 from tfcompat._src.ops.random.stateful import random_normal
 from tfcompat._src.variables.functional import scan
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def size_along(tensor: Tensor, axis: int) -> Any:
     """A size of a tensor: an int where it is known, else a scalar Tensor."""
@@ -39,7 +42,7 @@ def size_along(tensor: Tensor, axis: int) -> Any:
 # ---- memory ----
 
 
-def prepared_memory(memory: Any, lengths: Any, check_inner_dims_defined: bool, mask: Any = None) -> Any:
+def prepared_memory(memory: Any, lengths: TensorLike, check_inner_dims_defined: bool, mask: TensorLike | None = None) -> Any:
     """Memory [batch, time, ...] with zeros past each sequence's end, or where a mask [batch, time] is false.
 
     Raises:
@@ -67,7 +70,7 @@ def prepared_memory(memory: Any, lengths: Any, check_inner_dims_defined: bool, m
     return nest.map_structure(masked, memory)
 
 
-def masked_score(score: Tensor, lengths: Any, mask_value: Any) -> Tensor:
+def masked_score(score: Tensor, lengths: TensorLike, mask_value: Any) -> Tensor:
     """`score` [batch, time] with `mask_value` past each sequence's end."""
     if lengths is None:
         return score
@@ -113,7 +116,7 @@ def bahdanau_score(query: Tensor, keys: Tensor, v: Any, g: Any = None, b: Any = 
 
 
 @export("contrib.seq2seq.hardmax")
-def hardmax(logits: Any, name: str | None = None) -> Tensor:
+def hardmax(logits: TensorLike, name: str | None = None) -> Tensor:
     """One at the largest element of each row of the last dimension, else zero."""
     with name_scope(name, "Hardmax", [logits]):
         logits = convert_to_tensor(logits, name="logits")
@@ -123,7 +126,7 @@ def hardmax(logits: Any, name: str | None = None) -> Tensor:
 
 
 @export("contrib.seq2seq.safe_cumprod")
-def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
+def safe_cumprod(x: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
     """Cumulative products of numbers in [0, 1], computed with logarithms; further arguments are those of tf.cumsum."""
     with name_scope(None, "SafeCumprod", [x]):
         x = convert_to_tensor(x, name="x")
@@ -132,7 +135,7 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 
 @export("contrib.seq2seq.monotonic_attention")
-def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
+def monotonic_attention(p_choose_i: TensorLike, previous_attention: TensorLike, mode: str) -> Tensor:
     """Weights of a monotonic attention: Raffel et al., "Online and Linear-Time Attention by Monotonic Alignments", 2017.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfcompat._src.ops.array.gather import one_hot
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.rnn.cell import zero_state_tensors
 from tfcompat._src.variables.initializers import Constant, Ones, Zeros
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _PROBABILITIES = {"softmax": softmax, "hardmax": scores.hardmax}
 _INNER_LAYERS = ("query_layer", "memory_layer")
@@ -153,7 +156,7 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
     alignments_size = property(lambda self: self._alignments_size)
     state_size = property(lambda self: self._alignments_size)
 
-    def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
+    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Tensor:
         """The weights before the first step, [batch, time]: zeros."""
         return zero_state_tensors(self._alignments_size, batch_size, dtype)
 
@@ -183,7 +186,7 @@ class _Monotonic:
     def _score(self, query: Tensor) -> Tensor:
         return super()._score(query) + self.attention_score_bias
 
-    def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
+    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Tensor:
         """All weight on the first entry, [batch, time]."""
         return one_hot(zeros((batch_size,), dtype=dtypes.int32), self._alignments_size, dtype=dtype)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.rnn.cell import RNNCell, assert_like_rnncell, zero_state_tensors
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _FIELDS = ("cell_state", "attention", "time", "alignments", "alignment_history", "attention_state")
 
@@ -179,7 +182,7 @@ class AttentionWrapper(RNNCell):
             alignment_history=self._item_or_tuple(m.alignments_size if keeps else () for m in mechanisms),
         )
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> AttentionWrapperState:
         """The state before the first step, with `initial_cell_state` where that was given."""
         mechanisms = self._attention_mechanisms
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,10 @@ from tfcompat._src.ops.nn.gather_tree import gather_tree
 from tfcompat._src.platform import logging
 from tfcompat._src.rnn.cell import assert_like_rnncell
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 _FINAL_FIELDS = ["predicted_ids", "beam_search_decoder_output"]
 
 
@@ -73,7 +77,7 @@ def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
         return nest.map_structure(lambda part: _repeated(part, multiplier), t)
 
 
-def _repeated(t: Any, multiplier: int) -> Tensor:
+def _repeated(t: TensorLike, multiplier: int) -> Tensor:
     t = convert_to_tensor(t, name="t")
     sizes, rank = shape_of(t), t.shape.ndims
     if rank is None or rank < 1:
@@ -152,7 +156,7 @@ class _BeamSearch:
         self._length_penalty_weight, self._coverage_penalty_weight = length_penalty_weight, coverage_penalty_weight
         self._reorder_tensor_arrays = reorder_tensor_arrays
 
-    def _set_start(self, start_tokens: Any, end_token: Any, initial_state: Any) -> None:
+    def _set_start(self, start_tokens: TensorLike, end_token: TensorLike, initial_state: Any) -> None:
         self._start_tokens, self._end_token = start_and_end(start_tokens, end_token)
         self._batch_size = size_of(start_tokens)
         self._initial_cell_state = nest.map_structure(self._split_state, initial_state, self._cell.state_size)
@@ -160,7 +164,7 @@ class _BeamSearch:
         self._start_inputs = self._embedding_fn(self._start_tokens)
         self._finished = self._first_beam(False, True, dtypes.bool)
 
-    def _first_beam(self, first: Any, others: Any, dtype: Any) -> Tensor:
+    def _first_beam(self, first: TensorLike, others: TensorLike, dtype: DTypeLike) -> Tensor:
         """[batch, beams] with one value for the first beam and one for the others."""
         rows = zeros([self._batch_size], dtype=dtypes.int32)
         if dtype != dtypes.bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -29,6 +29,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import log
 from tfcompat._src.ops.nn.softmax import log_softmax
 from tfcompat._src.ops.nn.top_k import top_k
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _STATE_FIELDS = ("cell_state", "log_probs", "finished", "lengths", "accumulated_attention_probs")
 
@@ -83,7 +86,7 @@ class _Step:
         self._length_penalty_weight, self._coverage_penalty_weight = length_penalty_weight, coverage_penalty_weight
 
     def choose(
-        self, time: Any, logits: Tensor, cell_state: Any, state: BeamSearchDecoderState
+        self, time: TensorLike, logits: Tensor, cell_state: Any, state: BeamSearchDecoderState
     ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
         batch, width = self._batch_size, self._beam_width
         goes_on = logical_not(state.finished)
@@ -115,7 +118,7 @@ class _Step:
         next_state = BeamSearchDecoderState(next_cell_state, log_probs, finished, next_lengths, next_attended)
         return BeamSearchDecoderOutput(scores=best, predicted_ids=words, parent_ids=parents), next_state
 
-    def _lengths(self, classes: Any, goes_on: Tensor, lengths: Tensor) -> Tensor:
+    def _lengths(self, classes: TensorLike, goes_on: Tensor, lengths: Tensor) -> Tensor:
         """The length [batch, beams, classes] of each continuation; the end token adds nothing."""
         added = one_hot(
             indices=fill([self._batch_size, self._beam_width], self._end_token), depth=classes, on_value=to_int64(0),
@@ -132,7 +135,7 @@ class _Step:
         weights *= expand_dims(cast(goes_on, dtypes.float32), 2)
         return state.accumulated_attention_probs + weights
 
-    def _scores(self, totals: Tensor, lengths: Tensor, finished: Tensor, attended: Any) -> Tensor:
+    def _scores(self, totals: Tensor, lengths: Tensor, finished: Tensor, attended: TensorLike) -> Tensor:
         scores = totals / cast(length_penalty(lengths, self._length_penalty_weight), dtype=totals.dtype)
         weight = convert_to_tensor(self._coverage_penalty_weight, name="coverage_penalty_weight")
         if weight.shape.ndims != 0:
@@ -168,7 +171,7 @@ class _Step:
             return found
 
 
-def _mask_probs(probs: Tensor, eos_token: Any, finished: Tensor) -> Tensor:
+def _mask_probs(probs: Tensor, eos_token: TensorLike, finished: Tensor) -> Tensor:
     """Log probabilities [batch, beams, classes], where finished beams can only add the end token."""
     classes, dtype = shape_of(probs)[2], probs.dtype
     row = one_hot(eos_token, classes, dtype=dtype, on_value=convert_to_tensor(0.0, dtype=dtype), off_value=dtype.min)
@@ -176,7 +179,7 @@ def _mask_probs(probs: Tensor, eos_token: Any, finished: Tensor) -> Tensor:
     return where(tile(expand_dims(finished, 2), [1, 1, classes]), rows, probs)
 
 
-def length_penalty(lengths: Tensor, penalty_factor: Any) -> Any:
+def length_penalty(lengths: Tensor, penalty_factor: TensorLike) -> Any:
     """((5 + lengths) / 6) ** penalty_factor: Wu et al., "Google's Neural Machine Translation System", 2016, section 7."""
     penalty_factor = convert_to_tensor(penalty_factor, name="penalty_factor")
     penalty_factor.set_shape(())

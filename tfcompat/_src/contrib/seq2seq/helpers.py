@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import argmax, reduce_all
 from tfcompat._src.ops.nn.embedding import embedding_lookup
 from tfcompat._src.rnn.steps import transpose_batch_time
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("contrib.seq2seq.Helper")
@@ -175,7 +178,7 @@ def embedding_function(embedding: Any) -> Callable:
     return embedding if callable(embedding) else lambda ids: embedding_lookup(embedding, ids)
 
 
-def start_and_end(start_tokens: Any, end_token: Any) -> tuple[Tensor, Tensor]:
+def start_and_end(start_tokens: TensorLike, end_token: TensorLike) -> tuple[Tensor, Tensor]:
     """Both as int32 tensors, [batch] and a scalar; ValueError for other ranks."""
     start_tokens = convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
     end_token = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
@@ -259,7 +262,7 @@ class InferenceHelper(Helper):
     """
 
     def __init__(
-        self, sample_fn: Callable, sample_shape: Any, sample_dtype: Any, start_inputs: Any, end_fn: Callable,
+        self, sample_fn: Callable, sample_shape: Any, sample_dtype: Any, start_inputs: TensorLike, end_fn: Callable,
         next_inputs_fn: Callable | None = None,
     ) -> None:  # fmt: skip
         self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn

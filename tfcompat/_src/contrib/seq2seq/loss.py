@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
@@ -14,6 +14,9 @@ from tfcompat._src.ops.math.binary import div_no_nan
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import count_nonzero, reduce_sum
 from tfcompat._src.ops.nn.softmax import sparse_softmax_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _check(logits: Any, targets: Any, weights: Any, time: tuple[bool, bool], batch: tuple[bool, bool]) -> None:
@@ -31,7 +34,7 @@ def _check(logits: Any, targets: Any, weights: Any, time: tuple[bool, bool], bat
 
 @export("contrib.seq2seq.sequence_loss")
 def sequence_loss(
-    logits: Any, targets: Any, weights: Any, average_across_timesteps: bool = True, average_across_batch: bool = True,
+    logits: TensorLike, targets: TensorLike, weights: TensorLike, average_across_timesteps: bool = True, average_across_batch: bool = True,
     sum_over_timesteps: bool = False, sum_over_batch: bool = False, softmax_loss_function: Callable | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
@@ -100,7 +103,7 @@ class SequenceLoss:
         self.sum_over_timesteps, self.sum_over_batch = sum_over_timesteps, sum_over_batch
         self.softmax_loss_function, self.name = softmax_loss_function, name
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+    def __call__(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Tensor:
         """The loss of logits `y_pred` for targets `y_true` with weights `sample_weight`: see `sequence_loss`."""
         return sequence_loss(
             y_pred, y_true, sample_weight, self.average_across_timesteps, self.average_across_batch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.compare import equal, logical_not, logical_or
 from tfcompat._src.ops.math.reduce import argmax, reduce_all, reduce_any
 from tfcompat._src.ops.nn.embedding import embedding_lookup
 from tfcompat._src.rnn.steps import transpose_batch_time
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Step = tuple[Any, Any, Any]
 
@@ -166,7 +169,7 @@ class ScheduledEmbeddingTrainingSampler(TrainingSampler):
     """
 
     def __init__(
-        self, sampling_probability: Any, embedding_fn: Callable | None = None, time_major: bool = False,
+        self, sampling_probability: TensorLike, embedding_fn: Callable | None = None, time_major: bool = False,
         seed: int | None = None, scheduling_seed: int | None = None,
     ) -> None:  # fmt: skip
         if embedding_fn is not None and not callable(embedding_fn):
@@ -183,7 +186,7 @@ class ScheduledEmbeddingTrainingSampler(TrainingSampler):
             self.embedding_fn = lambda ids: embedding_lookup(embedding, ids)
         return super().initialize(inputs, sequence_length=sequence_length)
 
-    def sample(self, time: Any, outputs: Any, state: Any) -> Any:
+    def sample(self, time: Any, outputs: TensorLike, state: Any) -> Any:
         """Drawn ids; -1 for sequences that read their next input."""
         chosen = bernoulli_sample(
             probs=self.sampling_probability, dtype=dtypes.bool, sample_shape=self.batch_size, seed=self.scheduling_seed
@@ -215,14 +218,14 @@ class ScheduledOutputTrainingSampler(TrainingSampler):
     """
 
     def __init__(
-        self, sampling_probability: Any, time_major: bool = False, seed: int | None = None,
+        self, sampling_probability: TensorLike, time_major: bool = False, seed: int | None = None,
         next_inputs_fn: Callable | None = None,
     ) -> None:  # fmt: skip
         self.sampling_probability = scheduled_helpers.probability(sampling_probability)
         self.seed, self.next_inputs_fn = seed, next_inputs_fn
         super().__init__(time_major=time_major)
 
-    def initialize(self, inputs: Any, sequence_length: Any = None, auxiliary_inputs: Any = None) -> tuple[Any, Any]:
+    def initialize(self, inputs: TensorLike, sequence_length: Any = None, auxiliary_inputs: TensorLike | None = None) -> tuple[Any, Any]:
         """As of TrainingSampler; `auxiliary_inputs` are joined to the inputs of every step."""
         self._auxiliary = None
         if auxiliary_inputs is not None:
@@ -255,7 +258,7 @@ class GreedyEmbeddingSampler(_BatchSampler):
             raise ValueError(f"embedding_fn is expected to be a callable, got {type(embedding_fn)}")
         self.embedding_fn = embedding_fn
 
-    def initialize(self, embedding: Any, start_tokens: Any = None, end_token: Any = None) -> tuple[Any, Any]:
+    def initialize(self, embedding: Any, start_tokens: TensorLike | None = None, end_token: TensorLike | None = None) -> tuple[Any, Any]:
         """The first step.
 
         Args:
@@ -333,7 +336,7 @@ class InferenceSampler(_BatchSampler):
     sample_ids_shape = property(lambda self: self.sample_shape)
     sample_ids_dtype = property(lambda self: self.sample_dtype)
 
-    def initialize(self, start_inputs: Any) -> tuple[Any, Any]:
+    def initialize(self, start_inputs: TensorLike) -> tuple[Any, Any]:
         self.start_inputs = convert_to_tensor(start_inputs, name="start_inputs")
         self._batch_size = shape_of(start_inputs)[0]
         return tile([False], [self._batch_size]), self.start_inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import name_scope
@@ -20,8 +20,11 @@ from tfcompat._src.ops.math.reduce import reduce_prod
 from tfcompat._src.ops.math.unary import sigmoid
 from tfcompat._src.ops.random.stateful import multinomial, random_uniform
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _shaped(draw: Callable, sample_shape: Any) -> Tensor:
+
+def _shaped(draw: Callable, sample_shape: TensorLike) -> Tensor:
     """`draw(n)` [n, ...] with its first dimension in the shape `sample_shape` (a scalar stands for a vector of one)."""
     with name_scope(None, "call_sampler", [sample_shape]):
         sizes = convert_to_tensor(sample_shape, dtype=dtypes.int32, name="sample_shape")
@@ -32,7 +35,7 @@ def _shaped(draw: Callable, sample_shape: Any) -> Tensor:
 
 
 def bernoulli_sample(
-    probs: Any = None, logits: Any = None, dtype: Any = dtypes.int32, sample_shape: Any = (), seed: int | None = None
+    probs: TensorLike | None = None, logits: Any = None, dtype: Any = dtypes.int32, sample_shape: TensorLike = (), seed: int | None = None
 ) -> Tensor:
     """Ones (or True) with probability `probs`, or sigmoid(logits).
 
@@ -55,7 +58,7 @@ def bernoulli_sample(
     return _shaped(draw, sample_shape)
 
 
-def categorical_sample(logits: Any, dtype: Any = dtypes.int32, sample_shape: Any = (), seed: int | None = None) -> Tensor:
+def categorical_sample(logits: TensorLike, dtype: Any = dtypes.int32, sample_shape: TensorLike = (), seed: int | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits).
 
     Args:

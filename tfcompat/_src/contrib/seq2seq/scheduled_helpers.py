@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -25,8 +25,11 @@ from tfcompat._src.ops.math.compare import logical_not
 from tfcompat._src.ops.math.reduce import reduce_all, reduce_any
 from tfcompat._src.rnn.steps import transpose_batch_time
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def probability(value: Any) -> Tensor:
+
+def probability(value: TensorLike) -> Tensor:
     value = convert_to_tensor(value, name="sampling_probability")
     if value.shape.ndims not in (0, 1):
         raise ValueError(f"sampling_probability must be either a scalar or a vector. saw shape: {value.shape}")
@@ -81,7 +84,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """
 
     def __init__(
-        self, inputs: Any, sequence_length: Any, embedding: Any, sampling_probability: Any, time_major: bool = False,
+        self, inputs: Any, sequence_length: Any, embedding: Any, sampling_probability: TensorLike, time_major: bool = False,
         seed: int | None = None, scheduling_seed: int | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         with name_scope(name, "ScheduledEmbeddingSamplingWrapper", [embedding, sampling_probability]):
@@ -90,7 +93,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             self._seed, self._scheduling_seed = seed, scheduling_seed
             super().__init__(inputs=inputs, sequence_length=sequence_length, time_major=time_major, name=name)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Tensor:
+    def sample(self, time: Any, outputs: TensorLike, state: Any, name: str | None = None) -> Tensor:
         """Drawn ids; -1 for sequences that read their next input."""
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs, state]):
             chosen = bernoulli_sample(
@@ -128,8 +131,8 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
     """
 
     def __init__(
-        self, inputs: Any, sequence_length: Any, sampling_probability: Any, time_major: bool = False, seed: int | None = None,
-        next_inputs_fn: Callable | None = None, auxiliary_inputs: Any = None, name: str | None = None,
+        self, inputs: TensorLike, sequence_length: Any, sampling_probability: TensorLike, time_major: bool = False, seed: int | None = None,
+        next_inputs_fn: Callable | None = None, auxiliary_inputs: TensorLike | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         with name_scope(name, "ScheduledOutputTrainingHelper", [inputs, auxiliary_inputs, sampling_probability]):
             self._sampling_probability = probability(sampling_probability)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.any_pb2 import Any as AnyMessage
 
@@ -20,6 +20,9 @@ from tfcompat._src.proto import pool
 from tfcompat._src.proto.messages import GraphDef
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.variables.training_util import global_step
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 manifest_pb2 = export("contrib.session_bundle.manifest_pb2")(pool.module("tensorflow/contrib/session_bundle/manifest.proto"))
 
@@ -111,7 +114,7 @@ class Exporter:
         self._assets_callback: Callable | None = None
 
     def init(
-        self, graph_def: Any = None, init_op: Any = None, clear_devices: bool = False, default_graph_signature: Any = None,
+        self, graph_def: messages.GraphDef | None = None, init_op: Any = None, clear_devices: bool = False, default_graph_signature: Any = None,
         named_graph_signatures: dict[str, Any] | None = None, assets_collection: Any = None,
         assets_callback: Callable | None = gfile_copy_callback,
     ) -> None:  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.session_bundle import constants
@@ -14,6 +14,9 @@ from tfcompat._src.proto.messages import GraphDef, MetaGraphDef
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.saver import import_meta_graph
 
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
+
 
 @export("contrib.session_bundle.session_bundle.maybe_session_bundle_dir")
 def maybe_session_bundle_dir(export_dir: str) -> bool:
@@ -23,7 +26,7 @@ def maybe_session_bundle_dir(export_dir: str) -> bool:
 
 @export("contrib.session_bundle.session_bundle.load_session_bundle_from_path")
 def load_session_bundle_from_path(
-    export_dir: str, target: str = "", config: Any = None, meta_graph_def: Any = None
+    export_dir: str, target: str = "", config: Any = None, meta_graph_def: messages.MetaGraphDef | None = None
 ) -> tuple[Session, Any]:
     """Loads an exported model into a new default graph, restores its variables and runs its initialization.
 
@@ -65,7 +68,7 @@ def _read_meta_graph(path: str) -> Any:
     return found
 
 
-def _only(values: Any, what: str, meta_graph_def: Any) -> Any:
+def _only(values: Any, what: str, meta_graph_def: messages.MetaGraphDef) -> Any:
     if len(values) != 1:
         raise RuntimeError(f"Expected exactly one serving {what} in : {meta_graph_def}")
     return values[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.training import evaluation
@@ -13,6 +13,9 @@ from tfcompat._src.train.evaluation import _evaluate_once, _StopAfterNEvalsHook
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.scaffold import Scaffold
 from tfcompat._src.train.session_run_hook import SessionRunHook
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 _USE_DEFAULT = 0
 
@@ -38,7 +41,7 @@ def evaluate_once(
     master: str, checkpoint_path: str, logdir: str, num_evals: int = 1, initial_op: Any = None,
     initial_op_feed_dict: dict | None = None, eval_op: Any = None, eval_op_feed_dict: dict | None = None,
     final_op: Any = None, final_op_feed_dict: dict | None = None, summary_op: Any = _USE_DEFAULT,
-    summary_op_feed_dict: dict | None = None, variables_to_restore: Any = None, session_config: Any = None,
+    summary_op_feed_dict: dict | None = None, variables_to_restore: Any = None, session_config: messages.ConfigProto | None = None,
     hooks: Any = None,
 ) -> Any:  # fmt: skip
     """Evaluates a checkpoint.
@@ -71,7 +74,7 @@ def evaluation_loop(
     initial_op_feed_dict: dict | None = None, init_fn: Callable | None = None, eval_op: Any = None,
     eval_op_feed_dict: dict | None = None, final_op: Any = None, final_op_feed_dict: dict | None = None,
     summary_op: Any = _USE_DEFAULT, summary_op_feed_dict: dict | None = None, variables_to_restore: Any = None,
-    eval_interval_secs: float = 60, max_number_of_evaluations: int | None = None, session_config: Any = None,
+    eval_interval_secs: float = 60, max_number_of_evaluations: int | None = None, session_config: messages.ConfigProto | None = None,
     timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None, hooks: Any = None,
 ) -> Any:  # fmt: skip
     """Evaluates each new checkpoint of a folder.

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
@@ -29,6 +29,9 @@ from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.supervisor import Supervisor
 from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer
 from tfcompat._src.variables import collections, training_util
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 _USE_DEFAULT = 0
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -119,7 +122,7 @@ def train(
     init_feed_dict: dict | None = None, local_init_op: Any = _USE_DEFAULT, init_fn: Callable | None = None,
     ready_op: Any = _USE_DEFAULT, summary_op: Any = _USE_DEFAULT, save_summaries_secs: float = 600,
     summary_writer: Any = _USE_DEFAULT, startup_delay_steps: int = 0, saver: Any = None,
-    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: Any = None,
+    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: messages.ConfigProto | None = None,
     session_wrapper: Callable | None = None, trace_every_n_steps: int | None = None, ignore_live_threads: bool = False,
 ) -> Any:  # fmt: skip
     """Trains under a Supervisor until a step, the number of steps, or the end of the input stops it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -12,6 +12,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.printing import Print
 from tfcompat._src.ops.nn.zero_fraction import zero_fraction
 from tfcompat._src.summary import summary
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _name(tensor: Any, name: str | None, prefix: str | None) -> str:
@@ -29,7 +32,7 @@ def _printed(make: Any, tensor: Any, name: str, print_summary: bool) -> Tensor:
 
 
 @export("contrib.slim.summaries.add_histogram_summary")
-def add_histogram_summary(tensor: Any, name: str | None = None, prefix: str | None = None) -> Tensor:
+def add_histogram_summary(tensor: TensorLike, name: str | None = None, prefix: str | None = None) -> Tensor:
     """A histogram summary, named `prefix`/`name`, by default after the tensor."""
     return summary.histogram(_name(tensor, name, prefix), tensor)
 
@@ -52,7 +55,7 @@ def add_scalar_summary(
 
 @export("contrib.slim.summaries.add_zero_fraction_summary")
 def add_zero_fraction_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+    tensor: TensorLike, name: str | None = None, prefix: str | None = None, print_summary: bool = False
 ) -> Tensor:
     """A scalar summary of the part of the elements that are 0, its name ending "/Fraction_of_Zero_Values"."""
     name = _name(tensor, name, prefix) + "/Fraction_of_Zero_Values"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -27,6 +27,9 @@ from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense
 from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.ops.strings.numbers import decode_raw
 from tfcompat._src.variables.functional import map_fn
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Features = Mapping[str, Any]
 
@@ -251,7 +254,7 @@ class TFExampleDecoder(DataDecoder):
     def list_items(self) -> list[str]:
         return list(self._items_to_handlers)
 
-    def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list:
+    def decode(self, serialized_example: TensorLike, items: Sequence[str] | None = None) -> list:
         """The items, by default all, of a scalar string Tensor."""
         example = parse_single_example(serialized_example, self._keys_to_features)
         for key, feature in sorted(self._keys_to_features.items(), key=lambda pair: pair[0]):

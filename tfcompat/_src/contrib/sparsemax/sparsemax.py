@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,9 +23,12 @@ from tfcompat._src.ops.math.sequence import arange as number_range
 from tfcompat._src.ops.math.unary import is_inf, is_nan
 from tfcompat._src.ops.nn.top_k import top_k
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.sparsemax.sparsemax")
-def sparsemax(logits: Any, name: str | None = None) -> Tensor:
+def sparsemax(logits: TensorLike, name: str | None = None) -> Tensor:
     """The probabilities nearest to the logits.
 
     Args:
@@ -51,7 +54,7 @@ def sparsemax(logits: Any, name: str | None = None) -> Tensor:
 
 
 @export("contrib.sparsemax.sparsemax_loss")
-def sparsemax_loss(logits: Any, sparsemax: Any, labels: Any, name: str | None = None) -> Tensor:
+def sparsemax_loss(logits: TensorLike, sparsemax: TensorLike, labels: TensorLike, name: str | None = None) -> Tensor:
     """The loss whose gradient is sparsemax less the labels.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -12,6 +12,10 @@ from tfcompat._src.contrib.specs.specs import create_net
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 SHORT_NAMES = {
     "BiasAdd": "biasadd", "Const": "_", "Conv2D": "conv", "MatMul": "dot", "Placeholder": "_", "Sigmoid": "sig", "Variable": "var",
@@ -121,12 +125,12 @@ def tf_parameter_summary(x: Any, printer: Callable[[str], Any] = print, combine:
         printer(f"{total:10d} {name:<20s} {shape}")
 
 
-def _outputs(spec: str, inputs: Any, input_shape: Any, input_type: Any) -> Any:
+def _outputs(spec: str, inputs: Any, input_shape: ShapeLike, input_type: DTypeLike) -> Any:
     return create_net(spec, placeholder(input_type, input_shape) if inputs is None else inputs)
 
 
 @export("contrib.specs.tf_spec_structure")
-def tf_spec_structure(spec: str, inputs: Any = None, input_shape: Any = None, input_type: Any = dtypes.float32) -> str:
+def tf_spec_structure(spec: str, inputs: Any = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> str:
     """The types of the operations of a specified network, as `tf_structure` gives them.
 
     Args:
@@ -138,12 +142,12 @@ def tf_spec_structure(spec: str, inputs: Any = None, input_shape: Any = None, in
 
 
 @export("contrib.specs.tf_spec_summary")
-def tf_spec_summary(spec: str, inputs: Any = None, input_shape: Any = None, input_type: Any = dtypes.float32) -> None:
+def tf_spec_summary(spec: str, inputs: Any = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> None:
     """Prints the layers of a specified network, as `tf_parameter_summary` does; the arguments are those of `tf_spec_structure`."""
     tf_parameter_summary(_outputs(spec, inputs, input_shape, input_type))
 
 
 @export("contrib.specs.tf_spec_print")
-def tf_spec_print(spec: str, inputs: Any = None, input_shape: Any = None, input_type: Any = dtypes.float32) -> None:
+def tf_spec_print(spec: str, inputs: Any = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> None:
     """Prints the operations of a specified network, as `tf_print` does; the arguments are those of `tf_spec_structure`."""
     tf_print(_outputs(spec, inputs, input_shape, input_type))

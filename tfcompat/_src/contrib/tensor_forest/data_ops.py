@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import dimension_value
@@ -16,6 +16,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.sparse.combine import sparse_concat
 from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 DATA_FLOAT, DATA_CATEGORICAL = FLOAT, CATEGORICAL
 DTYPE_TO_FTYPE = {
@@ -120,7 +123,7 @@ def _parse_dict(data: dict) -> tuple[Tensor | None, SparseTensor | None, TensorF
     return joined, joined_sparse, spec
 
 
-def ParseDataTensorOrDict(data: Any) -> tuple[Tensor | None, SparseTensor | None, TensorForestDataSpec]:  # noqa: N802
+def ParseDataTensorOrDict(data: TensorLike) -> tuple[Tensor | None, SparseTensor | None, TensorForestDataSpec]:  # noqa: N802
     """Joins features.
 
     Args:

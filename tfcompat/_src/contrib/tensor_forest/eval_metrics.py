@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfcompat._src.ops.math.binary import squared_difference
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_mean, reduce_sum
 from tfcompat._src.ops.nn.top_k import in_top_k
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 INFERENCE_PROB_NAME = PredictionKey.PROBABILITIES
 INFERENCE_PRED_NAME = PredictionKey.CLASSES
@@ -55,18 +58,18 @@ def _accuracy(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metr
     return accuracy(labels=targets, predictions=predictions, weights=weights)
 
 
-def _r2(probabilities: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _r2(probabilities: Tensor, targets: Tensor, weights: TensorLike | None = None) -> Metric:
     targets = cast(targets, dtypes.float32)
     total = reduce_sum(squared_difference(targets, reduce_mean(targets, 0)), 0)
     residual = reduce_sum(squared_difference(targets, probabilities), 0)
     return mean(1 - reduce_sum(residual / total), weights=weights)
 
 
-def _sigmoid_entropy(probabilities: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _sigmoid_entropy(probabilities: Tensor, targets: Tensor, weights: TensorLike | None = None) -> Metric:
     return mean(sigmoid_cross_entropy(probabilities, _one_hot(targets, probabilities)), weights=weights)
 
 
-def _softmax_entropy(probabilities: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _softmax_entropy(probabilities: Tensor, targets: Tensor, weights: TensorLike | None = None) -> Metric:
     return mean(sparse_softmax_cross_entropy(probabilities, cast(targets, dtypes.int32)), weights=weights)
 
 
@@ -74,7 +77,7 @@ def _predictions(predictions: Tensor, unused_targets: Any, **unused_kwargs: Any)
     return predictions
 
 
-def _class_log_loss(probabilities: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _class_log_loss(probabilities: Tensor, targets: Tensor, weights: TensorLike | None = None) -> Metric:
     return mean(log_loss(probabilities, _one_hot(targets, probabilities)), weights=weights)
 
 
@@ -98,7 +101,7 @@ def _recall_at_thresholds(predictions: Tensor, targets: Tensor, weights: Any = N
     )
 
 
-def _auc(probs: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _auc(probs: Tensor, targets: Tensor, weights: TensorLike | None = None) -> Metric:
     return auc(labels=targets, predictions=_of_second_class(probs), weights=weights)
 
 

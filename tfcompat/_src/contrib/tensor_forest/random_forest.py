@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
@@ -33,6 +33,9 @@ from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunHook
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.scope import variable_scope
 from tfcompat._src.variables.training_util import get_global_step
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 KEYS_NAME = "keys"
 LOSS_NAME = "rf_training_loss"
@@ -287,7 +290,7 @@ class TensorForestEstimator(estimator.Estimator):
 def get_combined_model_fn(model_fns: list[Callable]) -> Callable:
     """The model_fn of several forests, one for each column of the labels."""
 
-    def model_fn(features: Any, labels: Any, mode: str) -> ModelFnOps:
+    def model_fn(features: Any, labels: TensorLike, mode: str) -> ModelFnOps:
         models = []
         for i, each in enumerate(model_fns):
             with variable_scope(f"label_{i}"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import text_format
 
@@ -36,6 +36,9 @@ from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.platform import logging
 from tfcompat._src.variables.collections import local_variables
 from tfcompat._src.variables.scope import get_variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 CLASSIFICATION_LEAF_MODEL_TYPES = {
     "all_dense": (PARAMS.MODEL_DENSE_CLASSIFICATION, PARAMS.STATS_DENSE_GINI),
@@ -324,7 +327,7 @@ class RandomForestGraphs:
         columns = split(value=input_data, num_or_size_splits=self.params.num_features, axis=1)
         return concat([columns[i] for i in self.params.bagged_features[tree_num]], 1)
 
-    def _bag_examples(self, seed: int, data: Any, labels: Any, sparse_features: Any) -> tuple[Any, Any]:
+    def _bag_examples(self, seed: int, data: Any, labels: TensorLike, sparse_features: Any) -> tuple[Any, Any]:
         """The examples that a tree sees, at random."""
         if self.params.bagging_fraction >= 1.0:
             return data, labels
@@ -340,7 +343,7 @@ class RandomForestGraphs:
         return [each.tree for each in both] + [each.stats for each in both]
 
     def training_graph(
-        self, input_data: Any, input_labels: Any, num_trainers: int = 1, trainer_id: int = 0, **tree_kwargs: Any
+        self, input_data: TensorLike, input_labels: Any, num_trainers: int = 1, trainer_id: int = 0, **tree_kwargs: Any
     ) -> Operation:
         """The operation that shows the trees a batch of examples, and splits their leaves that are finished.
 
@@ -376,7 +379,7 @@ class RandomForestGraphs:
                 )
         return group(*trained, name="train")
 
-    def inference_graph(self, input_data: Any, **inference_args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    def inference_graph(self, input_data: TensorLike, **inference_args: Any) -> tuple[Tensor, Tensor, Tensor]:
         """What the forest predicts.
 
         Args:

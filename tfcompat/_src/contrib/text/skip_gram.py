@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.ops.random.words import Words
 from tfcompat._src.platform.file_io import FileIO
 from tfcompat._src.train.input_batching import batch
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ROUNDING = 1e-6
 """By how much a sum of frequencies may be above the given one."""
@@ -73,7 +76,7 @@ def _pairs(tokens, min_skips, max_skips, start, limit, emit_self, *, rng):
 # ---- samples ----
 
 
-def _known_words(tokens: Any, frequencies: Any, vocab_min_count: Any) -> tuple[Tensor, Tensor]:
+def _known_words(tokens: TensorLike, frequencies: Any, vocab_min_count: Any) -> tuple[Tensor, Tensor]:
     """The tokens that the table has often enough, and how often."""
     if not isinstance(frequencies, InitializableLookupTableBase):
         raise ValueError(
@@ -100,7 +103,7 @@ def _without_frequent(tokens: Tensor, frequencies: Tensor, vocab_subsampling: fl
 
 
 def filter_input(
-    input_tensor: Any, vocab_freq_table: Any, vocab_min_count: Any, vocab_subsampling: float | None, corpus_size: Any, seed: int | None
+    input_tensor: TensorLike, vocab_freq_table: Any, vocab_min_count: Any, vocab_subsampling: float | None, corpus_size: Any, seed: int | None
 ) -> Any:
     """The tokens of which `skip_gram_sample` makes pairs; its arguments."""
     if vocab_freq_table is None:
@@ -111,7 +114,7 @@ def filter_input(
 
 @export("contrib.text.skip_gram_sample")
 def skip_gram_sample(
-    input_tensor: Any, min_skips: Any = 1, max_skips: Any = 5, start: Any = 0, limit: Any = -1, emit_self_as_target: Any = False,
+    input_tensor: TensorLike, min_skips: TensorLike = 1, max_skips: TensorLike = 5, start: TensorLike = 0, limit: TensorLike = -1, emit_self_as_target: TensorLike = False,
     vocab_freq_table: Any = None, vocab_min_count: Any = None, vocab_subsampling: float | None = None, corpus_size: Any = None,
     batch_size: int | None = None, batch_capacity: int | None = None, seed: int | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
@@ -178,10 +181,10 @@ def _read_frequencies(path: str, token_index: int, freq_index: int, freq_dtype: 
 
 @export("contrib.text.skip_gram_sample_with_text_vocab")
 def skip_gram_sample_with_text_vocab(
-    input_tensor: Any, vocab_freq_file: str, vocab_token_index: int = 0, vocab_token_dtype: Any = dtypes.string,
+    input_tensor: TensorLike, vocab_freq_file: str, vocab_token_index: int = 0, vocab_token_dtype: Any = dtypes.string,
     vocab_freq_index: int = 1, vocab_freq_dtype: Any = dtypes.float64, vocab_delimiter: str = ",", vocab_min_count: Any = 0,
-    vocab_subsampling: float | None = None, corpus_size: Any = None, min_skips: Any = 1, max_skips: Any = 5, start: Any = 0,
-    limit: Any = -1, emit_self_as_target: Any = False, batch_size: int | None = None, batch_capacity: int | None = None,
+    vocab_subsampling: float | None = None, corpus_size: Any = None, min_skips: TensorLike = 1, max_skips: TensorLike = 5, start: TensorLike = 0,
+    limit: TensorLike = -1, emit_self_as_target: TensorLike = False, batch_size: int | None = None, batch_capacity: int | None = None,
     seed: int | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`skip_gram_sample` with frequencies from a text file.

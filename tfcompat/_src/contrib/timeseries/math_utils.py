@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import Dimension, TensorShape, dimension_value
@@ -34,6 +34,9 @@ from tfcompat._src.ops.math.unary import absolute, exp, log, log1p, sqrt, square
 from tfcompat._src.ops.nn.activation import softsign
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _OFF_DIAGONAL_START = -5.0
 """At first the features of a learned covariance are almost independent."""
@@ -107,7 +110,7 @@ def _block_diagonal_shape(shapes: list[TensorShape]) -> TensorShape:
     return batch.concatenate([rows, columns])
 
 
-def power_sums_tensor(array_size: Any, power_matrix: Any, multiplier: Any) -> Tensor:
+def power_sums_tensor(array_size: Any, power_matrix: TensorLike, multiplier: TensorLike) -> Tensor:
     """The sums A^0 B (A^0)' + ... + A^(n - 1) B (A^(n - 1))' for n = 0, ..., array_size.
 
     Args:
@@ -121,7 +124,7 @@ def power_sums_tensor(array_size: Any, power_matrix: Any, multiplier: Any) -> Te
     return power_sums(arange(cast(array_size, dtypes.int32) + 1), power_matrix, multiplier)
 
 
-def power_sums(counts: Any, power_matrix: Any, multiplier: Any) -> Tensor:
+def power_sums(counts: TensorLike, power_matrix: TensorLike, multiplier: TensorLike) -> Tensor:
     """The sum A^0 B (A^0)' + ... + A^(n - 1) B (A^(n - 1))' for each count n, by doubling.
 
     Args:
@@ -151,12 +154,12 @@ def power_sums(counts: Any, power_matrix: Any, multiplier: Any) -> Tensor:
     return sums
 
 
-def matrix_to_powers(matrix: Any, powers: Any) -> Tensor:
+def matrix_to_powers(matrix: TensorLike, powers: TensorLike) -> Tensor:
     """A matrix [d, d] raised to each of the powers [n]: a Tensor [n, d, d]."""
     return batch_matrix_pow(tile(expand_dims(matrix, 0), [size(powers), 1, 1]), powers)
 
 
-def batch_matrix_pow(matrices: Any, powers: Any) -> Tensor:
+def batch_matrix_pow(matrices: TensorLike, powers: Any) -> Tensor:
     """Matrices [n, d, d], each raised to its power, by repeated squaring.
 
     Args:
@@ -182,7 +185,7 @@ def batch_matrix_pow(matrices: Any, powers: Any) -> Tensor:
     return where(equal(remaining, 0), ones_of_all, matmul(squared, product))
 
 
-def batch_times_matrix(batch: Any, matrix: Any, adj_x: bool = False, adj_y: bool = False) -> Tensor:
+def batch_times_matrix(batch: TensorLike, matrix: TensorLike, adj_x: bool = False, adj_y: bool = False) -> Tensor:
     """The products of the matrices of a batch with one matrix, as one product.
 
     Args:
@@ -208,7 +211,7 @@ def _known_or_computed(tensor: Tensor, axis: int) -> Any:
     return shape(tensor)[axis] if known is None else known
 
 
-def matrix_times_batch(matrix: Any, batch: Any, adj_x: bool = False, adj_y: bool = False) -> Tensor:
+def matrix_times_batch(matrix: TensorLike, batch: TensorLike, adj_x: bool = False, adj_y: bool = False) -> Tensor:
     """The products of one matrix with the matrices of a batch.
 
     Args:
@@ -222,7 +225,7 @@ def matrix_times_batch(matrix: Any, batch: Any, adj_x: bool = False, adj_y: bool
     return matrix_transpose(batch_times_matrix(batch, matrix, adj_x=not adj_y, adj_y=not adj_x))
 
 
-def make_toeplitz_matrix(inputs: Any, name: str | None = None) -> Tensor:
+def make_toeplitz_matrix(inputs: TensorLike, name: str | None = None) -> Tensor:
     """The symmetric block Toeplitz matrix [n d, n d] whose block (i, j) is inputs[abs(i - j)].
 
     Args:
@@ -235,7 +238,7 @@ def make_toeplitz_matrix(inputs: Any, name: str | None = None) -> Tensor:
     return identity(reshape(transpose(blocks, [0, 2, 1, 3]), [count * block, count * block]), name=name)
 
 
-def sign_magnitude_positive_definite(raw: Any, off_diagonal_scale: Any = 0.0, overall_scale: Any = 0.0) -> Tensor:
+def sign_magnitude_positive_definite(raw: TensorLike, off_diagonal_scale: Any = 0.0, overall_scale: Any = 0.0) -> Tensor:
     """Positive definite matrices C' C of free parameters.
 
     The upper triangular C has exp((raw_ii + overall_scale) / 2) on its diagonal and, above it,
@@ -247,7 +250,7 @@ def sign_magnitude_positive_definite(raw: Any, off_diagonal_scale: Any = 0.0, ov
     """
     raw = convert_to_tensor(raw)
 
-    def scale(value: Any, like: Tensor) -> Tensor:
+    def scale(value: TensorLike, like: Tensor) -> Tensor:
         value = convert_to_tensor(value, dtype=raw.dtype.base_dtype)
         return reshape(value, concat([shape(value), ones([rank(like) - rank(value)], dtype=dtypes.int32)], 0))
 

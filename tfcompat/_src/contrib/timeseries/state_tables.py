@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.graph.operation import Operation
@@ -17,6 +17,9 @@ from tfcompat._src.ops.array.join import concat, tile
 from tfcompat._src.ops.array.shape import expand_dims, rank, reshape, shape
 from tfcompat._src.ops.control.groups import group
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 class TensorValuedMutableDenseHashTable(DenseHashTable):
     """A MutableDenseHashTable of tensors of any one shape, which it stores as vectors.
@@ -27,16 +30,16 @@ class TensorValuedMutableDenseHashTable(DenseHashTable):
       *args, **kwargs: see tf.contrib.lookup.MutableDenseHashTable.
     """
 
-    def __init__(self, key_dtype: Any, value_dtype: Any, default_value: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, key_dtype: Any, value_dtype: Any, default_value: TensorLike, *args: Any, **kwargs: Any) -> None:
         self._value_shape_of_table = shape(default_value)
         super().__init__(key_dtype, value_dtype, reshape(default_value, [-1]), *args, **kwargs)
 
-    def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
+    def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
         """The operation that sets the values, [*shape of the keys, *shape of a value], of keys of any shape."""
         keys = reshape(convert_to_tensor(keys, dtype=self._key_dtype), [-1])
         return super().insert(keys, reshape(values, [shape(keys)[0], -1]), name=name)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Tensor:
+    def lookup(self, keys: TensorLike, name: str | None = None) -> Tensor:
         """The values, [*shape of the keys, *shape of a value], of keys of any shape."""
         keys = convert_to_tensor(keys, dtype=self._key_dtype)
         found = super().lookup(reshape(keys, [-1]), name=name)
@@ -91,7 +94,7 @@ def replicate_state(start_state: Any, batch_size: Any) -> Any:
       batch_size: integer scalar.
     """
 
-    def repeated(tensor: Any) -> Tensor:
+    def repeated(tensor: TensorLike) -> Tensor:
         return tile(expand_dims(tensor, 0), concat([[batch_size], ones([rank(tensor)], dtype=dtypes.int32)], 0))
 
     return nest.map_structure(repeated, start_state)

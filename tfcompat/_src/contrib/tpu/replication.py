@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.runtime.devices import accelerator_count
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class TpuContext(threading.local):
@@ -224,7 +227,7 @@ def batch_parallel(
 
 
 @export("tpu.cross_replica_sum", "contrib.tpu.cross_replica_sum")
-def cross_replica_sum(x: Any, group_assignment: list[list[int]] | None = None, name: str | None = None) -> Tensor:
+def cross_replica_sum(x: TensorLike, group_assignment: list[list[int]] | None = None, name: str | None = None) -> Tensor:
     """The sum of `x` over the replicas of a computation, or over those of this replica's group.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,11 @@ from tfcompat._src.summary.summary import scalar
 from tfcompat._src.train import input_batching as batching
 from tfcompat._src.train.queue_runner import QueueRunner, add_queue_runner
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _static_size(size: Any) -> Any:
+
+def _static_size(size: TensorLike) -> Any:
     """A batch size as a number where it is known, else as a tensor."""
     tensor = convert_to_tensor(size, dtype=dtypes.int32, name="batch_size")
     value = constant_value(tensor)
@@ -37,9 +40,9 @@ def _static_size(size: Any) -> Any:
 
 @export("contrib.training.bucket")
 def bucket(
-    tensors: Any, which_bucket: Any, batch_size: Any, num_buckets: int, num_threads: int = 1, capacity: int = 32,
+    tensors: Any, which_bucket: TensorLike, batch_size: Any, num_buckets: int, num_threads: int = 1, capacity: int = 32,
     bucket_capacities: list[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False, keep_input: Any = True, shared_name: str | None = None,
+    allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """Batches of examples of one bucket.
@@ -140,9 +143,9 @@ def _add_runners(queues: list[QueueBase], top: QueueBase, fills: list[Operation]
 
 @export("contrib.training.bucket_by_sequence_length")
 def bucket_by_sequence_length(
-    input_length: Any, tensors: Any, batch_size: Any, bucket_boundaries: list[int], num_threads: int = 1,
+    input_length: TensorLike, tensors: Any, batch_size: Any, bucket_boundaries: list[int], num_threads: int = 1,
     capacity: int = 32, bucket_capacities: list[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False, keep_input: Any = True, shared_name: str | None = None,
+    allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """Batches of sequences of like length.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -22,8 +22,11 @@ from tfcompat._src.ops.random.stateful import random_poisson
 from tfcompat._src.train.moving_averages import assign_moving_average
 from tfcompat._src.variables.scope import get_local_variable, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _repeat_range(counts: Any, name: str | None = None) -> Tensor:
+
+def _repeat_range(counts: TensorLike, name: str | None = None) -> Tensor:
     """`counts[0]` times 0, `counts[1]` times 1, and so on."""
     with name_scope(name, "repeat_range", [counts]) as scope:
         counts = convert_to_tensor(counts, name="counts")
@@ -39,7 +42,7 @@ def _repeat_range(counts: Any, name: str | None = None) -> Tensor:
 
 @export("contrib.training.resample_at_rate")
 def resample_at_rate(
-    inputs: list[Any], rates: Any, scope: str | None = None, seed: int | None = None, back_prop: bool = False
+    inputs: list[Any], rates: TensorLike, scope: str | None = None, seed: int | None = None, back_prop: bool = False
 ) -> list[Tensor]:
     """Each example as often as a Poisson random number with its rate says.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -29,6 +29,9 @@ from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.train import input_batching as batching
 from tfcompat._src.variables.scope import variable_scope
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 TOLERANCE = 1e-6
 
@@ -77,7 +80,7 @@ def rejection_sample(
 
 @export("contrib.training.stratified_sample")
 def stratified_sample(
-    tensors: Any, labels: Any, target_probs: Any, batch_size: int, init_probs: Any = None, enqueue_many: bool = False,
+    tensors: Any, labels: Any, target_probs: TensorLike, batch_size: int, init_probs: TensorLike | None = None, enqueue_many: bool = False,
     queue_capacity: int = 16, threads_per_queue: int = 1, name: str | None = None,
 ) -> tuple[list[Tensor], Tensor]:  # fmt: skip
     """Batches in which each class has a wanted share.

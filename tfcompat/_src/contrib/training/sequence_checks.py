@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph.constant_value import constant_value
@@ -18,8 +18,11 @@ from tfcompat._src.ops.math.reduce import reduce_all
 from tfcompat._src.ops.strings.numbers import as_string
 from tfcompat._src.ops.strings.text import string_join
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def is_multiple(value: Tensor, factor: Any, remainder: Tensor, what: str) -> Any:
+
+def is_multiple(value: Tensor, factor: TensorLike, remainder: Tensor, what: str) -> Any:
     """The Assert operation that `value` is not 0 and its `remainder` by `factor` is; `what` begins the message."""
     return Assert(
         logical_and(equal(remainder, 0), not_equal(value, 0)),
@@ -32,7 +35,7 @@ def is_multiple(value: Tensor, factor: Any, remainder: Tensor, what: str) -> Any
     )  # fmt: skip
 
 
-def multiple_checked(value: Tensor, factor: Any) -> Tensor:
+def multiple_checked(value: Tensor, factor: TensorLike) -> Tensor:
     """`value`, an int32 scalar, after the check that it is a multiple of `factor`."""
     with control_dependencies([is_multiple(value, factor, floormod(value, factor), f"Tensor {value.name}")]):
         return identity(value, name="multiple_of_checked")
@@ -122,7 +125,7 @@ def dimensions_checked(value: Tensor, dimensions: Sequence[int], wanted: Sequenc
         return identity(value, name=f"dims_checked_{label}")
 
 
-def _dimension_check(value: Tensor, axis: int, length: Any, label: str) -> Any:
+def _dimension_check(value: Tensor, axis: int, length: TensorLike, label: str) -> Any:
     return Assert(
         equal(length, shape(value)[axis]),
         [

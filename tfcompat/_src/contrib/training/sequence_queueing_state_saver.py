@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -36,6 +36,9 @@ from tfcompat._src.ops.queues.queue import FIFOQueue
 from tfcompat._src.ops.strings.numbers import as_string
 from tfcompat._src.ops.strings.text import string_join
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 CAPACITY_TOKEN = 21051976
 _SEGMENT_FIELDS = {
     "length": dtypes.int32, "total_length": dtypes.int32, "next_key": dtypes.string, "sequence": dtypes.int32,
@@ -64,7 +67,7 @@ class SequenceInput:
       TypeError: no dict, or a label that is no str. ValueError: no sequence, or a colon in a label.
     """
 
-    def __init__(self, length: Any, key: Any, sequences: dict[str, Any], context: dict[str, Any]) -> None:
+    def __init__(self, length: Any, key: TensorLike, sequences: dict[str, Any], context: dict[str, Any]) -> None:
         self.length = convert_to_tensor(length, name="length")
         self.key = convert_to_tensor(key, name="key")
         for kind, tensors in (("sequences", sequences), ("context", context)):
@@ -190,7 +193,7 @@ class SequenceQueueingStateSaver:
     """
 
     def __init__(
-        self, batch_size: Any, num_unroll: int, input_length: Any, input_key: Any, input_sequences: dict[str, Any],
+        self, batch_size: Any, num_unroll: int, input_length: Any, input_key: TensorLike, input_sequences: dict[str, Any],
         input_context: dict[str, Any], initial_states: dict[str, Any], capacity: int | None = None,
         allow_small_batch: bool = False, name: str | None = None,
     ) -> None:  # fmt: skip

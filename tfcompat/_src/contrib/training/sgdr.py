@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -14,9 +14,12 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.unary import cos, floor, log
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def sgdr_decay(
-    learning_rate: Any, global_step: Any, initial_period_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0,
+    learning_rate: TensorLike, global_step: Any, initial_period_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Half a cosine from `learning_rate` down to 0, again and again.

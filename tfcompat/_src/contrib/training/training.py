@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -20,6 +20,9 @@ from tfcompat._src.train.monitored_session import MonitoredTrainingSession
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import training_util
 from tfcompat._src.variables.collections import trainable_variables
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 _USE_GLOBAL_STEP = 0
 GradsAndVars = list[tuple[Any, Any]]
@@ -167,7 +170,7 @@ def _after_updates(total_loss: Tensor, update_ops: Any) -> Tensor:
 def train(
     train_op: Any, logdir: str | None, master: str = "", is_chief: bool = True, scaffold: Any = None, hooks: Any = None,
     chief_only_hooks: Any = None, save_checkpoint_secs: float | None = 600, save_summaries_steps: int | None = 100,
-    config: Any = None, max_wait_secs: float = 7200, run_metadata: Any = None,
+    config: Any = None, max_wait_secs: float = 7200, run_metadata: messages.RunMetadata | None = None,
 ) -> Any:  # fmt: skip
     """Runs a training operation in a MonitoredTrainingSession until it stops.
 

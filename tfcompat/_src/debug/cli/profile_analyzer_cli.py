@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.debug import source_utils
 from tfcompat._src.debug.cli import cli_shared, ui_factory
@@ -23,6 +23,9 @@ from tfcompat._src.debug.cli.debugger_cli_common import (
 )
 from tfcompat._src.debug.profiling import AggregateProfile, ProfileDatum
 from tfcompat._src.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
 RL = RichLine
 SORT_OPS_BY_OP_NAME = "node"
@@ -190,7 +193,7 @@ class ProfileAnalyzer:
     _SOURCE_HEAD = "source"
     _BAR_LENGTH = 10
 
-    def __init__(self, graph: Graph, run_metadata: Any) -> None:
+    def __init__(self, graph: Graph, run_metadata: messages.RunMetadata) -> None:
         if not run_metadata:
             raise ValueError("No RunMetadata passed for profile analysis.")
         self._graph = graph
@@ -335,7 +338,7 @@ def _line_of_user(traceback: Any) -> tuple[str, int, str]:
 
 
 def create_profiler_ui(
-    graph: Graph, run_metadata: Any, ui_type: str = "curses", on_ui_exit: Callable[[], Any] | None = None, config: Any = None
+    graph: Graph, run_metadata: messages.RunMetadata, ui_type: str = "curses", on_ui_exit: Callable[[], Any] | None = None, config: Any = None
 ) -> BaseUI:
     """A user interface with the commands about the times of a run.
 

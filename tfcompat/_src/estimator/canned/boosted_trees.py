@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -29,6 +29,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import exp, reciprocal
 from tfcompat._src.train.checkpoint_utils import load_checkpoint
 from tfcompat._src.variables.store import enable_resource_variables
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ONE = object()
 """The only number of classes or labels so far: what arguments are by default, for others are refused."""
@@ -87,7 +90,7 @@ class _BoostedTreesBase(Estimator):
     ) -> None:  # fmt: skip
         enable_resource_variables()  # also for the global step, which branches change
 
-        def _model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        def _model_fn(features: Any, labels: TensorLike, mode: str, config: Any) -> Any:
             return model_fn(features, labels, mode, head, feature_columns, hparams, n_batches_per_layer, config, **model)
 
         super().__init__(model_fn=_model_fn, model_dir=model_dir, config=config)

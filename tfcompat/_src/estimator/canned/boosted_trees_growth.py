@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.session_like import SessionLike
@@ -22,6 +22,9 @@ from tfcompat._src.ops.math.reduce import reduce_mean, reduce_min
 from tfcompat._src.ops.queues.accumulators import ConditionalAccumulator
 from tfcompat._src.train.boosted_trees_ops import PruningMode, QuantileAccumulator, TreeEnsemble
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class TreeHParams(NamedTuple):
@@ -214,7 +217,7 @@ class AccumulatorEnsembleGrower(EnsembleGrower):
         with control_dependencies([update]):
             return self._when_enough(batches.num_accumulated(), flush, "wait_until_quaniles_accumulated")
 
-    def center_bias(self, center_bias_var: Any, gradients: Tensor, hessians: Tensor) -> Any:
+    def center_bias(self, center_bias_var: TensorLike, gradients: Tensor, hessians: Tensor) -> Any:
         if self._bias is None:
             raise RuntimeError("center_bias called but bias centering is disabled.")
         means = reduce_mean(stack([gradients, hessians], axis=0), axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.estimator.canned.boosted_trees_features import (
@@ -43,6 +43,9 @@ from tfcompat._src.variables.assign import assign, assign_add
 from tfcompat._src.variables.training_util import get_or_create_global_step
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 DEBUG_KEY = "_serialized_debug_outputs_proto"
 """Where explanations are among the predictions."""
 
@@ -75,7 +78,7 @@ class _Kept(NamedTuple):
 
 
 def _kept_features(
-    features: dict[str, Any], columns: list[Any], batch_size: Tensor, boundaries: dict[str, list[Tensor]], are_boundaries_ready: Any
+    features: dict[str, Any], columns: list[Any], batch_size: Tensor, boundaries: dict[str, list[Tensor]], are_boundaries_ready: TensorLike
 ) -> tuple[list[Tensor], Operation]:
     """The bucket numbers of one batch that comes again and again: from variables after the first time.
 

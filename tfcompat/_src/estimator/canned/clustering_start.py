@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import control_dependencies
@@ -22,6 +22,9 @@ from tfcompat._src.ops.nn.embedding import embedding_lookup
 from tfcompat._src.ops.nn.moments import l2_normalize
 from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.variables.assign import assign
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class FirstCenters:
@@ -66,7 +69,7 @@ class FirstCenters:
         """The name of the way to choose, or None."""
         return self._initial_clusters if isinstance(self._initial_clusters, str) else None
 
-    def _with_metric(self, centers: Any) -> Any:
+    def _with_metric(self, centers: TensorLike) -> Any:
         return l2_normalize(centers, dim=1) if self._is_cosine else centers
 
     def _assign(self, centers: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -40,6 +40,9 @@ from tfcompat._src.variables.scope import variable_scope
 from tfcompat._src.variables.training_util import get_global_step
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 LEARNING_RATE = 0.2
 _SDCA_LOSSES = {
     (BinaryClassHead, _BinaryLogisticHeadWithSigmoidCrossEntropyLoss): "logistic_loss",
@@ -60,7 +63,7 @@ def _get_expanded_variable_list(var_list: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _count_zeros(variable: Any, count: Tensor) -> Tensor:
+def _count_zeros(variable: TensorLike, count: Tensor) -> Tensor:
     return cond(
         equal(count, constant(0, dtype=dtypes.int64)),
         true_fn=lambda: constant(0, dtype=dtypes.float32),

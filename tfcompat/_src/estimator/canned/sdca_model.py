@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -31,6 +31,9 @@ from tfcompat._src.summary.summary import scalar
 from tfcompat._src.variables.assign import assign_add, scatter_add
 from tfcompat._src.variables.partitioned import PartitionedVariable
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _LOSSES = ("logistic_loss", "squared_loss", "hinge_loss", "smooth_hinge_loss", "poisson_loss")
 _KINDS = ("sparse_features_weights", "dense_features_weights")
@@ -190,7 +193,7 @@ class SdcaModel:
                 return raw.Exp(found)
         return found
 
-    def minimize(self, global_step: Any = None, name: str | None = None) -> Operation:
+    def minimize(self, global_step: TensorLike | None = None, name: str | None = None) -> Operation:
         """The operation that trains on the examples once.
 
         Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -17,6 +17,9 @@ from tfcompat._src.ops.composed.masks import boolean_mask
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_max
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.linear_optimizer.SparseFeatureColumn")
 class SparseFeatureColumn:
@@ -28,7 +31,7 @@ class SparseFeatureColumn:
       feature_values: float32 vector of the elements, or None where all are 1.
     """
 
-    def __init__(self, example_indices: Any, feature_indices: Any, feature_values: Any) -> None:
+    def __init__(self, example_indices: TensorLike, feature_indices: TensorLike, feature_values: TensorLike) -> None:
         with name_scope(None, "SparseFeatureColumn", [example_indices, feature_indices]):
             self._example_indices = convert_to_tensor(example_indices, dtypes.int64, name="example_indices")
             self._feature_indices = convert_to_tensor(feature_indices, dtypes.int64, name="feature_indices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import checks, metrics
@@ -21,6 +21,9 @@ from tfcompat._src.ops.math.cast import to_float
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.summary.summary import scalar
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 MEAN = ReductionV2.SUM_OVER_BATCH_SIZE
 _LOSS_FN_ARGS = ("labels", "logits", "features", "loss_reduction")
@@ -165,7 +168,7 @@ def create_estimator_spec_summary(loss: Tensor, regularization_losses: Any = Non
             scalar(key(MetricKeys.LOSS_REGULARIZATION), add_n(regularization_losses))
 
 
-def update_with_broadcast_weights(metric: Mean, values: Any, weights: Any) -> None:
+def update_with_broadcast_weights(metric: Mean, values: TensorLike, weights: TensorLike) -> None:
     """Updates a mean of floats."""
     values = to_float(values)
     metric.update_state(values=values, sample_weight=None if weights is None else broadcast_weights(weights, values))
@@ -214,7 +217,7 @@ class OneHead(Head):
     def _export_outputs(self, predictions: dict[str, Tensor]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _checked_logits(self, logits: Any) -> Tensor:
+    def _checked_logits(self, logits: TensorLike) -> Tensor:
         return checks.float_logits(logits, self._logits_dimension, cast_name=None)
 
     def _unweighted_loss_and_weights(self, logits: Tensor, labels: Tensor, features: Any) -> tuple[Tensor, Any]:

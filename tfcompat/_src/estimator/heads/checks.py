@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.estimator.util import fn_args
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_all, reduce_any
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 LABELS_ARE_NONE = (
     "You must provide a labels Tensor. Given: None. Suggested troubleshooting steps: Check that your data contain your label "
     "feature. Check that your input_fn properly parses and returns labels."
@@ -37,7 +40,7 @@ def _one_less_rank(tensor: Tensor, logits: Tensor) -> bool:
     return None not in ranks and ranks[0] == ranks[1] - 1
 
 
-def dense_labels(labels: Any, logits: Tensor, dimension: int, shapes_first: bool = True) -> Tensor:
+def dense_labels(labels: TensorLike, logits: Tensor, dimension: int, shapes_first: bool = True) -> Tensor:
     """Labels as [D0, ..., DN, dimension], the shape of the logits but for its last dimension; ValueError where it cannot be.
 
     Heads of the second API take the shapes after the check of the rank.
@@ -113,7 +116,7 @@ def example_weights(features: dict[str, Any] | None, weight_column: Any, logits:
             return identity(weights, name=scope)
 
 
-def float_logits(logits: Any, dimension: Any, cast_name: str | None = "ToFloat") -> Tensor:
+def float_logits(logits: TensorLike, dimension: Any, cast_name: str | None = "ToFloat") -> Tensor:
     """Logits as float32 [D0, ..., DN, dimension]; ValueError where they are known to have another shape."""
     with name_scope(None, "logits", (logits,)) as scope:
         logits = cast(logits, dtypes.float32, name=cast_name)
@@ -140,7 +143,7 @@ def labels_in_range(labels: Tensor, n_classes: Any, message: str | None = None, 
             return identity(labels)
 
 
-def checked_n_classes(n_classes: Any) -> Any:
+def checked_n_classes(n_classes: TensorLike) -> Any:
     """A number of classes above 2, an int or a tensor; ValueError where it is None or an int that is too small."""
     if n_classes is None:
         raise ValueError("n_classes cannot be None")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -28,6 +28,9 @@ from tfcompat._src.ops.math.unary import sigmoid
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.ops.sparse.convert import sparse_to_indicator
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _CLASS_KEYS = (
     PredictionKeys.PROBABILITIES, PredictionKeys.CLASS_IDS, PredictionKeys.CLASSES, PredictionKeys.ALL_CLASS_IDS,
@@ -110,7 +113,7 @@ class BinaryClassHead(_ClassHead):
             loss_reduction=loss_reduction, loss_fn=loss_fn, name=name,
         )  # fmt: skip
 
-    def _processed_labels(self, logits: Tensor, labels: Any) -> Tensor:
+    def _processed_labels(self, logits: Tensor, labels: TensorLike) -> Tensor:
         labels = checks.dense_labels(labels, logits, 1, shapes_first=False)
         if self._label_vocabulary is not None:
             labels = outputs.class_id_table(self._label_vocabulary).lookup(labels)
@@ -143,7 +146,7 @@ class BinaryClassHead(_ClassHead):
             return {**found, **self._threshold_metrics()}
 
     def update_metrics(
-        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: Any, mode: str | None = None,
+        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: TensorLike, mode: str | None = None,
         regularization_losses: Any = None,
     ) -> dict[str, Metric]:  # fmt: skip
         class_ids = self.predictions(logits)[PredictionKeys.CLASS_IDS]
@@ -201,7 +204,7 @@ class MultiClassHead(_ClassHead):
         )  # fmt: skip
         checks.checked_n_classes(n_classes)
 
-    def _processed_labels(self, logits: Tensor, labels: Any) -> Tensor:
+    def _processed_labels(self, logits: Tensor, labels: TensorLike) -> Tensor:
         labels = checks.dense_labels(labels, logits, 1, shapes_first=False)
         if self._label_vocabulary is None:
             if not labels.dtype.is_integer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -32,6 +32,9 @@ from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.summary.summary import scalar
 from tfcompat._src.variables.training_util import get_global_step
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class LossSpec(NamedTuple):
@@ -223,14 +226,14 @@ class _MultiClassHeadWithSoftmaxCrossEntropyLoss(SingleHead):
     """One of more than two classes; arguments as `_multi_class_head_with_softmax_cross_entropy_loss` has them."""
 
     def __init__(
-        self, n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None, loss_reduction: str = Reduction.SUM,
+        self, n_classes: TensorLike, weight_column: Any = None, label_vocabulary: Any = None, loss_reduction: str = Reduction.SUM,
         loss_fn: Callable | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         checks.check_vocabulary(label_vocabulary)
         super().__init__(n_classes, weight_column, loss_reduction, loss_fn, name)
         self._n_classes, self._label_vocabulary = checks.checked_n_classes(n_classes), label_vocabulary
 
-    def _predictions(self, logits: Any) -> dict[str, Tensor]:
+    def _predictions(self, logits: TensorLike) -> dict[str, Tensor]:
         logits = checks.float_logits(logits, self._n_classes)
         with name_scope(None, "predictions", (logits,)):
             every_id = outputs.all_class_ids(logits, self._n_classes)
@@ -260,7 +263,7 @@ class _MultiClassHeadWithSoftmaxCrossEntropyLoss(SingleHead):
             label_ids = outputs.class_id_table(self._label_vocabulary).lookup(labels)
         return checks.labels_in_range(label_ids, self._n_classes)
 
-    def _processed_labels(self, labels: Any, logits: Tensor) -> Tensor:
+    def _processed_labels(self, labels: TensorLike, logits: Tensor) -> Tensor:
         return self._label_ids(checks.dense_labels(labels, logits, 1))
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
@@ -271,7 +274,7 @@ class _MultiClassHeadWithSoftmaxCrossEntropyLoss(SingleHead):
         return {"class_ids": predictions[PredictionKeys.CLASS_IDS]}
 
     def _eval_metric_ops(
-        self, labels: Any, class_ids: Any, weights: Any, unreduced_loss: Any, regularization_loss: Any
+        self, labels: Any, class_ids: Any, weights: TensorLike, unreduced_loss: TensorLike, regularization_loss: TensorLike
     ) -> dict[str, Any]:
         with name_scope(None, "metrics", (labels, class_ids, weights, unreduced_loss, regularization_loss)):
             return {
@@ -292,7 +295,7 @@ class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(SingleHead):
         self._thresholds, self._label_vocabulary = checks.checked_thresholds(thresholds), label_vocabulary
         super().__init__(1, weight_column, loss_reduction, loss_fn, name)
 
-    def _predictions(self, logits: Any) -> dict[str, Tensor]:
+    def _predictions(self, logits: TensorLike) -> dict[str, Tensor]:
         with name_scope(None, "predictions", (logits,)):
             logits = checks.float_logits(logits, self.logits_dimension)
             logistic = sigmoid(logits, name=PredictionKeys.LOGISTIC)
@@ -315,7 +318,7 @@ class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(SingleHead):
         logistic = predictions[PredictionKeys.LOGISTIC]
         return outputs.classification_outputs(predictions, 2, self._label_vocabulary, logistic)
 
-    def _processed_labels(self, labels: Any, logits: Tensor) -> Tensor:
+    def _processed_labels(self, labels: TensorLike, logits: Tensor) -> Tensor:
         labels = checks.dense_labels(labels, logits, 1)
         if self._label_vocabulary is not None:
             labels = outputs.class_id_table(self._label_vocabulary).lookup(labels)
@@ -328,8 +331,8 @@ class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(SingleHead):
         return {key: predictions[key] for key in ("logits", "logistic", "class_ids")}
 
     def _eval_metric_ops(
-        self, labels: Any, logits: Any, logistic: Any, class_ids: Any, weights: Any, unreduced_loss: Any,
-        regularization_loss: Any,
+        self, labels: TensorLike, logits: Any, logistic: TensorLike, class_ids: Any, weights: TensorLike, unreduced_loss: TensorLike,
+        regularization_loss: TensorLike,
     ) -> dict[str, Any]:  # fmt: skip
         with name_scope(
             None, "metrics", (labels, logits, logistic, class_ids, weights, unreduced_loss, regularization_loss)
@@ -355,7 +358,7 @@ class _RegressionHeadWithMeanSquaredErrorLoss(SingleHead):
             raise ValueError(f"Invalid label_dimension {label_dimension}.")
         self._inverse_link_fn = inverse_link_fn
 
-    def _predictions(self, logits: Any) -> dict[str, Tensor]:
+    def _predictions(self, logits: TensorLike) -> dict[str, Tensor]:
         logits = checks.float_logits(logits, self._logits_dimension)
         if not self._inverse_link_fn:
             return {PredictionKeys.PREDICTIONS: logits}
@@ -364,7 +367,7 @@ class _RegressionHeadWithMeanSquaredErrorLoss(SingleHead):
     def _export_outputs(self, predictions: dict[str, Tensor]) -> dict[str, Any]:
         return outputs.regression_outputs(predictions)
 
-    def _processed_labels(self, labels: Any, logits: Tensor) -> Tensor:
+    def _processed_labels(self, labels: TensorLike, logits: Tensor) -> Tensor:
         return to_float(checks.dense_labels(labels, logits, self._logits_dimension))
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
@@ -374,7 +377,7 @@ class _RegressionHeadWithMeanSquaredErrorLoss(SingleHead):
         return {"predicted_value": predictions[PredictionKeys.PREDICTIONS]}
 
     def _eval_metric_ops(
-        self, predicted_value: Any, labels: Any, weights: Any, unreduced_loss: Any, regularization_loss: Any
+        self, predicted_value: TensorLike, labels: TensorLike, weights: TensorLike, unreduced_loss: TensorLike, regularization_loss: TensorLike
     ) -> dict[str, Any]:
         return {
             self._key(MetricKeys.LOSS_MEAN): mean(unreduced_loss, weights=weights),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.estimator.heads.keys import MetricKeys
 from tfcompat._src.graph.scopes import name_scope
@@ -17,6 +17,9 @@ from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.math.cast import to_float
 from tfcompat._src.ops.math.compare import greater_equal
 from tfcompat._src.ops.math.scan import add_n
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Metric = tuple[Any, Any]
 
@@ -36,18 +39,18 @@ def regularized(loss: Any, regularization_losses: Any) -> tuple[Any, Any]:
     return regularization, add_n([loss, regularization])
 
 
-def _broadcast(weights: Any, values: Any) -> Any:
+def _broadcast(weights: TensorLike, values: TensorLike) -> Any:
     return None if weights is None else broadcast_weights(weights, values)
 
 
-def labels_mean(labels: Any, weights: Any = None, name: str | None = None) -> Metric:
+def labels_mean(labels: TensorLike, weights: TensorLike | None = None, name: str | None = None) -> Metric:
     """The mean of the labels."""
     with name_scope(name, "labels_mean", (labels, weights)) as scope:
         labels = to_float(labels, name="labels")
         return mean(labels, weights=_broadcast(weights, labels), name=scope)
 
 
-def predictions_mean(predictions: Any, weights: Any = None, name: str | None = None) -> Metric:
+def predictions_mean(predictions: TensorLike, weights: TensorLike | None = None, name: str | None = None) -> Metric:
     """The mean of the predictions."""
     with name_scope(name, "predictions_mean", (predictions, weights)) as scope:
         predictions = to_float(predictions, name="predictions")
@@ -61,7 +64,7 @@ def accuracy_baseline(mean_of_labels: Metric) -> Metric:
         return maximum(value, 1.0 - value, name="value"), maximum(update, 1 - update, name="update_op")
 
 
-def area_under_curve(labels: Any, predictions: Any, weights: Any = None, curve: str = "ROC", name: str | None = None) -> Metric:
+def area_under_curve(labels: Any, predictions: TensorLike, weights: TensorLike | None = None, curve: str = "ROC", name: str | None = None) -> Metric:
     """The area under a curve of the predictions."""
     with name_scope(name, "auc", (predictions, labels, weights)) as scope:
         predictions = to_float(predictions, name="predictions")
@@ -99,7 +102,7 @@ def threshold_metrics(
     return found
 
 
-def regularization_mean(regularization_loss: Any, key: Callable[[str], str]) -> dict[str, Metric]:
+def regularization_mean(regularization_loss: TensorLike, key: Callable[[str], str]) -> dict[str, Metric]:
     """The metric of the regularization loss; none without one."""
     if regularization_loss is None:
         return {}
@@ -107,7 +110,7 @@ def regularization_mean(regularization_loss: Any, key: Callable[[str], str]) -> 
     return {key(name): mean(values=regularization_loss, name=name)}
 
 
-def binary_metrics(labels: Any, logistic: Any, class_ids: Any, weights: Any, losses: Any) -> dict[str, Metric]:
+def binary_metrics(labels: TensorLike, logistic: TensorLike, class_ids: Any, weights: TensorLike, losses: TensorLike) -> dict[str, Metric]:
     """The metrics of a head for two classes."""
     mean_of_labels = labels_mean(labels, weights, MetricKeys.LABEL_MEAN)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import joined
@@ -20,6 +20,9 @@ from tfcompat._src.keras.metrics.metric import Mean, Metric
 from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("estimator.MultiHead")
@@ -54,7 +57,7 @@ class MultiHead(Head):
             raise ValueError(f"The loss_reduction must be the same for different heads. Given: {reductions}")
         return reductions[0]
 
-    def _logits_of_heads(self, logits: Any, labels: Any = None) -> dict[str, Tensor]:
+    def _logits_of_heads(self, logits: TensorLike, labels: Any = None) -> dict[str, Tensor]:
         """The logits by head name; ValueError where logits or labels lack a head."""
         names = {head.name for head in self._heads}
         if isinstance(logits, dict):

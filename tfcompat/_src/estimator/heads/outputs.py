@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.estimator.heads.keys import (
     CLASSIFY_SERVING_KEY,
@@ -26,8 +26,11 @@ from tfcompat._src.saved_model.model_utils.export_output import (
     RegressionOutput,
 )  # fmt: skip
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _for_each_example(values: Any, batch: Tensor) -> Tensor:
+
+def _for_each_example(values: TensorLike, batch: Tensor) -> Tensor:
     """A vector as [batch, length]."""
     return tile(expand_dims(values, axis=0), multiples=[batch, 1])
 
@@ -54,7 +57,7 @@ def best_class_ids(logits: Tensor) -> Tensor:
     return expand_dims(argmax(logits, axis=-1, name=PredictionKeys.CLASS_IDS), axis=-1)
 
 
-def class_names(class_ids: Tensor, label_vocabulary: Any) -> Tensor:
+def class_names(class_ids: Tensor, label_vocabulary: TensorLike) -> Tensor:
     """The names of classes, the ids in decimal without a vocabulary."""
     if not label_vocabulary:
         return as_string(class_ids, name="str_classes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.estimator.heads import checks, outputs
@@ -16,6 +16,9 @@ from tfcompat._src.losses.losses import Reduction, mean_squared_error
 from tfcompat._src.ops.math.cast import to_float
 from tfcompat._src.ops.math.unary import exp, sigmoid
 from tfcompat._src.ops.nn.loss import log_poisson_loss, sigmoid_cross_entropy_with_logits
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("estimator.RegressionHead")
@@ -45,7 +48,7 @@ class RegressionHead(OneHead):
         super().__init__(label_dimension, weight_column, loss_reduction, loss_fn, name)
         self._inverse_link_fn: Callable | None = inverse_link_fn
 
-    def _processed_labels(self, logits: Tensor, labels: Any) -> Tensor:
+    def _processed_labels(self, logits: Tensor, labels: TensorLike) -> Tensor:
         return to_float(checks.dense_labels(labels, logits, self._logits_dimension, shapes_first=False))
 
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:

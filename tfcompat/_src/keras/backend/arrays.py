@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,13 @@ from tfcompat._src.ops.math.sequence import arange as make_range
 from tfcompat._src.ops.sparse.combine import sparse_concat
 from tfcompat._src.ops.sparse.product import sparse_tensor_dense_matmul
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 # ---- products ----
 
 
-def _sizes(x: Any) -> tuple[Any, ...]:
+def _sizes(x: TensorLike) -> tuple[Any, ...]:
     """The sizes of `x`: ints where they are known, else scalar tensors."""
     return tuple(
         found if known is None else known for known, found in zip(int_shape(x), join.unstack(shapes.shape(x)))
@@ -36,7 +39,7 @@ def _sizes(x: Any) -> tuple[Any, ...]:
 
 
 @export("keras.backend.dot")
-def dot(x: Any, y: Any) -> Tensor:
+def dot(x: TensorLike, y: TensorLike) -> Tensor:
     """The product over the last dimension of `x` and the last but one of `y`; `x` may be sparse."""
     if ndim(x) is None or (ndim(x) <= 2 and ndim(y) <= 2):
         return sparse_tensor_dense_matmul(x, y) if is_sparse(x) else matmul(x, y)
@@ -77,7 +80,7 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
     return expand_dims(out, 1) if ndim(out) == 1 else out
 
 
-def _with_ones(x: Any, count: int) -> Tensor:
+def _with_ones(x: TensorLike, count: int) -> Tensor:
     return shapes.reshape(x, join.concat([shapes.shape(x), [1] * count], axis=0))
 
 
@@ -85,49 +88,49 @@ def _with_ones(x: Any, count: int) -> Tensor:
 
 
 @export("keras.backend.transpose")
-def transpose(x: Any) -> Tensor:
+def transpose(x: TensorLike) -> Tensor:
     """`x` with its dimensions in reverse order."""
     return reorder.transpose(x)
 
 
 @export("keras.backend.permute_dimensions")
-def permute_dimensions(x: Any, pattern: Any) -> Tensor:
+def permute_dimensions(x: TensorLike, pattern: Any) -> Tensor:
     """`x` with its dimensions in the order `pattern`."""
     return reorder.transpose(x, perm=pattern)
 
 
 @export("keras.backend.gather")
-def gather(reference: Any, indices: Any) -> Tensor:
+def gather(reference: TensorLike, indices: TensorLike) -> Tensor:
     """The rows of `reference` that `indices` say."""
     return gathers.gather(reference, indices)
 
 
 @export("keras.backend.reshape")
-def reshape(x: Any, shape: Any) -> Tensor:
+def reshape(x: TensorLike, shape: TensorLike) -> Tensor:
     """`x` in another shape."""
     return shapes.reshape(x, shape)
 
 
 @export("keras.backend.flatten")
-def flatten(x: Any) -> Tensor:
+def flatten(x: TensorLike) -> Tensor:
     """`x` in one dimension."""
     return shapes.reshape(x, [-1])
 
 
 @export("keras.backend.batch_flatten")
-def batch_flatten(x: Any) -> Tensor:
+def batch_flatten(x: TensorLike) -> Tensor:
     """`x` in two dimensions; the first is kept."""
     return shapes.reshape(x, join.stack([-1, reduce_prod(shapes.shape(x)[1:])]))
 
 
 @export("keras.backend.expand_dims")
-def expand_dims(x: Any, axis: int = -1) -> Tensor:
+def expand_dims(x: TensorLike, axis: int = -1) -> Tensor:
     """`x` with a dimension of size 1 at `axis`."""
     return shapes.expand_dims(x, axis)
 
 
 @export("keras.backend.squeeze")
-def squeeze(x: Any, axis: int) -> Tensor:
+def squeeze(x: TensorLike, axis: int) -> Tensor:
     """`x` without its dimension `axis`, of size 1."""
     return shapes.squeeze(x, [axis])
 
@@ -150,19 +153,19 @@ def stack(x: list[Any], axis: int = 0) -> Tensor:
 
 
 @export("keras.backend.tile")
-def tile(x: Any, n: Any) -> Tensor:
+def tile(x: TensorLike, n: Any) -> Tensor:
     """`x` repeated `n` times, an int or one for each dimension."""
     return join.tile(x, [n] if isinstance(n, int) else n)
 
 
 @export("keras.backend.reverse")
-def reverse(x: Any, axes: Any) -> Tensor:
+def reverse(x: TensorLike, axes: Any) -> Tensor:
     """`x` in reverse order along `axes`, an int or several."""
     return reorder.reverse(x, [axes] if isinstance(axes, int) else axes)
 
 
 @export("keras.backend.one_hot")
-def one_hot(indices: Any, num_classes: int) -> Tensor:
+def one_hot(indices: TensorLike, num_classes: int) -> Tensor:
     """Vectors of length `num_classes` with a 1 where `indices` say."""
     return gathers.one_hot(indices, depth=num_classes, axis=-1)
 
@@ -255,13 +258,13 @@ def _check_pair(padding: Any) -> None:
 
 
 @export("keras.backend.temporal_padding")
-def temporal_padding(x: Any, padding: tuple[int, int] = (1, 1)) -> Tensor:
+def temporal_padding(x: TensorLike, padding: tuple[int, int] = (1, 1)) -> Tensor:
     """A tensor of rank 3 with zeros before and behind its middle dimension."""
     _check_pair(padding)
     return pad(x, [[0, 0], list(padding), [0, 0]])
 
 
-def _pad_spatial(x: Any, padding: Any, rank: int, data_format: str | None) -> Tensor:
+def _pad_spatial(x: TensorLike, padding: Any, rank: int, data_format: str | None) -> Tensor:
     if len(padding) != rank:
         raise AssertionError(f"padding wants {rank} pairs, got {padding}")
     for pair in padding:
@@ -272,12 +275,12 @@ def _pad_spatial(x: Any, padding: Any, rank: int, data_format: str | None) -> Te
 
 
 @export("keras.backend.spatial_2d_padding")
-def spatial_2d_padding(x: Any, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
+def spatial_2d_padding(x: TensorLike, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
     """Images with zeros around them: a pair of counts for the height and one for the width."""
     return _pad_spatial(x, padding, 2, data_format)
 
 
 @export("keras.backend.spatial_3d_padding")
-def spatial_3d_padding(x: Any, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
+def spatial_3d_padding(x: TensorLike, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
     """Volumes with zeros around them: a pair of counts for each of three dimensions."""
     return _pad_spatial(x, padding, 3, data_format)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor import Tensor
@@ -19,6 +19,9 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.nn import bias as biases
 from tfcompat._src.ops.nn import conv_functions, depthwise, dilated, pool_functions
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _LAST = {3: "NWC", 4: "NHWC", 5: "NDHWC"}
 _FIRST = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
@@ -30,7 +33,7 @@ def _checked_padding(padding: str) -> str:
 
 
 def _channels_as_supported(
-    x: Any, rank: int, data_format: str, force_last: bool = False
+    x: TensorLike, rank: int, data_format: str, force_last: bool = False
 ) -> tuple[Any, str, Callable[[Tensor], Tensor]]:
     """`x` with the channels last where the device cannot have them first; its format; what turns a result back."""
     if data_format == "channels_last":
@@ -47,7 +50,7 @@ def _per_dimension(values: Sequence[int], op_format: str) -> tuple[int, ...]:
 
 
 def _convolution(
-    x: Any, kernel: Any, rank: int, strides: Any, padding: str, data_format: str, dilation_rate: Any
+    x: TensorLike, kernel: Any, rank: int, strides: Any, padding: str, data_format: str, dilation_rate: Any
 ) -> Tensor:
     x, op_format, turned_back = _channels_as_supported(x, rank, data_format)
     return turned_back(dilated.convolution(
@@ -79,7 +82,7 @@ def conv1d(
 
 @export("keras.backend.conv2d")
 def conv2d(
-    x: Any, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
+    x: TensorLike, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
     """Convolution of images with a kernel [height, width, in, out]; arguments as in `conv1d`, for two dimensions."""
@@ -89,7 +92,7 @@ def conv2d(
 
 @export("keras.backend.conv3d")
 def conv3d(
-    x: Any, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
+    x: TensorLike, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
     dilation_rate: Any = (1, 1, 1),
 ) -> Tensor:  # fmt: skip
     """Convolution of volumes with a kernel of rank 5; arguments as in `conv1d`, for three dimensions."""
@@ -112,7 +115,7 @@ def _transposed_shape(output_shape: Any, x: Any, moved: bool) -> Tensor:
 
 @export("keras.backend.conv2d_transpose")
 def conv2d_transpose(
-    x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1), padding: str = "valid",
+    x: Any, kernel: TensorLike, output_shape: Any, strides: Any = (1, 1), padding: str = "valid",
     data_format: str | None = None, dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
     """The transpose of `conv2d`; its result has `output_shape`, ints, scalar tensors, or None for the batch."""
@@ -146,7 +149,7 @@ def conv3d_transpose(
 
 
 def separable_conv1d(
-    x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = 1, padding: str = "valid",
+    x: TensorLike, depthwise_kernel: TensorLike, pointwise_kernel: TensorLike, strides: Any = 1, padding: str = "valid",
     data_format: str | None = None, dilation_rate: Any = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution of each channel, then one of size 1; arguments as in `conv1d`."""
@@ -217,7 +220,7 @@ def _pool(x: Any, rank: int, pool_size: Any, strides: Any, padding: str, data_fo
 
 @export("keras.backend.pool2d")
 def pool2d(
-    x: Any, pool_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
+    x: TensorLike, pool_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Tensor:  # fmt: skip
     """The largest element ("max") or the mean ("avg") of each window of images.
@@ -238,7 +241,7 @@ def pool2d(
 
 @export("keras.backend.pool3d")
 def pool3d(
-    x: Any, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
+    x: TensorLike, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Tensor:  # fmt: skip
     """The largest element or the mean of each window of volumes; arguments as in `pool2d`, for three dimensions."""
@@ -272,21 +275,21 @@ def local_conv(
 
 
 @export("keras.backend.local_conv1d")
-def local_conv1d(inputs: Any, kernel: Any, kernel_size: Any, strides: Any, data_format: str | None = None) -> Tensor:
+def local_conv1d(inputs: Any, kernel: TensorLike, kernel_size: Any, strides: Any, data_format: str | None = None) -> Tensor:
     """`local_conv` in one dimension."""
     return local_conv(inputs, kernel, kernel_size, strides, (int_shape(kernel)[0],), data_format)
 
 
 @export("keras.backend.local_conv2d")
 def local_conv2d(
-    inputs: Any, kernel: Any, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None
+    inputs: Any, kernel: TensorLike, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None
 ) -> Tensor:
     """`local_conv` in two dimensions."""
     return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
 
 @export("keras.backend.bias_add")
-def bias_add(x: Any, bias: Any, data_format: str | None = None) -> Tensor:
+def bias_add(x: TensorLike, bias: TensorLike, data_format: str | None = None) -> Tensor:
     """Adds a bias of one value for each channel, or of the shape of an element of the batch.
 
     Raises:

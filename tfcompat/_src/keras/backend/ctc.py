@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,9 +23,12 @@ from tfcompat._src.ops.nn import ctc
 from tfcompat._src.ops.sparse.to_dense import sparse_to_dense
 from tfcompat._src.variables.functional import scan
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("keras.backend.ctc_label_dense_to_sparse")
-def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
+def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: Any) -> SparseTensor:
     """The labels [batch, longest] that lie within their lengths [batch], as a SparseTensor."""
     sizes = shape(labels)
     batch, longest = stack([sizes[0]]), stack([sizes[1]])
@@ -43,7 +46,7 @@ def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
 
 
 @export("keras.backend.ctc_batch_cost")
-def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Tensor:
+def ctc_batch_cost(y_true: TensorLike, y_pred: TensorLike, input_length: TensorLike, label_length: TensorLike) -> Tensor:
     """The CTC loss of each element of a batch.
 
     Args:
@@ -63,7 +66,7 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
 
 @export("keras.backend.ctc_decode")
 def ctc_decode(
-    y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
+    y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Tensor], Tensor]:
     """The most probable labels.
 

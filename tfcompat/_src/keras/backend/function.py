@@ -6,7 +6,7 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,10 @@ from tfcompat._src.runtime.fetch import AnyShape
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.moving_averages import assign_moving_average
 from tfcompat._src.variables import assign, functional
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 
 class GraphExecutionFunction:
@@ -163,7 +167,7 @@ class EagerExecutionFunction:
         return nest.pack_sequence_as(self._outputs_structure, found, expand_composites=True)
 
 
-def _fed(placeholder: Tensor, value: Any) -> Tensor:
+def _fed(placeholder: Tensor, value: TensorLike) -> Tensor:
     if value is not None:
         value = convert_to_tensor(value)
         return value if value.dtype == placeholder.dtype else cast(value, placeholder.dtype)
@@ -183,7 +187,7 @@ def _operations_between(known: Container[Tensor], wanted: list[Any]) -> list[Any
     return sorted(needed, key=lambda op: op._id)
 
 
-def _copy(op: Any, body: FuncGraph, known: dict[Tensor, Tensor]) -> None:
+def _copy(op: Operation, body: FuncGraph, known: dict[Tensor, Tensor]) -> None:
     """Makes an operation again in `body`; what its graph has captured is captured there."""
     captured_from = op.graph.captured_from
     if op.outputs and op.outputs[0] in captured_from:
@@ -226,7 +230,7 @@ def gradients(loss: Any, variables: Any) -> list[Any]:
 
 
 @export("keras.backend.stop_gradient")
-def stop_gradient(variables: Any) -> Any:
+def stop_gradient(variables: TensorLike) -> Any:
     """`variables`, a tensor or a list of them, through which no gradient flows."""
     if isinstance(variables, (list, tuple)):
         return map(array_constants.stop_gradient, variables)
@@ -234,7 +238,7 @@ def stop_gradient(variables: Any) -> Any:
 
 
 @export("keras.backend.print_tensor")
-def print_tensor(x: Any, message: str = "") -> Tensor:
+def print_tensor(x: TensorLike, message: str = "") -> Tensor:
     """`x`; computing it prints `message` and its value."""
     with control_dependencies([print_v2(message, x, output_stream=sys.stdout)]):
         return array_constants.identity(x)
@@ -244,25 +248,25 @@ def print_tensor(x: Any, message: str = "") -> Tensor:
 
 
 @export("keras.backend.update")
-def update(x: Any, new_x: Any) -> Any:
+def update(x: TensorLike, new_x: TensorLike) -> Any:
     """Sets the variable `x`."""
     return assign.assign(x, new_x)
 
 
 @export("keras.backend.update_add")
-def update_add(x: Any, increment: Any) -> Any:
+def update_add(x: TensorLike, increment: TensorLike) -> Any:
     """Adds to the variable `x`."""
     return assign.assign_add(x, increment)
 
 
 @export("keras.backend.update_sub")
-def update_sub(x: Any, decrement: Any) -> Any:
+def update_sub(x: TensorLike, decrement: TensorLike) -> Any:
     """Subtracts from the variable `x`."""
     return assign.assign_sub(x, decrement)
 
 
 @export("keras.backend.moving_average_update")
-def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
+def moving_average_update(x: TensorLike, value: Any, momentum: Any) -> Any:
     """Moves the variable `x` towards `value`, corrected for its start at zero."""
     return assign_moving_average(x, value, momentum, zero_debias=not tf2.enabled())
 
@@ -305,7 +309,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
 
 
 @export("keras.backend.in_train_phase")
-def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_train_phase(x: Any, alt: Any, training: TensorLike | None = None) -> Any:
     """`x` where the layers train, else `alt`; tensors, or functions that make one.
 
     Args:
@@ -318,7 +322,7 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
 
 
 @export("keras.backend.in_test_phase")
-def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
+def in_test_phase(x: Any, alt: Any, training: TensorLike | None = None) -> Any:
     """`x` where the layers infer, else `alt`; arguments as in `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,10 @@ from tfcompat._src.ops.nn.dropout import dropout as nn_dropout
 from tfcompat._src.ops.nn.loss import sigmoid_cross_entropy_with_logits
 from tfcompat._src.ops.random import stateful
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 # ---- activations ----
 
@@ -100,13 +104,13 @@ def tanh(x: Any) -> Tensor:
 
 
 @export("keras.backend.l2_normalize")
-def l2_normalize(x: Any, axis: Any = None) -> Tensor:
+def l2_normalize(x: TensorLike, axis: Any = None) -> Tensor:
     """`x` scaled to length 1 along `axis`."""
     return moments.l2_normalize(x, axis=axis)
 
 
 @export("keras.backend.in_top_k")
-def in_top_k(predictions: Any, targets: Any, k: Any) -> Tensor:
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike) -> Tensor:
     """Whether each target is among the `k` largest predictions of its row."""
     return top_k.in_top_k(predictions, targets, k)
 
@@ -128,7 +132,7 @@ def _clipped(output: Any) -> Tensor:
 
 
 @export("keras.backend.categorical_crossentropy")
-def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+def categorical_crossentropy(target: TensorLike, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
     """The cross entropy of distributions along `axis`.
 
     Args:
@@ -145,7 +149,7 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
 
 
 @export("keras.backend.sparse_categorical_crossentropy")
-def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+def sparse_categorical_crossentropy(target: TensorLike, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
     """The cross entropy of classes given as integers; other arguments as in `categorical_crossentropy`.
 
     Raises:
@@ -222,7 +226,7 @@ def normalize_batch_in_training(
 
 @export("keras.backend.batch_normalization")
 def batch_normalization(
-    x: Any, mean: Any, var: Any, beta: Any, gamma: Any, axis: int = -1, epsilon: float = 1e-3
+    x: TensorLike, mean: TensorLike, var: TensorLike, beta: TensorLike, gamma: TensorLike, axis: int = -1, epsilon: float = 1e-3
 ) -> Tensor:
     """`(x - mean) / sqrt(var + epsilon) * gamma + beta`; `axis` is that of the channels."""
     if ndim(x) != 4:
@@ -237,7 +241,7 @@ def batch_normalization(
     )[0]
 
 
-def _in_one_dimension(x: Any) -> Any:
+def _in_one_dimension(x: TensorLike) -> Any:
     return reshape(x, [-1]) if ndim(x) > 1 else x
 
 
@@ -250,7 +254,7 @@ def _seed(seed: int | None) -> int:
 
 
 @export("keras.backend.dropout")
-def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
+def dropout(x: TensorLike, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
     """Sets a part `level` of the elements to 0 and scales the others by 1 / (1 - level)."""
     return nn_dropout(x, rate=level, noise_shape=noise_shape, seed=_seed(seed))
 
@@ -272,7 +276,7 @@ def random_uniform(
 
 
 @export("keras.backend.random_binomial")
-def random_binomial(shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None) -> Tensor:
+def random_binomial(shape: TensorLike, p: float = 0.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Tensor:
     """1 with probability `p`, else 0; the seed is by default drawn from NumPy's global generator."""
     dtype = dtype or floatx()
     drawn = stateful.random_uniform(shape, dtype=dtype, seed=_seed(seed)) <= p

@@ -9,7 +9,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Container, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
@@ -37,6 +37,9 @@ from tfcompat._src.train.worker_context import get_current_worker_context
 from tfcompat._src.variables.assign import is_variable_initialized
 from tfcompat._src.variables.collections import variables_initializer
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @dataclasses.dataclass
@@ -391,7 +394,7 @@ def register_symbolic_tensor_type(cls: type) -> None:
     _tensor_like_types.add(cls)
 
 
-def is_symbolic_tensor(x: Any) -> bool:
+def is_symbolic_tensor(x: TensorLike) -> bool:
     """Whether `x` is a tensor of a graph, or a variable where operations are added to one."""
     if isinstance(x, tuple(_tensor_like_types)):
         x = convert_to_tensor(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,11 @@ from tfcompat._src.ops.ragged.factory import placeholder as ragged_placeholder
 from tfcompat._src.ops.sparse.convert import sparse_tensor_to_dense
 from tfcompat._src.variables.initializers import RandomNormal, RandomUniform
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 @export("keras.backend.is_sparse")
@@ -124,7 +129,7 @@ def is_placeholder(x: Any) -> bool:
     return isinstance(x, Tensor) and x.op.type == "Placeholder"
 
 
-def freezable_variable(value: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def freezable_variable(value: TensorLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """A placeholder with a default whose `update_value` changes what functions made later see."""
     made = array_constants.placeholder_with_default(value, shape=shape, name=name)
     made._initial_value = made._current_value = value
@@ -134,7 +139,7 @@ def freezable_variable(value: Any, shape: Any = None, name: str | None = None) -
 
 
 @export("keras.backend.shape")
-def shape(x: Any) -> Tensor:
+def shape(x: TensorLike) -> Tensor:
     """The sizes of `x` as an int32 tensor."""
     return shape_of(x)
 
@@ -172,7 +177,7 @@ def evaluate(x: Any) -> Any:
     return get_value(to_dense(x))
 
 
-def _filled(make: Callable, shape: Any, dtype: Any, name: str | None) -> Any:
+def _filled(make: Callable, shape: Any, dtype: DTypeLike, name: str | None) -> Any:
     """A variable filled by `make`, or a tensor where its shape is not known."""
     with init_scope():
         dtype = dtype or floatx()
@@ -196,31 +201,31 @@ def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 @export("keras.backend.eye")
-def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
+def eye(size: int, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """A variable that is the identity matrix with `size` rows."""
     dtype = dtype or floatx()
     return variable(make_eye(size, dtype=dtypes.as_dtype(dtype)), dtype, name)
 
 
 @export("keras.backend.zeros_like")
-def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def zeros_like(x: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Zeros of the shape of `x`."""
     return fill.zeros_like(x, dtype=dtype, name=name)
 
 
 @export("keras.backend.ones_like")
-def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like(x: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
     """Ones of the shape of `x`."""
     return fill.ones_like(x, dtype=dtype, name=name)
 
 
-def identity(x: Any, name: str | None = None) -> Tensor:
+def identity(x: TensorLike, name: str | None = None) -> Tensor:
     """A tensor with the value of `x`."""
     return array_constants.identity(x, name=name)
 
 
 def _random_variable(
-    initializer: Callable, a: float, b: float, shape: Any, dtype: Any, name: str | None, seed: int | None
+    initializer: Callable, a: float, b: float, shape: Any, dtype: DTypeLike, name: str | None, seed: int | None
 ) -> Any:
     dtype = dtype or floatx()
     seed = np.random.randint(10**9) if seed is None else seed

@@ -8,7 +8,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest, tf2
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -26,6 +26,11 @@ from tfcompat._src.keras.engine import registry
 from tfcompat._src.ops.array.constant import identity, placeholder
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 V2_DTYPE_BEHAVIOR: bool | None = None
 
@@ -74,7 +79,7 @@ def is_in_keras_graph() -> bool:
 def as_returned(outputs: Any) -> Any:
     """The tensors of a nest under names of their own, "layer/Identity", with their masks."""
 
-    def named(value: Any) -> Any:
+    def named(value: TensorLike) -> Any:
         if not isinstance(value, Tensor):
             return value
         found = identity(value)
@@ -119,7 +124,7 @@ def disable_v2_dtype_behavior() -> None:
 
 
 def make_variable(
-    name: str, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None, trainable: bool | None = None,
+    name: str, shape: Any = None, dtype: DType = dtypes.float32, initializer: Any = None, trainable: bool | None = None,
     caching_device: Any = None, validate_shape: bool = True, constraint: Any = None, use_resource: bool | None = None,
     collections: Any = None, synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE, partitioner: Any = None,
@@ -138,7 +143,7 @@ def make_variable(
     )  # fmt: skip
 
 
-def generate_placeholders_from_shape(shape: Any) -> Any:
+def generate_placeholders_from_shape(shape: ShapeLike) -> Any:
     """A placeholder of floatx."""
     return placeholder(shape=shape, dtype=floatx())
 

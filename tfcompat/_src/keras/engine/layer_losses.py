@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.graph import distribution_context
@@ -28,6 +28,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train.trackable_layers import layers_below
 from tfcompat._src.variables.partitioned import PartitionedVariable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _NOT_AGGREGATED = (
     "We do not support adding an aggregated metric result tensor that is not the output of a "
     "`tf.keras.metrics.Metric` metric instance. Without having access to the metric instance we cannot reset the state "
@@ -37,7 +40,7 @@ _NOT_AGGREGATED = (
 )
 
 
-def _tagged(loss: Any, unconditional: bool) -> Any:
+def _tagged(loss: TensorLike, unconditional: bool) -> Any:
     """A loss, or the result of the function that makes it, as a tensor that knows whether it depends on inputs."""
     loss = loss() if callable(loss) else loss
     if loss is None:
@@ -160,7 +163,7 @@ class LayerLosses:
         """The metrics of the layer and of the layers inside."""
         return self._metrics + self._gather_children_attribute("metrics")
 
-    def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
+    def add_metric(self, value: TensorLike, aggregation: str | None = None, name: str | None = None) -> None:
         """Adds a value that is followed while a model trains.
 
         Args:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.keras.engine.node import KerasHistory, Node
 from tfcompat._src.ops.array.constant import identity
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def mask_of(values: Any) -> Any:
@@ -38,7 +41,7 @@ class LayerNodes:
         """Notes a call; outputs that are inputs are copied, so that they come from this layer."""
         given = {id(x) for x in nest.flatten(inputs)}
 
-        def of_this_layer(output: Any) -> Any:
+        def of_this_layer(output: TensorLike) -> Any:
             if id(output) not in given:
                 return output
             with name_scope(self.name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import tf2
 from tfcompat._src.keras import losses
@@ -18,6 +18,9 @@ from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import placeholder_with_default
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 ACCURACY, CROSSENTROPY = ("accuracy", "acc"), ("crossentropy", "ce")
 
@@ -276,7 +279,7 @@ def _metric_object(metric: Any, weighted: bool, output_shape: Any, loss_fn: Any)
     return MeanMetricWrapper(found, name=get_metric_name(metric, weighted))
 
 
-def weights_with_mask(mask: Any, weights: Any, dtype: Any) -> Any:
+def weights_with_mask(mask: Any, weights: TensorLike, dtype: Any) -> Any:
     """Weights of samples, 0 where the mask says so."""
     if mask is None:
         return weights

@@ -318,7 +318,7 @@ def dataset_source(model: Any, mode: str, dataset: Any, class_weight: Any = None
 
 def array_source(
     model: Any, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None,
-    shuffle: Any = False, steps_name: str = "steps", epochs: int = 1,
+    shuffle: bool = False, steps_name: str = "steps", epochs: int = 1,
 ) -> Source:  # fmt: skip
     """The batches of arrays or tensors; arguments as of ArraySource, and how many epochs there are to be."""
     if model._distribution_strategy is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -20,6 +20,9 @@ from tfcompat._src.ops.nn.bias import bias_add
 from tfcompat._src.ops.nn.conv_functions import conv3d_transpose
 from tfcompat._src.ops.nn.depthwise import separable_conv2d
 from tfcompat._src.ops.nn.dilated import Convolution
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class Conv(Layer):
@@ -127,7 +130,7 @@ class Conv(Layer):
             )
         return self.activation(outputs)
 
-    def _causal(self, inputs: Any) -> Any:
+    def _causal(self, inputs: TensorLike) -> Any:
         """`inputs` with zeros before them where the padding is causal."""
         if self.padding != "causal":
             return inputs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfcompat._src.keras.utils import conv_utils
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.join import split
 from tfcompat._src.variables.initializers import Ones
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class ConvRNN2D(RNN):
@@ -88,7 +91,7 @@ class ConvRNN2D(RNN):
             self.reset_states()
         self.built = True
 
-    def get_initial_state(self, inputs: Any) -> list[Any]:
+    def get_initial_state(self, inputs: TensorLike) -> list[Any]:
         """The zero states, as convolutions of zeros."""
         empty = reduce_sum(zeros_like(inputs), axis=1)
         kernel = zeros((*self.cell.kernel_shape[:-1], self.cell.filters))
@@ -226,12 +229,12 @@ class ConvLSTM2DCell(DropoutRNNCellMixin, Layer):
         state = self.recurrent_activation(x[3] + h[3]) * self.activation(carry)
         return state, [state, carry]
 
-    def input_conv(self, x: Any, w: Any, b: Any = None, padding: str = "valid") -> Tensor:
+    def input_conv(self, x: TensorLike, w: Any, b: TensorLike | None = None, padding: str = "valid") -> Tensor:
         """The convolution of inputs."""
         outputs = conv2d(x, w, self.strides, padding, self.data_format, self.dilation_rate)
         return outputs if b is None else bias_add(outputs, b, data_format=self.data_format)
 
-    def recurrent_conv(self, x: Any, w: Any) -> Tensor:
+    def recurrent_conv(self, x: TensorLike, w: Any) -> Tensor:
         """The convolution of the state."""
         return conv2d(x, w, strides=(1, 1), padding="same", data_format=self.data_format)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -31,6 +31,9 @@ from tfcompat._src.ops.math.compare import not_equal
 from tfcompat._src.ops.math.contraction import tensordot
 from tfcompat._src.ops.nn.bias import bias_add
 from tfcompat._src.ops.nn.dropout import dropout
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("keras.layers.Dense")
@@ -155,7 +158,7 @@ class _SpatialDropout(Dropout):
         self.data_format = data_format
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def _get_noise_shape(self, inputs: Any) -> tuple[Any, ...]:
+    def _get_noise_shape(self, inputs: TensorLike) -> tuple[Any, ...]:
         sizes, ones = shape_of(inputs), (1,) * self.rank
         if self.data_format == "channels_first":
             return (sizes[0], sizes[1], *ones)

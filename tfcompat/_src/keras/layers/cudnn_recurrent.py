@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -20,8 +20,11 @@ from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import expand_dims, reshape
 from tfcompat._src.variables.initializers import Ones
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def canonical_to_params(weights: list[Any], biases: list[Any], shape: Any, transpose_weights: bool = False) -> Tensor:
+
+def canonical_to_params(weights: list[Any], biases: list[Any], shape: TensorLike, transpose_weights: bool = False) -> Tensor:
     """Kernels and biases behind each other in one vector, as cuDNN wants them."""
     kernels = [reshape(transpose(w) if transpose_weights else w, shape) for w in weights]
     return concat(kernels + [reshape(bias, shape) for bias in biases], axis=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.ops.math.scan import cumsum
 from tfcompat._src.ops.math.unary import tanh
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.variables.initializers import GlorotUniform, Ones
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class BaseDenseAttention(Layer):
@@ -131,17 +134,17 @@ class AdditiveAttention(_ScaledAttention):
     def _scale_settings(self, input_shape: Any) -> dict[str, Any]:
         return {"shape": [TensorShape(input_shape[1]).as_list()[-1]], "initializer": GlorotUniform()}
 
-    def _calculate_scores(self, query: Any, key: Any) -> Tensor:
+    def _calculate_scores(self, query: TensorLike, key: TensorLike) -> Tensor:
         rows, columns = expand_dims(query, axis=-2), expand_dims(key, axis=-3)
         return reduce_sum((self.scale if self.use_scale else 1.0) * tanh(rows + columns), axis=-1)
 
 
-def _causal_mask(scores: Any) -> Tensor:
+def _causal_mask(scores: TensorLike) -> Tensor:
     sizes = shape_of(scores)
     return _lower_triangular_mask(concat([ones_like(sizes[:-2]), sizes[-2:]], axis=0))
 
 
-def _lower_triangular_mask(shape: Any) -> Tensor:
+def _lower_triangular_mask(shape: TensorLike) -> Tensor:
     """True where the last index is not larger than the one before."""
     rows = cumsum(ones(shape=shape, dtype=dtypes.int32), axis=-2)
     columns = cumsum(ones(shape=shape, dtype=dtypes.int32), axis=-1)

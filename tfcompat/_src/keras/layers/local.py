@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.reduce import reduce_prod
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _LocallyConnected(Layer):
@@ -197,7 +200,7 @@ def get_locallyconnected_mask(
     raise ValueError(f"Unrecognized data_format: {data_format}")
 
 
-def make_2d(tensor: Any, split_dim: int) -> Tensor:
+def make_2d(tensor: TensorLike, split_dim: int) -> Tensor:
     """`tensor` as a matrix: the dimensions before `split_dim` in one, the others in one."""
     sizes = shape_of(tensor)
     first, last = sizes[:split_dim], sizes[split_dim:]

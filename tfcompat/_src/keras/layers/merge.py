@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -18,6 +18,9 @@ from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.shape import expand_dims
 from tfcompat._src.ops.math import binary
 from tfcompat._src.ops.nn.moments import l2_normalize
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 Sizes = tuple
 
@@ -94,7 +97,7 @@ class _Merge(Layer):
         return reduce_all(concatenated(masks, axis=0), axis=0, keepdims=False) if masks else None
 
 
-def _with_rank(x: Any, rank: int) -> Any:
+def _with_rank(x: TensorLike, rank: int) -> Any:
     for _ in range(rank - ndim(x)):
         x = expand_dims(x, axis=1)
     return x

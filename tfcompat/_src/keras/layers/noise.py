@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.keras.layers.elementwise import ElementwiseLayer
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater_equal
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -73,7 +76,7 @@ class AlphaDropout(ElementwiseLayer):
         super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
-    def _get_noise_shape(self, inputs: Any) -> Any:
+    def _get_noise_shape(self, inputs: TensorLike) -> Any:
         return self.noise_shape or shape_of(inputs)
 
     def call(self, inputs: Any, training: Any = None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -20,6 +20,10 @@ from tfcompat._src.ops.array.join import split, unstack
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.variables.initializers import Ones
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 def is_multiple_state(state_size: Any) -> bool:
     """Whether a cell has several states."""
@@ -31,7 +35,7 @@ def as_sizes(size: Any) -> list[int | None]:
     return [size] if isinstance(size, int) else TensorShape(size).as_list()
 
 
-def generate_zero_filled_state(batch_size: Any, state_size: Any, dtype: Any) -> Any:
+def generate_zero_filled_state(batch_size: Any, state_size: Any, dtype: DTypeLike) -> Any:
     """Zeros [batch_size, *size] for each size of the nest `state_size`; ValueError without batch size or dtype."""
     if batch_size is None or dtype is None:
         raise ValueError(
@@ -97,7 +101,7 @@ class DropoutRNNCellMixin:
         """The mask for states, or a list of `count`; None without dropout."""
         return self._kept_mask("recurrent_dropout_mask", self.recurrent_dropout, inputs, training, count)
 
-    def _kept_mask(self, kind: str, rate: float, inputs: Any, training: Any, count: int) -> Any:
+    def _kept_mask(self, kind: str, rate: float, inputs: TensorLike, training: TensorLike, count: int) -> Any:
         """A mask that the first step makes: one for graphs, and one where operations run at once."""
         if not rate:
             return None
@@ -107,7 +111,7 @@ class DropoutRNNCellMixin:
         return getattr(self, name)
 
 
-def _dropout_mask(ones: Tensor, rate: float, training: Any, count: int) -> Any:
+def _dropout_mask(ones: Tensor, rate: float, training: TensorLike, count: int) -> Any:
     masks = [in_train_phase(lambda: dropped(ones, rate), ones, training=training) for _ in range(count)]
     return masks if count > 1 else masks[0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.reduce import argmin, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, log
 from tfcompat._src.variables.initializers import Zeros
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 class _ConfusionMatrixConditionCount(Metric):
     """One count of the confusion matrix, at one or more thresholds."""
@@ -36,7 +39,7 @@ class _ConfusionMatrixConditionCount(Metric):
         self.thresholds = metrics_utils.parse_init_thresholds(thresholds)
         self.accumulator = self.add_weight("accumulator", shape=(len(self.thresholds),), initializer=Zeros)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         return metrics_utils.update_confusion_matrix_variables(
             {self._confusion_matrix_cond: self.accumulator}, y_true, y_pred, thresholds=self.thresholds,
@@ -95,7 +98,7 @@ class _ShareOfPositives(Metric):
         for count in ("true_positives", self._other_name):
             setattr(self, count, self.add_weight(count, shape=(len(self.thresholds),), initializer=Zeros))
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         counts = {
             ConfusionMatrix.TRUE_POSITIVES: self.true_positives,
@@ -145,7 +148,7 @@ class _AllCounts(Metric):
         for count in ("true_positives", "true_negatives", "false_positives", "false_negatives"):
             setattr(self, count, self.add_weight(count, shape=(len(self.thresholds),), initializer=Zeros))
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         counts = {
             ConfusionMatrix.TRUE_POSITIVES: self.true_positives,
@@ -321,7 +324,7 @@ class MeanIoU(Metric):
             "total_confusion_matrix", shape=(num_classes, num_classes), initializer=Zeros, dtype=dtypes.float64
         )
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: TensorLike, y_pred: TensorLike, sample_weight: Any = None) -> Any:
         """Adds class numbers of labels and predictions."""
         y_true, y_pred = cast(y_true, self._dtype), cast(y_pred, self._dtype)
         y_pred, y_true = (reshape(y, [-1]) if y.shape.ndims > 1 else y for y in (y_pred, y_true))

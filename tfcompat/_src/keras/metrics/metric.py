@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_mean, reduce_sum
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -232,7 +235,7 @@ class MeanRelativeError(Mean):
         super().__init__(name=name, dtype=dtype)
         self.normalizer = cast(normalizer, self._dtype)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: Any = None) -> Any:
         """Adds a batch of labels and predictions."""
         y_true, y_pred = cast(y_true, self._dtype), cast(y_pred, self._dtype)
         (y_pred, y_true), weights = metrics_utils.ragged_assert_compatible_and_get_flat_values(
@@ -284,7 +287,7 @@ class MeanTensor(Metric):
     total = property(lambda self: self._total)
     count = property(lambda self: self._count)
 
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, values: TensorLike, sample_weight: Any = None) -> Any:
         """Adds a tensor; ValueError where its shape is not that of the first one."""
         values = cast(values, self._dtype)
         if self._shape is None:

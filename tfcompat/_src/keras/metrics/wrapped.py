@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import argmax
 from tfcompat._src.ops.nn.top_k import in_top_k
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
@@ -44,7 +47,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
     return cast(equal(argmax(y_true, axis=-1), argmax(y_pred, axis=-1)), floatx())
 
 
-def _class_numbers(y_true: Any, y_pred: Any) -> Any:
+def _class_numbers(y_true: TensorLike, y_pred: Any) -> Any:
     """Labels [batch, ...] also where [batch, ..., 1] were given."""
     ranks = [convert_to_tensor(y).shape.ndims for y in (y_pred, y_true)]
     if None not in ranks and len(int_shape(y_true)) == len(int_shape(y_pred)):
@@ -53,7 +56,7 @@ def _class_numbers(y_true: Any, y_pred: Any) -> Any:
 
 
 @export("keras.metrics.sparse_categorical_accuracy")
-def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+def sparse_categorical_accuracy(y_true: TensorLike, y_pred: Any) -> Tensor:
     """1 where the class of the largest prediction is the label, and 0 elsewhere."""
     y_true = _class_numbers(y_true, y_pred)
     y_pred = argmax(y_pred, axis=-1)
@@ -63,13 +66,13 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 @export("keras.metrics.top_k_categorical_accuracy")
-def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+def top_k_categorical_accuracy(y_true: Any, y_pred: TensorLike, k: int = 5) -> Tensor:
     """1 where the class of the one-hot label is among the `k` largest predictions, and 0 elsewhere."""
     return cast(in_top_k(y_pred, argmax(y_true, axis=-1), k), floatx())
 
 
 @export("keras.metrics.sparse_top_k_categorical_accuracy")
-def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k: int = 5) -> Tensor:
     """1 where the label is among the classes of the `k` largest predictions, and 0 elsewhere."""
     labels = cast(_class_numbers(y_true, y_pred), dtypes.int32)
     return cast(in_top_k(y_pred, labels, k), floatx())

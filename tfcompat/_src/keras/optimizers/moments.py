@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -20,6 +20,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import absolute, sqrt, square
 from tfcompat._src.train.schedules import LearningRateSchedule
 from tfcompat._src.variables import assign
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _set_moments(self: OptimizerV2, learning_rate: Any, beta_1: Any, beta_2: Any, epsilon: float, kwargs: dict[str, Any]) -> None:
@@ -92,7 +95,7 @@ class Adam(OptimizerV2):
             return self._fused("AdamWithAmsgrad", var, {"m": "m", "v": "v", "vhat": "vhat"}, settings)
         return self._fused("Adam", var, {"m": "m", "v": "v"}, settings)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor, apply_state: Any = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: TensorLike, indices: Tensor, apply_state: Any = None) -> Any:
         c = self._coefficients(var, apply_state)
         rows = grad * c["one_minus_beta_1_t"]
         m, _ = self._decay_and_add(self.get_slot(var, "m"), c["beta_1_t"], rows, indices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,10 @@ from tfcompat._src.train.schedules import LearningRateSchedule
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.variable import Variable, creator_stack
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 
@@ -351,7 +355,7 @@ class OptimizerV2(Trackable):
         self._weights.append(variable)
 
     def add_weight(
-        self, name: str, shape: Any, dtype: Any = None, initializer: Any = "zeros", trainable: bool | None = None,
+        self, name: str, shape: Any, dtype: DTypeLike | None = None, initializer: Any = "zeros", trainable: bool | None = None,
         synchronization: Any = VariableSynchronization.AUTO, aggregation: Any = VariableAggregation.NONE,
     ) -> Any:  # fmt: skip
         """A new variable of the optimizer; ValueError where it is trainable and synchronized on read."""
@@ -449,7 +453,7 @@ class OptimizerV2(Trackable):
         prefix, rows = ("ResourceApply", {}) if indices is None else ("ResourceSparseApply", {"indices": indices})
         return raw.function(prefix + op_type)(**handles, **settings, **rows, use_locking=self._use_locking)
 
-    def _assign(self, variable: Any, value: Any) -> Any:
+    def _assign(self, variable: TensorLike, value: TensorLike) -> Any:
         return assign.assign(variable, value, use_locking=self._use_locking)
 
     def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -16,6 +16,9 @@ from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.composed.check_ops import assert_greater_equal
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NO_SCALAR = "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1"
 
@@ -46,7 +49,7 @@ def _replicas(caller: str) -> int:
 
 
 @export("nn.compute_average_loss")
-def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Tensor:
+def compute_average_loss(per_example_loss: TensorLike, sample_weight: Any = None, global_batch_size: Any = None) -> Tensor:
     """The weighted sum of the losses of examples, divided by the size of the batch on all replicas.
 
     Args:

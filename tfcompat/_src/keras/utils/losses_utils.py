@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -18,6 +18,9 @@ from tfcompat._src.ops.math.binary import div_no_nan, multiply
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("compat.v2.keras.losses.Reduction")
@@ -41,7 +44,7 @@ class ReductionV2:
             raise ValueError(f"Invalid Reduction Key {key}.")
 
 
-def squeeze_or_expand_dimensions(y_pred: Tensor, y_true: Any = None, sample_weight: Any = None) -> tuple:
+def squeeze_or_expand_dimensions(y_pred: Tensor, y_true: Any = None, sample_weight: TensorLike | None = None) -> tuple:
     """Predictions, labels and weights whose ranks fit: a last dimension of 1 is dropped, or given to the weights.
 
     Args:
@@ -93,7 +96,7 @@ def _fitted_weights(weights: Tensor, y_pred: Tensor, pred_rank: int | None) -> T
     return cond(equal(rank_of_weights, 0), lambda: weights, fitted)
 
 
-def scale_losses_by_sample_weight(losses: Any, sample_weight: Any) -> Tensor:
+def scale_losses_by_sample_weight(losses: TensorLike, sample_weight: Any) -> Tensor:
     """`losses` times their weights, as float32."""
     losses, weights = cast(losses, dtypes.float32), cast(sample_weight, dtypes.float32)
     losses, _, weights = squeeze_or_expand_dimensions(losses, None, weights)
@@ -113,7 +116,7 @@ def reduce_weighted_loss(weighted_losses: Tensor, reduction: str = ReductionV2.S
 
 
 def compute_weighted_loss(
-    losses: Any, sample_weight: Any = None, reduction: str = ReductionV2.SUM_OVER_BATCH_SIZE, name: str | None = None
+    losses: TensorLike, sample_weight: Any = None, reduction: str = ReductionV2.SUM_OVER_BATCH_SIZE, name: str | None = None
 ) -> Tensor:
     """Weights losses and reduces them.
 

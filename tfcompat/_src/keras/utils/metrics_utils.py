@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.distribute.default_strategy import (
@@ -33,6 +33,9 @@ from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.nn.top_k import top_k as largest
 from tfcompat._src.ops.ragged.partition import assert_splits_match
 from tfcompat._src.ops.ragged.tensor import RaggedTensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 NEG_INF = -1e10
 
@@ -199,8 +202,8 @@ def _checked_variables(variables: dict[ConfusionMatrix, Any]) -> None:
 
 
 def update_confusion_matrix_variables(
-    variables_to_update: dict[ConfusionMatrix, Any] | None, y_true: Any, y_pred: Any, thresholds: Any,
-    top_k: int | None = None, class_id: int | None = None, sample_weight: Any = None,
+    variables_to_update: dict[ConfusionMatrix, Any] | None, y_true: Any, y_pred: TensorLike, thresholds: Any,
+    top_k: int | None = None, class_id: int | None = None, sample_weight: TensorLike | None = None,
 ) -> Operation | None:  # fmt: skip
     """The operation that adds to counts of a confusion matrix, one for each threshold.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.ops.control import cond as control
 from tfcompat._src.variables.variable import Variable
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def smart_cond(pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
+
+def smart_cond(pred: TensorLike, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
     """One of two functions where `pred` is known while the graph is built, else `tf.cond` of both."""
     if isinstance(pred, Variable):
         return control.cond(pred, true_fn=true_fn, false_fn=false_fn, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +14,9 @@ from tfcompat._src.graph.op_spec import op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import invalid
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- space and batch ----
 
@@ -162,7 +165,7 @@ def _batch_to_space_square(x, crops, *, block_size):
 
 
 @export("space_to_batch_nd", "manip.space_to_batch_nd")
-def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
+def space_to_batch_nd(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None) -> Tensor:
     """Cuts the spatial dimensions into blocks and moves the places within a block to the batch dimension.
 
     Args:
@@ -175,7 +178,7 @@ def space_to_batch_nd(input: Any, block_shape: Any, paddings: Any, name: str | N
 
 
 @export("batch_to_space_nd", "manip.batch_to_space_nd")
-def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+def batch_to_space_nd(input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of `space_to_batch_nd`; `crops` (int [k, 2]) elements are then cut off each spatial dimension."""
     return raw.BatchToSpaceND(input, block_shape, crops, name=name)
 
@@ -186,7 +189,7 @@ def _square(block_size: Any) -> np.ndarray:
 
 @export("space_to_batch", "nn.space_to_batch")
 def space_to_batch(
-    input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
+    input: TensorLike, paddings: TensorLike, block_size: Any = None, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
     """`space_to_batch_nd` of [batch, height, width, depth] with square blocks of `block_size` (or `block_shape`)."""
     block_size = deprecated_argument_lookup("block_shape", block_shape, "block_size", block_size)
@@ -196,7 +199,7 @@ def space_to_batch(
 
 
 @export("batch_to_space")
-def batch_to_space(input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None) -> Tensor:
+def batch_to_space(input: TensorLike, crops: TensorLike, block_size: Any, name: str | None = None, block_shape: Any = None) -> Tensor:
     """`batch_to_space_nd` of [batch, height, width, depth] with square blocks of `block_size` (or `block_shape`)."""
     block_size = deprecated_argument_lookup("block_shape", block_shape, "block_size", block_size)
     result = batch_to_space_nd(input, crops=crops, block_shape=_square(block_size), name=name)
@@ -276,12 +279,12 @@ def _depth_to_space(x, *, block_size, data_format):
 
 
 @export("space_to_depth", "nn.space_to_depth")
-def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+def space_to_depth(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Moves the places within square blocks of `block_size` of an image batch to the depth dimension."""
     return raw.SpaceToDepth(input, block_size=block_size, data_format=data_format, name=name)
 
 
 @export("depth_to_space", "nn.depth_to_space")
-def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+def depth_to_space(input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """The inverse of `space_to_depth`."""
     return raw.DepthToSpace(input, block_size=block_size, data_format=data_format, name=name)

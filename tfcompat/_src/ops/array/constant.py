@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,13 @@ from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 @op(
@@ -83,7 +90,7 @@ op(
 
 
 @export("placeholder")
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """A tensor whose value must be fed to every `Session.run` that needs it.
 
     Args:
@@ -100,7 +107,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
 
 
 @export("placeholder_with_default")
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """A tensor that has the value of `input` where it is not fed.
 
     Args:
@@ -161,30 +168,30 @@ op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has n
 
 
 @export("identity")
-def identity(input: Any, name: str | None = None) -> Any:
+def identity(input: TensorLike, name: str | None = None) -> Any:
     """A tensor with the value of `input`; a ragged tensor where that is one."""
     return raw.Identity(input, name=name)
 
 
 @export("identity_n")
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
     """Tensors with the values of the list `input`, all computed before any of them is used."""
     return raw.IdentityN(input, name=name)
 
 
 @export("stop_gradient")
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     """The value of `input`, as a constant for `tf.gradients`."""
     return raw.StopGradient(input, name=name)
 
 
-def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
+def prevent_gradient(input: TensorLike, message: str = "", name: str | None = None) -> Tensor:
     """The value of `input`; asking for its gradient raises LookupError with `message`."""
     return raw.PreventGradient(input, message=message, name=name)
 
 
 @export("guarantee_const")
-def guarantee_const(input: Any, name: str | None = None) -> Tensor:
+def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
     """The value of `input`, with the promise that it is the same in every run."""
     return raw.GuaranteeConst(input, name=name)
 
@@ -211,7 +218,7 @@ def _check_numerics(x, *, message):
 
 
 @export("check_numerics", "debugging.check_numerics")
-def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
     """The value of `tensor`; a run where it holds a NaN or an infinity raises InvalidArgumentError with `message`."""
     return raw.CheckNumerics(tensor, message=message, name=name)
 
@@ -236,7 +243,7 @@ def _ensure_shape(x, *, shape):
 
 
 @export("ensure_shape")
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
     """The value of `x`, with `shape` merged into its static shape; InvalidArgumentError in a run with another."""
     wanted = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     return raw.EnsureShape(x, shape=wanted, name=name)
@@ -294,7 +301,7 @@ def _bitcast_resized(x, type):
 
 
 @export("bitcast")
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
     """The bits of `input` read as `type`; a narrower type adds a last dimension, a wider one takes it away.
 
     Raises:

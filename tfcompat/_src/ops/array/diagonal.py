@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +19,10 @@ from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import invalid, rank, shape
 from tfcompat._src.ops.control.cond import cond
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 _DIAG_TYPES = "{bfloat16, float16, float32, float64, int32, int64, complex64, complex128}"
 
@@ -60,13 +64,13 @@ def _diag_part(x):
 
 
 @export("diag", "linalg.tensor_diag")
-def diag(diagonal: Any, name: str | None = None) -> Tensor:
+def diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of shape `diagonal.shape + diagonal.shape`, zero outside its diagonal."""
     return raw.Diag(diagonal, name=name)
 
 
 @export("diag_part", "linalg.tensor_diag_part")
-def diag_part(input: Any, name: str | None = None) -> Tensor:
+def diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """The diagonal of a tensor of shape `s + s`; ValueError where the halves of the shape are known to differ."""
     return raw.DiagPart(input, name=name)
 
@@ -214,7 +218,7 @@ def _matrix_diag_v2(x, k, rows, columns, padding):
 
 @export("linalg.diag", "matrix_diag")
 def matrix_diag(
-    diagonal: Any, name: str = "diag", k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0
+    diagonal: TensorLike, name: str = "diag", k: TensorLike = 0, num_rows: TensorLike = -1, num_cols: TensorLike = -1, padding_value: Any = 0
 ) -> Tensor:
     """Matrices with the given diagonals.
 
@@ -311,7 +315,7 @@ def _matrix_diag_part_v2(x, k, padding):
 
 
 @export("linalg.diag_part", "matrix_diag_part")
-def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
+def matrix_diag_part(input: TensorLike, name: str = "diag_part", k: TensorLike = 0, padding_value: Any = 0) -> Tensor:
     """The diagonals of matrices; arguments as in `matrix_diag`, `padding_value` fills up the shorter ones."""
     if _is_plain(k, padding_value):
         return raw.MatrixDiagPart(input, name=name)
@@ -341,7 +345,7 @@ def _matrix_set_diag_gradient(op, grad):
     return [matrix_set_diag(grad, nothing), matrix_diag_part(grad)]
 
 
-def _diagonal_shape(op: Any, grad: Any) -> Any:
+def _diagonal_shape(op: Operation, grad: Tensor) -> Any:
     """The shape of the diagonal that was set: a list where it is known, else a tensor computed beside `grad`."""
     sizes = si.merge(op.inputs[0]._sizes, grad._sizes)
     batch = si.merge(None if sizes is None else sizes[:-2], None if op.inputs[1]._sizes is None else op.inputs[1]._sizes[:-1])
@@ -411,7 +415,7 @@ def _matrix_set_diag_v2(x, diagonal, k):
 
 
 @export("linalg.set_diag", "matrix_set_diag")
-def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
+def matrix_set_diag(input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k: TensorLike = 0) -> Tensor:
     """`input` with its diagonals `k` replaced; arguments as in `matrix_diag`."""
     if _is_plain(k):
         return raw.MatrixSetDiag(input, diagonal, name=name)
@@ -442,7 +446,7 @@ def _matrix_band_part(x, num_lower, num_upper):
 
 
 @export("linalg.band_part", "matrix_band_part")
-def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+def matrix_band_part(input: TensorLike, num_lower: TensorLike, num_upper: TensorLike, name: str | None = None) -> Tensor:
     """Matrices set to zero outside a band: `num_lower` diagonals below the main one and `num_upper` above it.
 
     Args:

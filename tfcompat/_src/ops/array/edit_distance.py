@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensor, is_sparse
 from tfcompat._src.ops.array.shape import invalid
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
-def _distance_shape(c: Any) -> list:
+
+def _distance_shape(c: InferenceContext) -> list:
     si.sparse_rank(*c.inputs[:3]), si.sparse_rank(*c.inputs[3:])
     hypothesis, truth = c.value(2), c.value(5)
     if hypothesis is None or truth is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +22,10 @@ from tfcompat._src.ops.array.shape import invalid, shape_internal
 from tfcompat._src.ops.flow import list_value
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.ops.math.sequence import all_dimensions
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _SMALL = 1000
 
@@ -58,7 +62,7 @@ op(
 
 
 @export("fill")
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of one shape in which every element is the same.
 
     Args:
@@ -107,7 +111,7 @@ def _has_few_elements(shape: Any) -> bool:
     return not isinstance(less, Tensor) and bool(less)
 
 
-def _constant_fill(value: Any, shape: Any, dtype: dtypes.DType, name: str) -> Tensor:
+def _constant_fill(value: Any, shape: TensorLike, dtype: dtypes.DType, name: str) -> Tensor:
     """A Const where the number of elements is known and small, else a Fill."""
     if not isinstance(shape, Tensor):
         try:
@@ -128,7 +132,7 @@ def _constant_fill(value: Any, shape: Any, dtype: dtypes.DType, name: str) -> Te
 
 
 @export("zeros")
-def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def zeros(shape: TensorLike, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (False, empty strings).
 
     Args:
@@ -143,7 +147,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 
 @export("ones")
-def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def ones(shape: TensorLike, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of ones (True).
 
     Args:
@@ -157,7 +161,7 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
 
 
 @export("zeros_like")
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros in the shape of `tensor`.
 
     Args:

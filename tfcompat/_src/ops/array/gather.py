@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,9 @@ from tfcompat._src.ops.array.shape import invalid, shape, size
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.state.index_checks import require_rows
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- Gather, GatherV2 ----
 
@@ -144,7 +147,7 @@ def _dense_gather_gradient(params: Tensor, indices: Tensor, axis: Tensor, batch:
     return transpose(summed, concat([lead, middle + 1, [batch], tail], 0))
 
 
-def _sum_rows(sizes: Tensor, rows: Tensor, indices: Tensor, batch: int, count: Any) -> Tensor:
+def _sum_rows(sizes: Tensor, rows: Tensor, indices: Tensor, batch: int, count: TensorLike) -> Tensor:
     """The sums of the rows with the same index, of `count` that there may be; the first `batch` dimensions are apart."""
     flat = raw.ExpandDims(size(indices), 0)
     if not batch:
@@ -205,11 +208,11 @@ def _gather_v2(params, indices, axis, *, batch_dims):
 
 @export("gather")
 def gather(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: Any = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: TensorLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """The slices of `params` at `indices` along `axis`.
@@ -350,7 +353,7 @@ def _one_hot(indices, depth, on, off, *, axis):
 
 @export("one_hot")
 def one_hot(
-    indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: int | None = None, dtype: Any = None,
+    indices: TensorLike, depth: TensorLike, on_value: TensorLike | None = None, off_value: TensorLike | None = None, axis: int | None = None, dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`on_value` at the places that `indices` name along a new dimension, `off_value` elsewhere.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +16,10 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, reshape, shape
 from tfcompat._src.ops.math.cast import cast
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -60,7 +64,7 @@ def _empty(sizes, *, dtype):
     return np.full(tuple(sizes), b"", dtype) if dtype.kind == "O" else np.zeros(tuple(sizes), dtype)
 
 
-def _changed(apply: Callable, x: Any, i: Any, v: Any) -> Tensor:
+def _changed(apply: Callable, x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     x = convert_to_tensor(x)
     v = convert_to_tensor(v, x.dtype.base_dtype)
     if i is None:
@@ -71,42 +75,42 @@ def _changed(apply: Callable, x: Any, i: Any, v: Any) -> Tensor:
     return apply(x, i, v)
 
 
-def alias_inplace_update(x: Any, i: Any, v: Any) -> Tensor:
+def alias_inplace_update(x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     """`x` with its rows `i` (a scalar, a vector, or None for all) replaced by `v`."""
     return _changed(raw.InplaceUpdate, x, i, v)
 
 
-def alias_inplace_add(x: Any, i: Any, v: Any) -> Tensor:
+def alias_inplace_add(x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     """`x` with `v` added to its rows `i` (a scalar, a vector, or None for all)."""
     return _changed(raw.InplaceAdd, x, i, v)
 
 
-def alias_inplace_sub(x: Any, i: Any, v: Any) -> Tensor:
+def alias_inplace_sub(x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     """`x` with `v` subtracted from its rows `i` (a scalar, a vector, or None for all)."""
     return _changed(raw.InplaceSub, x, i, v)
 
 
-def inplace_update(x: Any, i: Any, v: Any) -> Tensor:
+def inplace_update(x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     """As `alias_inplace_update`, of a copy of `x`."""
     return alias_inplace_update(raw.DeepCopy(x), i, v)
 
 
-def inplace_add(x: Any, i: Any, v: Any) -> Tensor:
+def inplace_add(x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     """As `alias_inplace_add`, of a copy of `x`."""
     return alias_inplace_add(raw.DeepCopy(x), i, v)
 
 
-def inplace_sub(x: Any, i: Any, v: Any) -> Tensor:
+def inplace_sub(x: TensorLike, i: TensorLike, v: TensorLike) -> Tensor:
     """As `alias_inplace_sub`, of a copy of `x`."""
     return alias_inplace_sub(raw.DeepCopy(x), i, v)
 
 
-def empty(shape: Any, dtype: Any, init: bool = False) -> Tensor:
+def empty(shape: TensorLike, dtype: DTypeLike, init: bool = False) -> Tensor:
     """A tensor whose elements are not meant to be read before they are written; they are zeros."""
     return raw.Empty(shape, dtype=dtype, init=init)
 
 
-def empty_like(x: Any, init: bool | None = None) -> Tensor:
+def empty_like(x: TensorLike, init: bool | None = None) -> Tensor:
     """An `empty` tensor of the shape and dtype of `x`."""
     x = convert_to_tensor(x)
     return raw.Empty(shape(x), dtype=x.dtype, init=bool(init))

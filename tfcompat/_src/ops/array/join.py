@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import checks, dtypes
+from tfcompat._src.base.arrays import TensorLike
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Dimension, TensorShape
 from tfcompat._src.graph import shape_inference as si
@@ -146,7 +147,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 @export("unstack")
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """Takes a tensor apart along `axis`.
 
     Args:
@@ -256,7 +257,7 @@ def concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
     return xp.concatenate(values, at)
 
 
-def _slices_gradient(values: list, axis: Tensor, grad: Any) -> list:
+def _slices_gradient(values: list, axis: Tensor, grad: TensorLike) -> list:
     """The parts of `grad` that belong to each of the concatenated `values`."""
     known_axis = known_value(axis)
     if isinstance(grad, Tensor) and axis.op.type == "Const" and output_context(axis.op) is not output_context(grad.op):
@@ -366,7 +367,7 @@ def _concat_offset(axis, shapes):
 
 
 @export("concat")
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+def concat(values: Any, axis: TensorLike, name: str = "concat") -> Tensor:
     """Joins tensors along an existing dimension.
 
     Args:
@@ -505,7 +506,7 @@ op(
 
 @export("split")
 def split(
-    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+    value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:
     """Cuts a tensor into parts along `axis`.
 
@@ -584,7 +585,7 @@ op("Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = in
 
 
 @export("tile", "manip.tile")
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:
     """`input` repeated along its dimensions.
 
     Args:
@@ -637,7 +638,7 @@ def _packed(values: Any, dtype: dtypes.DType, name: str) -> Any:
 
 
 def _pack_conversion(
-    values: Any, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
+    values: TensorLike, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     inferred = None if as_ref else _first_dtype(values)
     if inferred is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,9 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.shape import invalid, rank, shape
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _checked_rank(c) -> tuple[Any, int | None, Any]:
@@ -103,7 +106,7 @@ op(
 # ---- MirrorPad ----
 
 
-def _mirrored(x: Any, pairs: list[tuple[int, int]], mode: str, pad: Callable = jnp.pad) -> Any:
+def _mirrored(x: TensorLike, pairs: list[tuple[int, int]], mode: str, pad: Callable = jnp.pad) -> Any:
     return pad(x, pairs, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
@@ -146,7 +149,7 @@ def _mirror_pad_grad(x, paddings, *, mode):
 
 @export("pad")
 def pad(
-    tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
+    tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Tensor:
     """`tensor` with elements added before and after it in each dimension.
 

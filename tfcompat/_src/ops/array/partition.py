@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.shape import invalid, shape
 from tfcompat._src.ops.math.sequence import arange
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _partition_shape(c):
@@ -54,7 +59,7 @@ def _dynamic_partition(data, partitions, *, num_partitions):
 
 
 @export("dynamic_partition")
-def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:
+def dynamic_partition(data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None) -> list[Tensor]:
     """Deals the rows of `data` out to `num_partitions` tensors.
 
     Args:
@@ -123,7 +128,7 @@ for _name in ("DynamicStitch", "ParallelDynamicStitch"):
 
 
 @export("dynamic_stitch")
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+def dynamic_stitch(indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Puts the rows of several tensors at the places `indices` of one; the last tensor wins where places repeat.
 
     Args:

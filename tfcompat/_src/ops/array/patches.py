@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -16,6 +16,11 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.nn.windows import make_window, tap_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _windows(size: int, window: int, stride: int, rate: int, padding: str) -> int:
@@ -90,7 +95,7 @@ def _extract_volume_patches(x, *, ksizes, strides, padding):
 
 @export("image.extract_image_patches", "extract_image_patches")
 def extract_image_patches(
-    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
+    images: TensorLike, ksizes: Any = None, strides: Sequence[int] | None = None, rates: Sequence[int] | None = None, padding: str | None = None,
     name: str | None = None, sizes: Any = None,
 ) -> Tensor:  # fmt: skip
     """Puts the elements of sliding windows of images into the depth dimension.
@@ -111,12 +116,12 @@ def extract_image_patches(
 
 
 @export("image.extract_patches")
-def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: Any, name: str | None = None) -> Tensor:
+def extract_patches(images: TensorLike, sizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str, name: str | None = None) -> Tensor:
     """`extract_image_patches` under its new name."""
     return raw.ExtractImagePatches(images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name)
 
 
 @export("extract_volume_patches")
-def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: Any, name: str | None = None) -> Tensor:
+def extract_volume_patches(input: TensorLike, ksizes: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None) -> Tensor:
     """Puts the elements of windows of volumes [batch, planes, rows, columns, depth] into the depth dimension."""
     return raw.ExtractVolumePatches(input, ksizes=ksizes, strides=strides, padding=padding, name=name)

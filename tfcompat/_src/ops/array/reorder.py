@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +20,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import invalid, rank
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- Transpose ----
 
@@ -96,7 +99,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
 
 @export("linalg.matrix_transpose", "linalg.transpose", "matrix_transpose")
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
+def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
     """Swaps the last two dimensions of `a`; `conjugate` conjugates its elements; ValueError for a rank below 2."""
     with name_scope(name, values=[a]):
         a = convert_to_tensor(a, name="a")
@@ -129,7 +132,7 @@ def _invert_permutation(x):
 
 
 @export("math.invert_permutation", "invert_permutation")
-def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of a permutation of 0, 1, ..., n - 1, given as an int32 or int64 vector."""
     return raw.InvertPermutation(x, name=name)
 
@@ -196,7 +199,7 @@ op(
 
 
 @export("reverse", "manip.reverse", "reverse_v2")
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """`tensor` with the order of its elements reversed along some dimensions.
 
     Args:
@@ -258,7 +261,7 @@ def _reverse_sequence(x, lengths, *, seq_dim, batch_dim):
 
 @export("reverse_sequence")
 def reverse_sequence(
-    input: Any, seq_lengths: Any, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,
+    input: TensorLike, seq_lengths: TensorLike, seq_axis: int | None = None, batch_axis: int | None = None, name: str | None = None,
     seq_dim: int | None = None, batch_dim: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Reverses the first `seq_lengths[b]` elements along `seq_axis` in each slice b of `batch_axis`.
@@ -310,7 +313,7 @@ op(
 
 
 @export("roll", "manip.roll")
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """`input` shifted by `shift` places along `axis`, what falls off one end coming in at the other.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.gather import require_index_rows
 from tfcompat._src.ops.array.shape import invalid
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _part(sizes: Any, start: int, stop: int | None = None) -> Any:
@@ -183,7 +186,7 @@ op(
 
 
 @export("scatter_nd", "manip.scatter_nd")
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+def scatter_nd(indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """Zeros of `shape` with `updates` added at the positions `indices`.
 
     Args:
@@ -199,18 +202,18 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 
 @export("tensor_scatter_update", "tensor_scatter_nd_update")
-def tensor_scatter_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+def tensor_scatter_update(tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
     """`tensor` with `updates` written at the positions `indices`; arguments as in `scatter_nd`."""
     return raw.TensorScatterUpdate(tensor, indices, updates, name=name)
 
 
 @export("tensor_scatter_add", "tensor_scatter_nd_add")
-def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+def tensor_scatter_add(tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
     """`tensor` with `updates` added at the positions `indices`; arguments as in `scatter_nd`."""
     return raw.TensorScatterAdd(tensor, indices, updates, name=name)
 
 
 @export("tensor_scatter_sub", "tensor_scatter_nd_sub")
-def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+def tensor_scatter_sub(tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Tensor:
     """`tensor` with `updates` subtracted at the positions `indices`; arguments as in `scatter_nd`."""
     return raw.TensorScatterSub(tensor, indices, updates, name=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,10 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.shape import invalid, shape_internal
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _INDICES = NotDifferentiable("indices are integers", raises=True)
 
@@ -49,7 +53,7 @@ def _where_or_select(condition: Any, x: Any, y: Any, name: str | None, select: A
 
 
 @export("where")
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(condition: TensorLike, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """The positions at which `condition` is true; with `x` and `y`, elements of `x` there and of `y` elsewhere.
 
     Args:
@@ -67,7 +71,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 
 @export("where_v2")
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v2(condition: TensorLike, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """`where`, with `condition`, `x` and `y` broadcast against each other."""
     return _where_or_select(condition, x, y, name, raw.SelectV2)
 
@@ -179,13 +183,13 @@ def _unique_with_counts_v2(x, axis, *, out_idx):
 
 
 @export("unique")
-def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Any:
     """The distinct elements of a vector as they appear, and for each element of `x` which of them it is: (y, idx)."""
     return raw.Unique(x, out_idx=out_idx, name=name)
 
 
 @export("unique_with_counts")
-def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
+def unique_with_counts(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Any:
     """As `unique`, and how often each distinct element occurs: (y, idx, count)."""
     return raw.UniqueWithCounts(x, out_idx=out_idx, name=name)
 
@@ -210,7 +214,7 @@ def _list_diff(x, y, *, out_idx):
 
 
 @export("setdiff1d")
-def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
+def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None) -> Any:
     """The elements of vector `x` that are not in `y`, and their positions: (out, idx)."""
     return raw.ListDiff(x, y, out_idx=index_dtype, name=name)
 
@@ -247,7 +251,7 @@ def _unravel_index(indices, dims):
 
 
 @export("unravel_index")
-def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
     """The coordinates of elements of a tensor, from their places in the flattened tensor.
 
     Args:
@@ -305,7 +309,7 @@ _bound("UpperBound", lambda element, value: ~(value < element))
 
 @export("searchsorted")
 def searchsorted(
-    sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = dtypes.int32, name: str | None = None
+    sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: Any = dtypes.int32, name: str | None = None
 ) -> Tensor:
     """Where each of `values` would go in the sorted rows of `sorted_sequence`.
 

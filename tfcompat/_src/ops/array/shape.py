@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,13 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 _NO_GRADIENT = NotDifferentiable("a shape does not depend on the values")
 
@@ -68,7 +75,7 @@ def _is_sparse(value: Any) -> bool:
 
 
 @export("shape")
-def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def shape(input: TensorLike, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The shape of a tensor as a vector, a constant where it is fully known.
 
     Args:
@@ -91,13 +98,13 @@ def shape_internal(input: Any, name: str | None = None, optimize: bool = True, o
 
 
 @export("shape_n")
-def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
+def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None) -> list[Tensor]:
     """The shapes of a list of tensors, as vectors of `out_type`."""
     return raw.ShapeN(input, out_type=out_type, name=name)
 
 
 @export("size")
-def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def size(input: TensorLike, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
     """The number of elements of a tensor or SparseTensor, a constant where it is known."""
     return size_internal(input, name, optimize=True, out_type=out_type)
 
@@ -116,7 +123,7 @@ def size_internal(input: Any, name: str | None = None, optimize: bool = True, ou
 
 
 @export("rank")
-def rank(input: Any, name: str | None = None) -> Tensor:
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """The number of dimensions of a tensor or SparseTensor as an int32 scalar, a constant where it is known."""
     return rank_internal(input, name, optimize=True)
 
@@ -218,7 +225,7 @@ def _reshape(x, sizes):
 
 
 @export("reshape", "manip.reshape")
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """A tensor with the elements of `tensor`, in their order, in another shape.
 
     Args:
@@ -268,7 +275,7 @@ def _expand_dims(x, dim):
 
 
 @export("expand_dims")
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims(input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: Any = None) -> Tensor:
     """`input` with a new dimension of size 1.
 
     Args:
@@ -321,7 +328,7 @@ def _squeeze(x, *, squeeze_dims):
 
 
 @export("squeeze")
-def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
+def squeeze(input: TensorLike, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
     """`input` without dimensions of size 1.
 
     Args:
@@ -338,7 +345,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 
 
 @export("compat.v2.squeeze")
-def squeeze_v2(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def squeeze_v2(input: TensorLike, axis: Any = None, name: str | None = None) -> Tensor:
     """`squeeze` with the arguments of TensorFlow 2."""
     return squeeze(input, axis, name)
 
@@ -381,7 +388,7 @@ op(
 
 
 @export("broadcast_to")
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """`input` repeated along its dimensions of size 1, and new leading ones, to `shape`."""
     return raw.BroadcastTo(input, shape, name=name)
 
@@ -421,13 +428,13 @@ def _broadcast_gradient_args(a, b):
 
 
 @export("broadcast_dynamic_shape")
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """The shape, as a vector, to which two shape vectors broadcast."""
     return raw.BroadcastArgs(shape_x, shape_y)
 
 
 @export("broadcast_static_shape")
-def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
     """The TensorShape to which two of them broadcast.
 
     Raises:

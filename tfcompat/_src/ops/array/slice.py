@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +20,10 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import ones_like
 from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import invalid, rank, shape
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 # ---- Slice ----
 
@@ -73,7 +77,7 @@ def _hangs_on_data(tensor: Tensor) -> bool:
     return False
 
 
-def _put_back(x: Tensor, begin: Tensor, piece: Tensor, grad: Any) -> Tensor:
+def _put_back(x: Tensor, begin: Tensor, piece: Tensor, grad: TensorLike) -> Tensor:
     """The gradient of `x` of which a run says where `piece` begins: 1.15's Pad would be compiled for every begin."""
     size = shape(piece, out_type=begin.dtype)
     ones = raw.OnesLike(begin) if x.shape.ndims is None else np.ones(x.shape.ndims, begin.dtype.as_numpy_dtype)
@@ -130,7 +134,7 @@ def _slice(x, begin, size):
 
 
 @export("slice")
-def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+def slice_(input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None) -> Tensor:
     """The block of `input_` that starts at `begin`.
 
     Args:
@@ -296,7 +300,7 @@ def _strided_slice_shape(c):
     return [resolve(c.inputs[0], begin, end, strides, masks)[1]]
 
 
-def _mask_attrs(op: Any) -> dict[str, int]:
+def _mask_attrs(op: Operation) -> dict[str, int]:
     return {n: op.get_attr(n) for n in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")}
 
 
@@ -382,7 +386,7 @@ def _strided_slice(x, begin, end, strides, masks):
 
 @export("strided_slice")
 def strided_slice(
-    input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
+    input_: TensorLike, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
     ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A Python-like slice of a tensor, written as vectors; `tensor[...]` is the readable form.
@@ -423,7 +427,7 @@ def _grad_gradient(op, grad):
     return [None, None, None, None, read]
 
 
-def _all_steps_one(op: Any) -> tuple[str, ...]:
+def _all_steps_one(op: Operation) -> tuple[str, ...]:
     strides = known_value(op.inputs[3])
     return ("begin", "end") if strides is not None and (strides == 1).all() else ()
 

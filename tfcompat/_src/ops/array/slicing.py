@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.array.slice import strided_slice
 from tfcompat._src.ops.composed.masks import boolean_mask
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 newaxis = export("newaxis")(None)
 
@@ -97,7 +100,7 @@ class _Entries:
         return packed
 
 
-def slice_helper(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
+def slice_helper(tensor: TensorLike, slice_spec: TensorLike, var: Any = None) -> Tensor:
     """`tensor[slice_spec]`: integers, scalar tensors, slices, `...`, `tf.newaxis`, or a boolean mask.
 
     Args:

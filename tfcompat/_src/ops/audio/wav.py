@@ -6,7 +6,7 @@ Format: a RIFF file of type WAVE with a "fmt " and a "data" chunk (Microsoft, "M
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 _FORMAT = struct.Struct("<HHIIHH")
@@ -191,7 +194,7 @@ def _encode_wav(audio, sample_rate):
 
 
 @export("audio.decode_wav")
-def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> Any:
+def decode_wav(contents: TensorLike, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> Any:
     """The samples of a WAV file of 16-bit PCM, in [-1, 1).
 
     Args:
@@ -210,7 +213,7 @@ def decode_wav(contents: Any, desired_channels: int = -1, desired_samples: int =
 
 
 @export("audio.encode_wav")
-def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Any:
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Any:
     """A WAV file of 16-bit PCM.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.math import compare
 from tfcompat._src.ops.math.reduce import reduce_all
 from tfcompat._src.ops.math.unary import absolute
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NUMERIC = frozenset((
     dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.qint8,
@@ -88,7 +91,7 @@ def _compared_now(
 
 
 def _compared(
-    sign: str, relation: Callable, holds: Callable, x: Any, y: Any, data: Any, summarize: int | None,
+    sign: str, relation: Callable, holds: Callable, x: TensorLike, y: TensorLike, data: Any, summarize: int | None,
     message: str | None,
 ) -> Operation | None:  # fmt: skip
     """Asserts `x sign y`; raises at once where both are known and it does not hold."""
@@ -154,7 +157,7 @@ assert_greater_equal = export("assert_greater_equal", "debugging.assert_greater_
 
 @export("assert_near", "debugging.assert_near")
 def assert_near(
-    x: Any, y: Any, rtol: Any = None, atol: Any = None, data: Any = None, summarize: int | None = None,
+    x: TensorLike, y: TensorLike, rtol: Any = None, atol: Any = None, data: Any = None, summarize: int | None = None,
     message: str | None = None, name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands |x - y| < atol + rtol * |y| for every pair of elements.
@@ -244,7 +247,7 @@ def assert_proper_iterable(values: Any) -> None:
 
 
 @export("assert_integer", "debugging.assert_integer")
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
     """Demands an integer dtype; TypeError where `x` has another."""
     with name_scope(name, "assert_integer", [x]):
         x = convert_to_tensor(x, name="x")
@@ -254,7 +257,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 
 
 @export("assert_type", "debugging.assert_type")
-def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:
+def assert_type(tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:
     """Demands that `tensor` has the dtype `tf_type`; TypeError where it has another."""
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
@@ -264,7 +267,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
 
 
 @export("assert_scalar", "debugging.assert_scalar")
-def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | None = None) -> Tensor:
     """`tensor` as a Tensor, which must be known to be a scalar; ValueError where it is not."""
     with name_scope(name, "assert_scalar", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name=scope)
@@ -320,7 +323,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
 # ---- order ----
 
 
-def _differences(x: Any) -> Tensor:
+def _differences(x: TensorLike) -> Tensor:
     """Neighbouring differences of the flattened `x`, none where it has fewer than two elements."""
     x = reshape(x, [-1])
     if not is_numeric_tensor(x):
@@ -335,7 +338,7 @@ def _differences(x: Any) -> Tensor:
 
 
 @export("math.is_non_decreasing", "debugging.is_non_decreasing", "is_non_decreasing")
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether no element of the flattened numeric `x` is less than the one before; a scalar bool."""
     with name_scope(name, "is_non_decreasing", [x]):
         step = _differences(x)
@@ -343,7 +346,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
 
 
 @export("math.is_strictly_increasing", "debugging.is_strictly_increasing", "is_strictly_increasing")
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Whether every element of the flattened numeric `x` is more than the one before; a scalar bool."""
     with name_scope(name, "is_strictly_increasing", [x]):
         step = _differences(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -22,8 +22,12 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.reduce import reduce_max
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
-def remove_squeezable_dimensions(labels: Any, predictions: Any, expected_rank_diff: int = 0, name: str | None = None) -> tuple[Tensor, Tensor]:
+
+def remove_squeezable_dimensions(labels: TensorLike, predictions: TensorLike, expected_rank_diff: int = 0, name: str | None = None) -> tuple[Tensor, Tensor]:
     """`labels` and `predictions`, one of them without a last dimension of 1 where that gives the expected difference of ranks.
 
     Args:
@@ -54,8 +58,8 @@ def squeezed_where(wanted: int, rank_diff: Tensor, value: Tensor) -> Tensor:
 
 @export("confusion_matrix", "math.confusion_matrix")
 def confusion_matrix(
-    labels: Any, predictions: Any, num_classes: Any = None, dtype: Any = dtypes.int32, name: str | None = None,
-    weights: Any = None,
+    labels: TensorLike, predictions: TensorLike, num_classes: Any = None, dtype: DTypeLike = dtypes.int32, name: str | None = None,
+    weights: TensorLike | None = None,
 ) -> Tensor:  # fmt: skip
     """The matrix whose element [i, j] counts the examples of class i that were predicted as class j.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -20,10 +20,13 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.constant import check_numerics
 from tfcompat._src.ops.control.groups import group, with_dependencies
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("debugging.assert_all_finite", "verify_tensor_all_finite")
 def verify_tensor_all_finite(
-    t: Any = None, msg: str | None = None, name: str | None = None, x: Any = None, message: str | None = None
+    t: Any = None, msg: str | None = None, name: str | None = None, x: TensorLike | None = None, message: str | None = None
 ) -> Tensor:
     """The value of a tensor, given only where all of it is finite.
 

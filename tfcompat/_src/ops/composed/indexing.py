@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -18,6 +18,10 @@ from tfcompat._src.ops.array.join import concat, stack, unstack
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.array.shape import rank, reshape, shape, size
 from tfcompat._src.ops.composed.masks import all_dimensions, boolean_mask, sequence_mask
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 @export("meshgrid")
@@ -87,7 +91,7 @@ def _check_batch_dims(batch_dims: Any, params: Tensor, indices: Tensor) -> None:
             raise ValueError(f"batch_dims = {batch_dims} must be less than rank({label}) = {ndims}")
 
 
-def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None = None) -> Tensor:
+def batch_gather_nd(params: TensorLike, indices: TensorLike, batch_dims: int, name: str | None = None) -> Tensor:
     """`gather_nd` with one or more batch dimensions: their coordinates are put before the indices."""
     with name_scope(name, "BatchGatherND", [params, indices]):
         indices, params = convert_to_tensor(indices, name="indices"), convert_to_tensor(params, name="params")
@@ -109,7 +113,7 @@ def batch_gather_nd(params: Any, indices: Any, batch_dims: int, name: str | None
 
 
 @export("batch_gather")
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
     """Gathers along the last dimension of `indices`, its other dimensions being batch dimensions shared with `params`.
 
     Raises:
@@ -152,7 +156,7 @@ def _batch_gather(params: Tensor, indices: Tensor, batch_dims: int) -> Tensor:
 
 
 @export("repeat")
-def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+def repeat(input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """`input` with each of its slices along `axis` repeated.
 
     Args:
@@ -201,7 +205,7 @@ def _repeat_each(data: Tensor, data_shape: Tensor, repeats: Tensor, axis: int) -
     return result
 
 
-def convert_to_int_tensor(tensor: Any, name: str, dtype: Any = dtypes.int32) -> Tensor:
+def convert_to_int_tensor(tensor: TensorLike, name: str, dtype: DTypeLike = dtypes.int32) -> Tensor:
     """An integer Tensor of `dtype`; TypeError for other types."""
     tensor = convert_to_tensor(tensor, name=name, preferred_dtype=dtype)
     if not tensor.dtype.is_integer:
@@ -240,7 +244,7 @@ def _tile_along(data: Tensor, axis: int, multiple: Tensor) -> Tensor:
 
 @export("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
-    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+    input_shape: TensorLike, block_shape: TensorLike, base_paddings: TensorLike | None = None, name: str | None = None
 ) -> tuple:
     """The paddings and crops that make `input_shape` divisible by `block_shape`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,13 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import rank, shape
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 @export("boolean_mask")
-def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
+def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """The elements of `tensor` at which `mask` is True.
 
     Args:
@@ -72,7 +76,7 @@ def all_dimensions(x: Any) -> Tensor:
 
 
 @export("sequence_mask")
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None) -> Tensor:
+def sequence_mask(lengths: TensorLike, maxlen: TensorLike | None = None, dtype: DTypeLike = dtypes.bool, name: str | None = None) -> Tensor:
     """A mask that is true in the first `lengths[i, ...]` places of its last dimension.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -18,6 +18,9 @@ from tfcompat._src.ops.composed.check_ops import assert_type, label
 from tfcompat._src.ops.control.cond import Assert, cond
 from tfcompat._src.ops.control.groups import group, no_op, with_dependencies
 from tfcompat._src.ops.math.compare import equal, greater_equal, logical_or
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _name(x: Tensor) -> str:
@@ -80,7 +83,7 @@ def _assert_one(
 
 @export("assert_rank", "debugging.assert_rank")
 def assert_rank(
-    x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+    x: TensorLike, rank: TensorLike, data: Any = None, summarize: int | None = None, message: str | None = None,
     name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands that `x` has `rank` dimensions.
@@ -103,7 +106,7 @@ def assert_rank(
 
 @export("assert_rank_at_least", "debugging.assert_rank_at_least")
 def assert_rank_at_least(
-    x: Any, rank: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+    x: TensorLike, rank: TensorLike, data: Any = None, summarize: int | None = None, message: str | None = None,
     name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands that `x` has `rank` dimensions or more; arguments and errors are those of `assert_rank`."""
@@ -229,7 +232,7 @@ def _size_assertions(constraints: list[_Constraint], data: Any, summarize: int |
 
 
 def _size_assertion(
-    c: _Constraint, dimension: int, wanted: Any, source: str, data: Any, summarize: int | None, message: str
+    c: _Constraint, dimension: int, wanted: TensorLike, source: str, data: Any, summarize: int | None, message: str
 ) -> Operation | None:
     actual = c.sizes[dimension]
     known, known_wanted = _known_size(actual), _known_size(wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.top_k import top_k
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 DIRECTIONS = ("ASCENDING", "DESCENDING")
 
 
 @export("sort")
-def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
+def sort(values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """The elements of `values` in order along `axis`.
 
     Args:
@@ -42,7 +45,7 @@ def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | 
 
 @export("argsort")
 def argsort(
-    values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
+    values: TensorLike, axis: TensorLike = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
 ) -> Tensor:
     """The int32 places that sort `values` along `axis`: equal elements keep their order.
 
@@ -59,7 +62,7 @@ def argsort(
         return _descending(values if direction == "DESCENDING" else -values, axis, places=True)
 
 
-def _arguments(values: Any, axis: Any, direction: str) -> tuple[int, Tensor]:
+def _arguments(values: TensorLike, axis: TensorLike, direction: str) -> tuple[int, Tensor]:
     if direction not in DIRECTIONS:
         raise ValueError(f"{direction} should be one of {', '.join(DIRECTIONS)}")
     axis = to_tensor(axis, name="axis")

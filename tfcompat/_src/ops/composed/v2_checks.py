@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.composed import check_ops, finite, rank_checks
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("compat.v2.assert_equal", "compat.v2.debugging.assert_equal")
@@ -60,7 +63,7 @@ def assert_none_equal_v2(
 
 @export("compat.v2.debugging.assert_near")
 def assert_near_v2(
-    x: Any, y: Any, rtol: Any = None, atol: Any = None, message: str | None = None, summarize: int | None = None,
+    x: TensorLike, y: TensorLike, rtol: Any = None, atol: Any = None, message: str | None = None, summarize: int | None = None,
     name: str | None = None,
 ) -> Operation | None:  # fmt: skip
     """`tf.debugging.assert_near` without `data`."""
@@ -100,30 +103,30 @@ def assert_positive_v2(
 
 
 @export("compat.v2.assert_rank", "compat.v2.debugging.assert_rank")
-def assert_rank_v2(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Operation | None:
+def assert_rank_v2(x: TensorLike, rank: TensorLike, message: str | None = None, name: str | None = None) -> Operation | None:
     """`tf.debugging.assert_rank` without `data` and `summarize`."""
     return rank_checks.assert_rank(x, rank, message=message, name=name)
 
 
 @export("compat.v2.debugging.assert_rank_at_least")
-def assert_rank_at_least_v2(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Operation | None:
+def assert_rank_at_least_v2(x: TensorLike, rank: TensorLike, message: str | None = None, name: str | None = None) -> Operation | None:
     """`tf.debugging.assert_rank_at_least` without `data` and `summarize`."""
     return rank_checks.assert_rank_at_least(x, rank, message=message, name=name)
 
 
 @export("compat.v2.debugging.assert_rank_in")
-def assert_rank_in_v2(x: Any, ranks: Any, message: str | None = None, name: str | None = None) -> Operation | None:
+def assert_rank_in_v2(x: TensorLike, ranks: Any, message: str | None = None, name: str | None = None) -> Operation | None:
     """`tf.debugging.assert_rank_in` without `data` and `summarize`."""
     return rank_checks.assert_rank_in(x, ranks, message=message, name=name)
 
 
 @export("compat.v2.debugging.assert_scalar")
-def assert_scalar_v2(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
+def assert_scalar_v2(tensor: TensorLike, message: str | None = None, name: str | None = None) -> Tensor:
     """`tf.debugging.assert_scalar` with `message` before `name`."""
     return check_ops.assert_scalar(tensor, name, message)
 
 
 @export("compat.v2.debugging.assert_all_finite")
-def verify_tensor_all_finite_v2(x: Any, message: str, name: str | None = None) -> Tensor:
+def verify_tensor_all_finite_v2(x: TensorLike, message: str, name: str | None = None) -> Tensor:
     """`tf.debugging.assert_all_finite` under the names of TensorFlow 2."""
     return finite.verify_tensor_all_finite(x=x, message=message, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -13,9 +13,13 @@ from tfcompat._src.ops.parsing import functions
 from tfcompat._src.ops.sparse import combine, layout, serialize
 from tfcompat._src.ops.strings import text
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 @export("compat.v2.sparse.add")
-def sparse_add_v2(a: Any, b: Any, threshold: Any = 0) -> Any:
+def sparse_add_v2(a: Any, b: Any, threshold: TensorLike = 0) -> Any:
     """`tf.sparse.add` without `thresh`."""
     return combine.sparse_add(a, b, threshold)
 
@@ -52,41 +56,41 @@ def sparse_segment_sum_v2(
 
 @export("compat.v2.sparse.split")
 def sparse_split_v2(
-    sp_input: Any = None, num_split: int | None = None, axis: Any = None, name: str | None = None
+    sp_input: Any = None, num_split: int | None = None, axis: TensorLike | None = None, name: str | None = None
 ) -> list[Any]:
     """`tf.sparse.split` of arguments by position."""
     return layout.sparse_split(sp_input=sp_input, num_split=num_split, axis=axis, name=name)
 
 
 @export("compat.v2.io.serialize_sparse")
-def serialize_sparse_v2(sp_input: Any, out_type: Any = dtypes.string, name: str | None = None) -> Tensor:
+def serialize_sparse_v2(sp_input: Any, out_type: DTypeLike = dtypes.string, name: str | None = None) -> Tensor:
     """`tf.io.serialize_sparse` with `name` at the end."""
     return serialize.serialize_sparse(sp_input, name, out_type)
 
 
 @export("compat.v2.io.serialize_many_sparse")
-def serialize_many_sparse_v2(sp_input: Any, out_type: Any = dtypes.string, name: str | None = None) -> Tensor:
+def serialize_many_sparse_v2(sp_input: Any, out_type: DTypeLike = dtypes.string, name: str | None = None) -> Tensor:
     """`tf.io.serialize_many_sparse` with `name` at the end."""
     return serialize.serialize_many_sparse(sp_input, name, out_type)
 
 
 @export("compat.v2.io.parse_single_example")
 def parse_single_example_v2_unoptimized(
-    serialized: Any, features: dict, example_names: Any = None, name: str | None = None
+    serialized: TensorLike, features: dict, example_names: TensorLike | None = None, name: str | None = None
 ) -> dict[str, Any]:
     """`tf.io.parse_single_example` with `name` at the end."""
     return functions.parse_single_example(serialized, features, name, example_names)
 
 
 @export("compat.v2.strings.length")
-def string_length_v2(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+def string_length_v2(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """`tf.strings.length` with `unit` before `name`."""
     return text.string_length(input, name, unit)
 
 
 @export("compat.v2.strings.reduce_join")
 def reduce_join_v2(
-    inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
+    inputs: TensorLike, axis: TensorLike | None = None, keepdims: bool = False, separator: str = "", name: str | None = None
 ) -> Tensor:
     """`tf.strings.reduce_join` without its deprecated arguments."""
     return text.reduce_join(inputs, axis, separator=separator, name=name, keepdims=keepdims)
@@ -107,7 +111,7 @@ def cond_for_tf_v2(pred: Any, true_fn: Any = None, false_fn: Any = None, name: s
 @export("compat.v2.while_loop")
 def while_loop_v2(
     cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
-    back_prop: bool = True, swap_memory: bool = False, maximum_iterations: Any = None, name: str | None = None,
+    back_prop: bool = True, swap_memory: bool = False, maximum_iterations: TensorLike | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`tf.while_loop` that gives what it was given: a list of one element stays one."""
     return while_loop.while_loop(

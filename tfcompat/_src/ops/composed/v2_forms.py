@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -16,52 +16,56 @@ from tfcompat._src.ops.math import binary, reduce
 from tfcompat._src.ops.nn import moments
 from tfcompat._src.ops.strings import numbers
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 @export("compat.v2.expand_dims")
-def expand_dims_v2(input: Any, axis: Any, name: str | None = None) -> Tensor:
+def expand_dims_v2(input: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """`tf.expand_dims` without the deprecated `dim`."""
     return shape.expand_dims(input, axis, name)
 
 
 @export("compat.v2.shape")
-def shape_v2(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
+def shape_v2(input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None = None) -> Tensor:
     """`tf.shape` with `out_type` before `name`."""
     return shape.shape(input, name, out_type)
 
 
 @export("compat.v2.size")
-def size_v2(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
+def size_v2(input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None = None) -> Tensor:
     """`tf.size` with `out_type` before `name`."""
     return shape.size(input, name, out_type)
 
 
 @export("compat.v2.zeros_like")
-def zeros_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def zeros_like_v2(input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """`tf.zeros_like` that always takes known shapes as constants."""
     return fill.zeros_like(input, dtype, name, optimize=True)
 
 
 @export("compat.v2.ones_like")
-def ones_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like_v2(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
     """`tf.ones_like` that always takes known shapes as constants."""
     return fill.ones_like(input, dtype, name, optimize=True)
 
 
 @export("compat.v2.boolean_mask")
-def boolean_mask_v2(tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask") -> Tensor:
+def boolean_mask_v2(tensor: TensorLike, mask: TensorLike, axis: int | None = None, name: str = "boolean_mask") -> Tensor:
     """`tf.boolean_mask` with `axis` before `name`."""
     return masks.boolean_mask(tensor, mask, name, axis)
 
 
 @export("compat.v2.pad")
-def pad_v2(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Tensor:
+def pad_v2(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", constant_values: TensorLike = 0, name: str | None = None) -> Tensor:
     """`tf.pad` with `name` at the end."""
     return pad.pad(tensor, paddings, mode, name, constant_values)
 
 
 @export("compat.v2.math.confusion_matrix")
 def confusion_matrix_v2(
-    labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = dtypes.int32,
+    labels: TensorLike, predictions: TensorLike, num_classes: Any = None, weights: TensorLike | None = None, dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.confusion_matrix` with `weights` before `dtype`."""
@@ -70,7 +74,7 @@ def confusion_matrix_v2(
 
 @export("compat.v2.io.decode_raw")
 def decode_raw_v2(
-    input_bytes: Any, out_type: Any, little_endian: bool = True, fixed_length: Any = None, name: str | None = None
+    input_bytes: TensorLike, out_type: DTypeLike, little_endian: bool = True, fixed_length: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """`tf.decode_raw` that brings all strings to `fixed_length` bytes where that is given."""
     if fixed_length is None:
@@ -79,21 +83,21 @@ def decode_raw_v2(
 
 
 @export("compat.v2.transpose")
-def transpose_v2(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
+def transpose_v2(a: TensorLike, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
     """`tf.transpose` with `conjugate` before `name`."""
     return reorder.transpose(a, perm=perm, name=name, conjugate=conjugate)
 
 
 @export("compat.v2.gather")
 def gather_v2(
-    params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: int = 0, name: str | None = None
+    params: TensorLike, indices: TensorLike, validate_indices: Any = None, axis: TensorLike | None = None, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
     """`tf.gather` with `name` at the end."""
     return gather.gather(params, indices, name=name, axis=axis, validate_indices=validate_indices, batch_dims=batch_dims)
 
 
 @export("compat.v2.gather_nd")
-def gather_nd_v2(params: Any, indices: Any, batch_dims: Any = 0, name: str | None = None) -> Tensor:
+def gather_nd_v2(params: TensorLike, indices: TensorLike, batch_dims: Any = 0, name: str | None = None) -> Tensor:
     """`tf.gather_nd` with `batch_dims` before `name`."""
     return indexing.gather_nd(params, indices, name=name, batch_dims=batch_dims)
 
@@ -119,7 +123,7 @@ def count_nonzero_v2(
 
 
 @export("compat.v2.math.l2_normalize", "compat.v2.linalg.l2_normalize", "compat.v2.nn.l2_normalize")
-def l2_normalize_v2(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+def l2_normalize_v2(x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
     """`tf.nn.l2_normalize` without the deprecated `dim`."""
     return moments.l2_normalize(x, axis, epsilon, name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,11 @@ from tfcompat._src.ops.nn import (
     softmax,
     top_k,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("compat.v2.nn.avg_pool2d")
@@ -57,7 +62,7 @@ def conv1d_v2(
 
 @export("compat.v2.nn.conv2d")
 def conv2d_v2(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = None,
+    input: TensorLike, filters: TensorLike, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv2d` without `use_cudnn_on_gpu`."""
@@ -112,7 +117,7 @@ def convolution_v2(
 
 @export("compat.v2.nn.pool")
 def pool_v2(
-    input: Any, window_shape: Any, pooling_type: str, strides: Any = None, padding: str = "VALID",
+    input: TensorLike, window_shape: Any, pooling_type: str, strides: Any = None, padding: str = "VALID",
     data_format: str | None = None, dilations: Any = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.pool` with `strides` before `padding`."""
@@ -146,7 +151,7 @@ def _require_nhwc(data_format: str) -> None:
 
 @export("compat.v2.nn.dilation2d")
 def dilation2d_v2(
-    input: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
+    input: TensorLike, filters: TensorLike, strides: Sequence[int], padding: str, data_format: str, dilations: Sequence[int], name: str | None = None
 ) -> Tensor:
     """`tf.nn.dilation2d` with `data_format`.
 
@@ -159,7 +164,7 @@ def dilation2d_v2(
 
 @export("compat.v2.nn.erosion2d")
 def erosion2d_v2(
-    value: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
+    value: TensorLike, filters: TensorLike, strides: Sequence[int], padding: str, data_format: str, dilations: Sequence[int], name: str | None = None
 ) -> Tensor:
     """`tf.nn.erosion2d` with `data_format`.
 
@@ -171,19 +176,19 @@ def erosion2d_v2(
 
 
 @export("compat.v2.nn.crelu")
-def crelu_v2(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
+def crelu_v2(features: TensorLike, axis: int = -1, name: str | None = None) -> Tensor:
     """`tf.nn.crelu` with `axis` before `name`."""
     return activation.crelu(features, name, axis)
 
 
 @export("compat.v2.nn.dropout")
-def dropout_v2(x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
+def dropout_v2(x: TensorLike, rate: TensorLike, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
     """`tf.nn.dropout` by the share of elements that become 0."""
     return dropout.dropout(x, noise_shape=noise_shape, seed=seed, name=name, rate=rate)
 
 
 @export("compat.v2.nn.embedding_lookup")
-def embedding_lookup_v2(params: Any, ids: Any, max_norm: float | None = None, name: str | None = None) -> Tensor:
+def embedding_lookup_v2(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
     """`tf.nn.embedding_lookup` where parts of `params` hold following rows."""
     return embedding.embedding_lookup(params, ids, "div", name, max_norm=max_norm)
 
@@ -198,7 +203,7 @@ def embedding_lookup_sparse_v2(
 
 
 @export("compat.v2.nn.in_top_k", "compat.v2.math.in_top_k")
-def in_top_k_v2(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k_v2(targets: TensorLike, predictions: TensorLike, k: TensorLike, name: str | None = None) -> Tensor:
     """`tf.nn.in_top_k` with `targets` first."""
     return top_k.in_top_k(predictions, targets, k, name)
 
@@ -248,20 +253,20 @@ def sampled_softmax_loss_v2(
 
 
 @export("compat.v2.nn.sigmoid_cross_entropy_with_logits")
-def sigmoid_cross_entropy_with_logits_v2(labels: Any = None, logits: Any = None, name: str | None = None) -> Tensor:
+def sigmoid_cross_entropy_with_logits_v2(labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None) -> Tensor:
     """`tf.nn.sigmoid_cross_entropy_with_logits` of arguments by position."""
     return loss.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
 
 @export("compat.v2.nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy_with_logits_v2(labels: Any, logits: Any, name: str | None = None) -> Tensor:
+def sparse_softmax_cross_entropy_with_logits_v2(labels: TensorLike, logits: TensorLike, name: str | None = None) -> Tensor:
     """`tf.nn.sparse_softmax_cross_entropy_with_logits` of arguments by position."""
     return softmax.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name=name)
 
 
 @export("compat.v2.nn.sufficient_statistics")
 def sufficient_statistics_v2(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike, axes: TensorLike, shift: TensorLike | None = None, keepdims: bool = False, name: str | None = None
 ) -> tuple[Any, Any, Any, Any]:
     """`tf.nn.sufficient_statistics` without `keep_dims`."""
     return moments.sufficient_statistics(x, axes, shift, name=name, keepdims=keepdims)
@@ -269,39 +274,39 @@ def sufficient_statistics_v2(
 
 @export("compat.v2.nn.weighted_moments")
 def weighted_moments_v2(
-    x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None
+    x: TensorLike, axes: Any, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """`tf.nn.weighted_moments` without `keep_dims`."""
     return moments.weighted_moments(x, axes, frequency_weights, name=name, keepdims=keepdims)
 
 
 @export("compat.v2.nn.depth_to_space")
-def depth_to_space_v2(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+def depth_to_space_v2(input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """`tf.nn.depth_to_space` with `name` at the end."""
     return blocks.depth_to_space(input, block_size, name, data_format)
 
 
 @export("compat.v2.nn.space_to_depth")
-def space_to_depth_v2(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
+def space_to_depth_v2(input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Tensor:
     """`tf.nn.space_to_depth` with `name` at the end."""
     return blocks.space_to_depth(input, block_size, name, data_format)
 
 
 @export("compat.v2.space_to_batch", "compat.v2.nn.space_to_batch")
-def space_to_batch_v2(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
+def space_to_batch_v2(input: TensorLike, block_shape: TensorLike, paddings: TensorLike, name: str | None = None) -> Tensor:
     """`tf.space_to_batch_nd`."""
     return blocks.space_to_batch_nd(input, block_shape, paddings, name)
 
 
 @export("compat.v2.batch_to_space")
-def batch_to_space_v2(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+def batch_to_space_v2(input: TensorLike, block_shape: TensorLike, crops: TensorLike, name: str | None = None) -> Tensor:
     """`tf.batch_to_space_nd`."""
     return blocks.batch_to_space_nd(input, block_shape, crops, name)
 
 
 @export("compat.v2.nn.max_pool_with_argmax")
 def max_pool_with_argmax_v2(
-    input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", output_dtype: Any = dtypes.int64,
+    input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", output_dtype: Any = dtypes.int64,
     include_batch_in_index: bool = False, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`tf.nn.max_pool_with_argmax`, whose window may be given by one int, or by height and width."""

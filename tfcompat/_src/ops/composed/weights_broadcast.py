@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.operation import Operation
@@ -19,10 +19,13 @@ from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.math.binary import multiply
 from tfcompat._src.ops.math.compare import equal
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _MESSAGE = "weights can not be broadcast to values."
 
 
-def assert_broadcastable(weights: Any, values: Any) -> Operation:
+def assert_broadcastable(weights: TensorLike, values: TensorLike) -> Operation:
     """An operation that raises where `weights` cannot be broadcast to `values`.
 
     Raises:
@@ -48,7 +51,7 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
         return Assert(is_valid, data, name=scope)
 
 
-def _with_shape(value: Any, name: str) -> tuple[Tensor, Tensor, Tensor]:
+def _with_shape(value: TensorLike, name: str) -> tuple[Tensor, Tensor, Tensor]:
     with name_scope(None, name, (value,)) as scope:
         value = convert_to_tensor(value, name=scope)
         return value, shape(value, name="shape"), rank(value, name="rank")
@@ -91,7 +94,7 @@ def _has_valid_dims(weights_shape: Tensor, values_shape: Tensor) -> Tensor:
         return equal(0, size(invalid.result_values, name="num_invalid_dims"), name=scope)
 
 
-def broadcast_weights(weights: Any, values: Any) -> Tensor:
+def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:
     """`weights` in the shape of `values`; ValueError, or InvalidArgumentError in a run, where they cannot be broadcast."""
     with name_scope(None, "broadcast_weights", (weights, values)) as scope:
         values = convert_to_tensor(values, name="values")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph import shape_inference as si
@@ -19,6 +19,11 @@ from tfcompat._src.ops.control import loop_ops
 from tfcompat._src.ops.control.context import output_context
 from tfcompat._src.ops.control.guards import SELECT, SWITCH, joined_predicate
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+
 
 def _routed(*values: Any) -> Any:
     raise NotImplementedError("Switch, Merge and what else routes refs are lowered by the runtime, not called")
@@ -32,7 +37,7 @@ def _switch_shape(c: Any) -> list:
     return [c.inputs[0]] * 2
 
 
-def _switch_gradient(node: Any, *grads: Any) -> list:
+def _switch_gradient(node: Operation, *grads: Any) -> list:
     """The gradients of both sides joined; outside of a conditional each is first let through on its side only."""
     context = node._get_control_flow_context()
     if is_listed(node) and context is not None and context.IsWhileContext():
@@ -47,7 +52,7 @@ def _switch_gradient(node: Any, *grads: Any) -> list:
     return [merge(list(grads), name="cond_grad")[0], None]
 
 
-def _variable_gradient(node: Any, off: Any, on: Any) -> Any:
+def _variable_gradient(node: Any, off: Any, on: TensorLike) -> Any:
     """The gradient of a loop variable: what comes through the Exit begins it, and closes it until the second visit brings that of the body."""
     merges = get_default_graph()._control_flow_context.grad_state.merges
     if node in merges:
@@ -87,7 +92,7 @@ def _other_side(node: Any, index: int) -> tuple[Tensor, int] | None:
     return (context.pred, 1 - context.branch) if context is not None and context.IsCondContext() else None
 
 
-def _merge_shape(c: Any) -> list:
+def _merge_shape(c: InferenceContext) -> list:
     sizes = c.inputs[0]
     for other in c.inputs[1:]:
         sizes = _common(sizes, other)
@@ -100,7 +105,7 @@ def _common(a: tuple | None, b: tuple | None) -> tuple | None:
     return tuple(x if x == y else None for x, y in zip(a, b))
 
 
-def _merge_gradient(node: Any, grad: Any, _: Any) -> list:
+def _merge_gradient(node: Operation, grad: TensorLike, _: Any) -> list:
     """The gradient goes into the branch that was taken, or to the iteration before."""
     context = output_context(node.inputs[0].op)
     around = get_default_graph()._control_flow_context
@@ -137,7 +142,7 @@ op(
 )  # fmt: skip
 
 
-def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> Any:
+def switch(data: TensorLike, pred: TensorLike, dtype: Any = None, name: str | None = None) -> Any:
     """Sends `data` to output 1 where `pred` is true, else to output 0."""
     with name_scope(name, "Switch", [data, pred]) as scope:
         if isinstance(data, IndexedSlices):
@@ -146,7 +151,7 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
         return raw.Switch(data, pred, name=scope)
 
 
-def switch_ref_or_tensor(data: Any, pred: Any, name: str = "Switch") -> Any:
+def switch_ref_or_tensor(data: TensorLike, pred: TensorLike, name: str = "Switch") -> Any:
     """`switch` on the device of `data`, of a ref where it is one."""
     with colocate_with(data.values if isinstance(data, IndexedSlices) else data, ignore_existing=True):
         if isinstance(data, Tensor) and data.dtype._is_ref_dtype:
@@ -175,7 +180,7 @@ def merge(inputs: list[Any], name: str | None = None) -> tuple[Any, Tensor]:
         return IndexedSlices(values, indices, raw.Merge(shapes)[0]), chosen
 
 
-def _select_shape(c: Any) -> list:
+def _select_shape(c: InferenceContext) -> list:
     """The shape of the refs where it is known and the same for all."""
     sizes = c.inputs[1]
     is_known = sizes is not None and None not in sizes

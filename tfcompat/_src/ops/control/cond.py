@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tfcompat._src.ops.control.context import ControlFlowContext, contains
 from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlFlowV2
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class CondContext(ControlFlowContext):
@@ -128,7 +131,7 @@ class CondContext(ControlFlowContext):
         result = nest.map_structure(self._branch_tensor, original, expand_composites=True)
         return original, result if isinstance(result, (list, tuple)) or not nest.is_nested(result) else result
 
-    def _branch_tensor(self, value: Any) -> Any:
+    def _branch_tensor(self, value: TensorLike) -> Any:
         if isinstance(value, Operation):
             return with_dependencies([value], self._pivot)
         if not isinstance(value, CompositeTensor):
@@ -152,7 +155,7 @@ class CondContext(ControlFlowContext):
 
 @export("cond")
 def cond(
-    pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, strict: bool = False, name: str | None = None,
+    pred: TensorLike, true_fn: Callable | None = None, false_fn: Callable | None = None, strict: bool = False, name: str | None = None,
     fn1: Callable | None = None, fn2: Callable | None = None,
 ) -> Any:  # fmt: skip
     """The result of `true_fn()` where `pred` is true, else of `false_fn()`; only that branch runs.
@@ -279,7 +282,7 @@ def smart_constant_value(pred: Any) -> bool | None:
     raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")
 
 
-def smart_cond(pred: Any, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
+def smart_cond(pred: TensorLike, true_fn: Callable | None = None, false_fn: Callable | None = None, name: str | None = None) -> Any:
     """`cond`, or just one of the functions where the predicate is known."""
     if not callable(true_fn):
         raise TypeError("`true_fn` must be callable.")
@@ -392,7 +395,7 @@ def _chain(pairs: list[tuple[Any, Callable]], default: Callable, choose: Callabl
 
 
 @export("Assert", "debugging.Assert")
-def Assert(condition: Any, data: list[Any], summarize: int | None = None, name: str | None = None) -> Operation:
+def Assert(condition: TensorLike, data: list[Any], summarize: int | None = None, name: str | None = None) -> Operation:
     """An operation that raises InvalidArgumentError with `data` where `condition` is false.
 
     Args:

@@ -8,7 +8,7 @@ TensorFlow's gradient of a complex tensor is the conjugate of JAX's, hence the c
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,9 @@ from tfcompat._src.graph import attr_values, constant_value, op_spec
 from tfcompat._src.graph.op_spec import FROM_KERNEL, op
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 
 @functools.lru_cache(maxsize=4096)
@@ -38,7 +41,7 @@ class _ForwardNode:
         return len(self.attrs[arg.type_list_attr]) if arg.type_list_attr else 1
 
 
-def _shapes(c: Any) -> list:
+def _shapes(c: InferenceContext) -> list:
     count = len(c.attr("Tin"))
     dynamic = [c.inputs[i] for i in range(count) if c.op.inputs[i].dtype in c.attr("Tout")]
     return dynamic[: len(c.op.outputs)] if len(dynamic) == len(c.op.outputs) else [None] * len(c.op.outputs)

@@ -9,13 +9,17 @@ is its derivative: from gradients of its outputs to gradients of what it capture
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import Loop
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _READS_ARRAY = ("TensorArrayReadV3", "TensorArrayGatherV3", "TensorArrayConcatV3", "TensorArraySizeV3")
 _UNIT = NotDifferentiable("loops have first and second derivatives only", raises=True)
@@ -25,7 +29,7 @@ def _lowered(*values: Any, **attrs: Any) -> Any:
     raise NotImplementedError("the gradient of a loop is lowered by the runtime, not called")
 
 
-def _gradient_shapes(c: Any, which: str = "wanted") -> list:
+def _gradient_shapes(c: InferenceContext, which: str = "wanted") -> list:
     captured = c.op.input_named("captured")
     found = []
     for index in c.attr(which):
@@ -40,7 +44,7 @@ op(
 )  # fmt: skip
 
 
-def _second_derivative(node: Any, *grads2: Any) -> list:
+def _second_derivative(node: Operation, *grads2: Any) -> list:
     """The gradients of what was captured, and of the gradients that came in."""
     exits, captured, grads = (node.input_named(name) for name in ("exits", "captured", "grads"))
     steps, counters = node.input_named("steps"), node.input_named("counters")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
@@ -12,6 +12,9 @@ from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 ENTER = frozenset(("Enter", "RefEnter"))
 EXIT = frozenset(("Exit", "RefExit"))
@@ -94,7 +97,7 @@ def enter(
     return result
 
 
-def exit(data: Any, name: str | None = None) -> Any:
+def exit(data: TensorLike, name: str | None = None) -> Any:
     """The value of a loop variable after the loop."""
     if isinstance(data, CompositeTensor):
         return nest.map_structure(exit, data, expand_composites=True)
@@ -102,7 +105,7 @@ def exit(data: Any, name: str | None = None) -> Any:
     return (raw.RefExit if data.dtype._is_ref_dtype else raw.Exit)(data, name=name)
 
 
-def next_iteration(data: Any, name: str | None = None) -> Any:
+def next_iteration(data: TensorLike, name: str | None = None) -> Any:
     """The value of a loop variable for the next iteration."""
     if isinstance(data, CompositeTensor):
         return nest.map_structure(next_iteration, data, expand_composites=True)
@@ -110,7 +113,7 @@ def next_iteration(data: Any, name: str | None = None) -> Any:
     return (raw.RefNextIteration if data.dtype._is_ref_dtype else raw.NextIteration)(data, name=name)
 
 
-def identity(data: Any) -> Any:
+def identity(data: TensorLike) -> Any:
     """`data` as it is, also of a ref."""
     if isinstance(data, CompositeTensor):
         return nest.map_structure(identity, data, expand_composites=True)

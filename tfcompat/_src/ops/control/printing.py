@@ -7,7 +7,7 @@ import pprint
 import random
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.control.summary_text import summarize, summarize_ends
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NO_OUTPUT = NotDifferentiable("it has no numeric output")
 
@@ -65,7 +68,7 @@ def _print(context, x, data, *, message, first_n, summarize):
 
 @export("Print")
 def Print(
-    input_: Any, data: list, message: str | None = None, first_n: int | None = None, summarize: int | None = None,
+    input_: TensorLike, data: list, message: str | None = None, first_n: int | None = None, summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The value of `input_`; when computed, prints `data` to standard error.

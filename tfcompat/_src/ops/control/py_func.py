@@ -6,7 +6,7 @@ import itertools
 import traceback
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tfcompat._src.graph.op_spec import HOST, Effects, NotDifferentiable, op
 from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _ERRORS = (
     ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
@@ -90,7 +93,7 @@ def _returned(value: Any) -> list[np.ndarray]:
     return [_as_array(value)]
 
 
-def _kernel_name(dtype: Any) -> str:
+def _kernel_name(dtype: DTypeLike) -> str:
     try:
         name = dtypes.as_dtype(dtype).name
     except TypeError:

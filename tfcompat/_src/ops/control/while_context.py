@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
@@ -19,6 +19,9 @@ from tfcompat._src.ops.control.branch_ops import merge, switch_ref_or_tensor
 from tfcompat._src.ops.control.context import ControlFlowContext, in_loop, output_context
 from tfcompat._src.ops.control.control_flow_util import IsInXLAContext
 from tfcompat._src.ops.flow.tensor_array import TensorArray, with_flow
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _MADE_WHERE_THE_VALUE_IS = frozenset(("Shape", "Size", "Rank"))
 """Of these op types a backward loop needs what they give, and not the value: they stand in the forward loop, but for XLA."""
@@ -342,7 +345,7 @@ def _set_shape_invariants(tensors: list[Tensor], enters: list[Tensor], shapes: l
         inner.set_shape(shape)
 
 
-def _close_loop(variable: Tensor, value: Any) -> None:
+def _close_loop(variable: Tensor, value: TensorLike) -> None:
     """Adds the NextIteration node of a loop variable and makes it the second input of its Merge."""
     following = loop_ops.next_iteration(to_tensor(value))
     if not _fits(following.shape, variable.shape):

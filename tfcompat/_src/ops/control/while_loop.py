@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -16,11 +16,14 @@ from tfcompat._src.ops.control.control_flow_util import BUILDERS, EnableControlF
 from tfcompat._src.ops.control.while_context import WhileContext, shape_invariant
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("while_loop")
 def while_loop(
     cond: Callable, body: Callable, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
-    swap_memory: bool = False, name: str | None = None, maximum_iterations: Any = None, return_same_structure: bool = False,
+    swap_memory: bool = False, name: str | None = None, maximum_iterations: TensorLike | None = None, return_same_structure: bool = False,
 ) -> Any:  # fmt: skip
     """Repeats `body` while `cond` is true.
 
@@ -76,7 +79,7 @@ def while_loop(
         return result[1] if bounded else result
 
 
-def _run_loop(cond: Callable, body: Callable, loop_vars: Any, maximum_iterations: Any, return_same_structure: bool) -> Any:
+def _run_loop(cond: Callable, body: Callable, loop_vars: Any, maximum_iterations: TensorLike, return_same_structure: bool) -> Any:
     """The loop where operations run at once."""
     if not loop_vars:
         raise ValueError("No loop variables provided")
@@ -94,7 +97,7 @@ def _run_loop(cond: Callable, body: Callable, loop_vars: Any, maximum_iterations
     return found[0] if packed else found
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: TensorLike) -> Any:
     return value if isinstance(value, TensorArray) else convert_to_tensor(value)
 
 

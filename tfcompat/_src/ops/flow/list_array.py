@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.flow.tensor_array import TensorArray, TensorArraySpec
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def sizes_of(shape: TensorShape) -> np.ndarray:
@@ -50,12 +53,12 @@ class ListTensorArray(TensorArray):
     def identity(self) -> TensorArray:
         return self._after(raw.Identity(self._flow))
 
-    def read(self, index: Any, name: str | None = None) -> Tensor:
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
         found = raw.TensorListGetItem(self._flow, index, self._shape(), element_dtype=self._dtype, name=name)
         found.set_shape(self.element_shape)
         return found
 
-    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         index, flow = convert_to_tensor(index, dtypes.int32), self._flow
         item = convert_to_tensor(value, self._dtype, name="value")
         self._check_element_shape(item.shape)
@@ -68,23 +71,23 @@ class ListTensorArray(TensorArray):
         found.set_shape(TensorShape([None]).concatenate(self.element_shape))
         return found
 
-    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         return raw.TensorListGather(self._flow, indices, self._shape(), element_dtype=self._dtype, name=name)
 
     def concat(self, name: str | None = None) -> Tensor:
         return raw.TensorListConcatV2(self._flow, self._shape(), np.zeros(0, np.int64), element_dtype=self._dtype, name=name)[0]
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         value = convert_to_tensor(value, self._dtype, name="value")
         self._check_element_shape(value.shape[1:])
         return self._after(raw.TensorListFromTensor(value, self._shape(), name=name))
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         value = convert_to_tensor(value, self._dtype, name="value")
         self._check_element_shape(value.shape[1:])
         return self._after(raw.TensorListScatterIntoExistingList(self._flow, value, indices, name=name))
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         value = convert_to_tensor(value, self._dtype, name="value")
         lengths = convert_to_tensor(lengths, dtypes.int64)
         return self._after(raw.TensorListSplit(value, self._shape(), lengths, name=name))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.dtypes import cpp_name
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.shape_inference import Sizes
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
-def _read_sizes(c: Any, what: str) -> Sizes:
+
+def _read_sizes(c: InferenceContext, what: str) -> Sizes:
     """What is known of the shape of the elements that are read from input 0."""
     known = c.handle(0)
     if known is None:
@@ -19,7 +22,7 @@ def _read_sizes(c: Any, what: str) -> Sizes:
     return known[1]
 
 
-def _require_static_dtype(c: Any, known: tuple, what: str) -> None:
+def _require_static_dtype(c: InferenceContext, known: tuple, what: str) -> None:
     wanted = c.attr("element_dtype")
     if known[0] != wanted:
         raise ValueError(f"Trying to {what} list with wrong element dtype. List has type {cpp_name(known[0].name)} but expected type {cpp_name(wanted.name)}")
@@ -28,7 +31,7 @@ def _require_static_dtype(c: Any, known: tuple, what: str) -> None:
 def new_list_shape(index: int, value_sizes: Callable[[Any], Sizes] | None = None) -> Callable:
     """A list whose element shape is input `index`, and of tensors of a shape that has to fit."""
 
-    def shape(c: Any) -> list:
+    def shape(c: InferenceContext) -> list:
         sizes = c.shape_or_unknown(index)
         if value_sizes is not None:
             si.merge(value_sizes(c), sizes)
@@ -38,12 +41,12 @@ def new_list_shape(index: int, value_sizes: Callable[[Any], Sizes] | None = None
     return shape
 
 
-def pushed_shape(c: Any) -> list:
+def pushed_shape(c: InferenceContext) -> list:
     c.set_handle(0, c.attr("element_dtype"), _read_sizes(c, "push to"))
     return [()]
 
 
-def pushed_batch_shape(c: Any) -> list:
+def pushed_batch_shape(c: InferenceContext) -> list:
     handles, values = si.with_rank(c.inputs[0], 1), si.with_rank_at_least(c.inputs[1], 1)
     count = si.merge_size(handles[0], None if values is None else values[0])
     c.set_handle(0, c.attr("element_dtype"), _read_sizes(c, "push to"))
@@ -57,13 +60,13 @@ def popped_shape(c: Any) -> list:
     return [(), sizes]
 
 
-def stacked_shape(c: Any) -> list:
+def stacked_shape(c: InferenceContext) -> list:
     sizes = si.merge(_read_sizes(c, "read from"), c.shape_or_unknown(1))
     count = c.attr("num_elements")
     return [None if sizes is None else (None if count == -1 else count, *sizes)]
 
 
-def item_shape(c: Any) -> list:
+def item_shape(c: InferenceContext) -> list:
     return [si.merge(_read_sizes(c, "read from"), c.shape_or_unknown(2))]
 
 
@@ -82,12 +85,12 @@ def resized_shape(c: Any) -> list:
     return [()]
 
 
-def gathered_shape(c: Any) -> list:
+def gathered_shape(c: InferenceContext) -> list:
     sizes = si.merge(_read_sizes(c, "read from"), c.shape_or_unknown(2))
     return [None if sizes is None or c.inputs[1] is None else (*c.inputs[1], *sizes)]
 
 
-def scattered_into_shape(c: Any) -> list:
+def scattered_into_shape(c: InferenceContext) -> list:
     si.with_rank_at_least(c.inputs[1], 1), si.with_rank(c.inputs[2], 1)
     c.set_handle(0, c.attr("element_dtype"), _read_sizes(c, "write to"))
     return [()]
@@ -98,13 +101,13 @@ def concat_shape(c: Any, sizes: Sizes) -> list:
     return [None if sizes is None else (None, *sizes[1:]), (None,)]
 
 
-def rows_of_split(c: Any) -> Sizes:
+def rows_of_split(c: InferenceContext) -> Sizes:
     sizes = si.with_rank_at_least(c.inputs[0], 1)
     si.with_rank(c.inputs[2], 1)
     return None if sizes is None else (None, *sizes[1:])
 
 
-def rows(c: Any) -> Sizes:
+def rows(c: InferenceContext) -> Sizes:
     sizes = si.with_rank_at_least(c.inputs[0], 1)
     return None if sizes is None else sizes[1:]
 
@@ -121,6 +124,6 @@ def concat_lists_shape(c: Any) -> list:
     return [si.merge(c.inputs[0], c.inputs[1])]
 
 
-def element_shape_shape(c: Any) -> list:
+def element_shape_shape(c: InferenceContext) -> list:
     known = c.handle(0)
     return [(None,) if known is None else None if known[1] is None else (len(known[1]),)]

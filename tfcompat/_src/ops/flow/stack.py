@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.flow.list_value import dtype_text, invalid
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 STACK, PUSH, POP = "StackV2", "StackPushV2", "StackPopV2"
 """The op types of what the forward loops of gradients push onto, and the backward loops pop from."""
@@ -30,7 +33,7 @@ class Stack:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def push(self, element: np.ndarray, dtype: Any) -> np.ndarray:
+    def push(self, element: np.ndarray, dtype: DTypeLike) -> np.ndarray:
         with self._lock:
             self._require_open()
             if dtype != self._dtype:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
@@ -20,6 +20,11 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 @export("TensorArray")
@@ -227,9 +232,9 @@ class EagerTensorArray(TensorArray):
     """A TensorArray where operations run at once: a list of tensors, which writes change."""
 
     def __init__(
-        self, dtype: Any, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
+        self, dtype: DTypeLike, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
         tensor_array_name: str | None = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
-        element_shape: Any = None, colocate_with_first_write_call: bool = True, name: str | None = None,
+        element_shape: ShapeLike = None, colocate_with_first_write_call: bool = True, name: str | None = None,
     ) -> None:  # fmt: skip
         if handle is not None:
             raise ValueError("TensorArray handles are not supported when eager execution is enabled.")
@@ -285,7 +290,7 @@ class EagerTensorArray(TensorArray):
         self._put(int(index), value)
         return self
 
-    def _put(self, index: int, value: Any) -> None:
+    def _put(self, index: int, value: TensorLike) -> None:
         if index < 0:
             raise errors.OutOfRangeError(None, None, f"Writing to negative indices (index {index}) is not allowed.")
         if index >= len(self._elements):
@@ -309,7 +314,7 @@ class EagerTensorArray(TensorArray):
     def stack(self, name: str | None = None) -> Tensor:
         return self._packed([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)])
 
-    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         return self._packed([self.read(i) for i in convert_to_tensor(indices).numpy().tolist()])
 
     def _packed(self, elements: list[Tensor]) -> Tensor:
@@ -318,7 +323,7 @@ class EagerTensorArray(TensorArray):
     def concat(self, name: str | None = None) -> Tensor:
         return raw.ConcatV2([self._zeros(i) if e is None else e for i, e in enumerate(self._elements)], 0)
 
-    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         value = convert_to_tensor(value)
         rows = raw.Unpack(value, num=int(value.shape[0])) if dimension_value(value.shape[0]) else []
         if len(rows) > len(self._elements) and not self._dynamic_size:
@@ -328,13 +333,13 @@ class EagerTensorArray(TensorArray):
             self._put(i, row)
         return self
 
-    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+    def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         value = convert_to_tensor(value, preferred_dtype=self._dtype)
         for i, row in zip(convert_to_tensor(indices).numpy().tolist(), raw.Unpack(value, num=int(value.shape[0]))):
             self._put(i, row)
         return self
 
-    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         value, lengths = convert_to_tensor(value, dtype=self._dtype), cast(lengths, dtypes.int64)
         sizes = lengths.numpy()
         if sizes.ndim != 1:
@@ -396,7 +401,7 @@ class TensorArraySpec(TypeSpec):
 
     value_type = property(lambda self: TensorArray)
 
-    def __init__(self, element_shape: Any = None, dtype: Any = dtypes.float32, dynamic_size: bool = False, infer_shape: bool = True) -> None:
+    def __init__(self, element_shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32, dynamic_size: bool = False, infer_shape: bool = True) -> None:
         self._element_shape, self._dtype = as_shape(element_shape), dtypes.as_dtype(dtype)
         self._dynamic_size, self._infer_shape = dynamic_size, infer_shape
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,17 @@ from tfcompat._src.graph.op_spec import Effects, NotDifferentiable, op
 from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid, require_room
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+
 _NO_GRADIENT = NotDifferentiable("it holds no values")
 
 
 # ---- making an array ----
 
 
-def _array_shape(c: Any) -> list:
+def _array_shape(c: InferenceContext) -> list:
     si.with_rank(c.inputs[0], 0)
     sizes = c.attr("element_shape").sizes
     if c.attr("identical_element_shapes") or (sizes is not None and None not in sizes):
@@ -130,7 +134,7 @@ def _of(handle: ArrayHandle, flow: Any) -> Any:
     return flow.gradient(handle.source) if handle.source else flow
 
 
-def _require_handle(c: Any) -> None:
+def _require_handle(c: InferenceContext) -> None:
     si.with_size(si.with_rank(c.inputs[0], 1)[0], 2)
 
 
@@ -141,7 +145,7 @@ def _element_sizes(c: Any) -> tuple | None:
     return c.handle(0)[1] if c.handle(0) is not None else None
 
 
-def _written_shape(c: Any) -> list:
+def _written_shape(c: InferenceContext) -> list:
     si.with_rank(c.inputs[1], 0)
     si.merge(_element_sizes(c), c.inputs[2])
     return [()]
@@ -160,13 +164,13 @@ def _GetGradSource(op_or_tensor: Any) -> str:
     return "/".join(parts[: found[-1] + 1])
 
 
-def _gradient_array_of(node: Any, flow: Any, source: Any, dtype: Any) -> TensorArray:
+def _gradient_array_of(node: Operation, flow: Any, source: Any, dtype: Any) -> TensorArray:
     """The array of the gradients of the elements of a node's array."""
     array = TensorArray(dtype, handle=node.inputs[0], flow=flow, colocate_with_first_write_call=False)
     return array.grad(_GetGradSource(source), flow=flow)
 
 
-def _write_gradient(node: Any, flow: Any) -> list:
+def _write_gradient(node: Operation, flow: Any) -> list:
     array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
     return [None, None, array.read(node.inputs[1]), flow]
 
@@ -179,12 +183,12 @@ op(
 )  # fmt: skip
 
 
-def _read_shape(c: Any) -> list:
+def _read_shape(c: InferenceContext) -> list:
     si.with_rank(c.inputs[1], 0)
     return [_element_sizes(c)]
 
 
-def _read_gradient(node: Any, grad: Any) -> list:
+def _read_gradient(node: Operation, grad: Any) -> list:
     array = _gradient_array_of(node, node.inputs[2], grad, node.get_attr("dtype"))
     return [None, None, array.write(node.inputs[1], grad).flow]
 
@@ -195,14 +199,14 @@ op(
 )  # fmt: skip
 
 
-def _gathered_shape(c: Any) -> list:
+def _gathered_shape(c: InferenceContext) -> list:
     count = si.with_rank(c.inputs[1], 1)
     known = _element_sizes(c)
     sizes = known if c.handle(0) is not None else c.attr("element_shape").sizes
     return [None if sizes is None else (*count, *sizes)]
 
 
-def _gather_gradient(node: Any, grad: Any) -> list:
+def _gather_gradient(node: Operation, grad: Any) -> list:
     array = _gradient_array_of(node, node.inputs[2], grad, node.get_attr("dtype"))
     return [None, None, array.scatter(node.inputs[1], grad).flow]
 
@@ -219,7 +223,7 @@ op(
 )  # fmt: skip
 
 
-def _scattered_shape(c: Any) -> list:
+def _scattered_shape(c: InferenceContext) -> list:
     (count,), elements = si.with_rank(c.inputs[1], 1), _element_sizes(c)
     rows = si.with_rank_at_least(c.inputs[2], 1)
     if rows is not None:
@@ -228,7 +232,7 @@ def _scattered_shape(c: Any) -> list:
     return [()]
 
 
-def _scatter_gradient(node: Any, flow: Any) -> list:
+def _scatter_gradient(node: Operation, flow: Any) -> list:
     array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
     return [None, None, array.gather(node.inputs[1]), flow]
 
@@ -251,7 +255,7 @@ def _concat_shape(c: Any) -> list:
     return [None, (None,)]
 
 
-def _concat_gradient(node: Any, grad: Any, _: Any) -> list:
+def _concat_gradient(node: Operation, grad: Any, _: Any) -> list:
     array = _gradient_array_of(node, node.inputs[1], grad, node.get_attr("dtype"))
     return [None, array.split(grad, node.outputs[1]).flow]
 
@@ -267,12 +271,12 @@ op(
 )  # fmt: skip
 
 
-def _split_gradient(node: Any, flow: Any) -> list:
+def _split_gradient(node: Operation, flow: Any) -> list:
     array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
     return [None, array.concat(), None, flow]
 
 
-def _split_shape(c: Any) -> list:
+def _split_shape(c: InferenceContext) -> list:
     si.with_rank(c.inputs[2], 1), _element_sizes(c)
     return [()]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from tfcompat._src.ops.flow.list_value import (
     variant,
     zeros,
 )
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient here")
 _SHAPE = "element_shape: shape_type"
@@ -85,7 +89,7 @@ def _require_fit(sizes: Sizes, shape: tuple) -> None:
         raise invalid(f"Specified a list with shape {shape_text(sizes)} from a tensor with shape {shape_text(shape)}")
 
 
-def _from_tensor_gradient(node: Any, grad: Any) -> list:
+def _from_tensor_gradient(node: Operation, grad: TensorLike) -> list:
     value = node.inputs[0]
     count = value.shape.dims and value.shape.dims[0].value
     sizes = raw.Slice(shape_of(value), [1], [-1])
@@ -102,7 +106,7 @@ def _from_tensor(tensor, shape, *, element_dtype):
     return variant(TensorList(element_dtype, _sizes(shape), tuple(map(np.asarray, tensor))))
 
 
-def _split_gradient(node: Any, grad: Any) -> list:
+def _split_gradient(node: Operation, grad: TensorLike) -> list:
     value, _, lengths = node.inputs
     sizes = concat([[-1], raw.Slice(shape_of(value), [1], [-1])], 0)
     return [raw.TensorListConcatV2(grad, sizes, lengths, element_dtype=value.dtype)[0], None, None]
@@ -137,7 +141,7 @@ def _split(tensor, shape, lengths, *, element_dtype):
 # ---- one element ----
 
 
-def _element_type(node: Any) -> Any:
+def _element_type(node: Operation) -> Any:
     return node.get_attr("element_dtype")
 
 
@@ -216,7 +220,7 @@ def _unset_item(sizes: Sizes, dtype: Any, rest: str) -> np.ndarray:
     return zeros(sizes, dtype)
 
 
-def _get_gradient(node: Any, grad: Any) -> list:
+def _get_gradient(node: Operation, grad: Any) -> list:
     handle, index, _ = node.inputs
     count = raw.TensorListLength(handle)
     reserved = raw.TensorListReserve(raw.TensorListElementShape(handle, shape_type="int32"), count, element_dtype=grad.dtype)
@@ -241,7 +245,7 @@ def _get(handle, index, shape, *, element_dtype):
     return _unset_item(sizes, element_dtype, ": ")
 
 
-def _set_gradient(node: Any, grad: Any) -> list:
+def _set_gradient(node: Operation, grad: TensorLike) -> list:
     handle, index, item = node.inputs
     rest = raw.TensorListSetItem(grad, index, zeros_like(item))
     if node.attrs.get("resize_if_index_out_of_bounds"):
@@ -352,7 +356,7 @@ def _gather(handle, indices, shape, *, element_dtype):
     return _stacked(items, sizes, element_dtype).reshape(*indices.shape, *sizes)
 
 
-def _scatter_gradient(node: Any, grad: Any) -> list:
+def _scatter_gradient(node: Operation, grad: TensorLike) -> list:
     tensor, indices = node.inputs[:2]
     return [_gathered_rows(grad, indices, tensor)] + [None] * (len(node.inputs) - 1)
 
@@ -396,7 +400,7 @@ for _name, _count, _kernel in (("TensorListScatter", "", _scatter), ("TensorList
     )  # fmt: skip
 
 
-def _scatter_into_gradient(node: Any, grad: Any) -> list:
+def _scatter_into_gradient(node: Operation, grad: TensorLike) -> list:
     _, tensor, indices = node.inputs
     rows = _gathered_rows(grad, indices, tensor)
     return [raw.TensorListScatterIntoExistingList(grad, zeros_like(tensor), indices), rows, None]
@@ -472,7 +476,7 @@ def _concat(handle, *, element_dtype, element_shape):
     return _concat_v2(handle, shape, np.zeros(0, np.int64), element_dtype=element_dtype)
 
 
-def _concat_gradient(node: Any, grad: Any, _: Any) -> list:
+def _concat_gradient(node: Operation, grad: TensorLike, _: Any) -> list:
     sizes = raw.TensorListElementShape(node.inputs[0], shape_type="int32")
     return [raw.TensorListSplit(grad, sizes, node.outputs[1])] + [None] * (len(node.inputs) - 1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,11 +24,15 @@ from tfcompat._src.ops.math.reduce import reduce_mean, reduce_prod, reduce_std
 from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.ops.strings.text import substr
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 _COMPUTED = (dtypes.float16, dtypes.float32)
 
 
 @export("image.convert_image_dtype")
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
+def convert_image_dtype(image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None) -> Tensor:
     """Images in another dtype, scaled: integers span their range, floats span [0, 1].
 
     Args:
@@ -60,14 +64,14 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
         return convert(raw.Mul(image, dtype.max + 0.5), dtype, name=scope)
 
 
-def _as_float(image: Any, name: str) -> tuple[Tensor, Any]:
+def _as_float(image: TensorLike, name: str) -> tuple[Tensor, Any]:
     """`image` in a floating dtype, and the dtype that it had."""
     image = to_tensor(image, name=name)
     return image if image.dtype in _COMPUTED else convert_image_dtype(image, dtypes.float32), image.dtype
 
 
 @export("image.per_image_standardization")
-def per_image_standardization(image: Any) -> Tensor:
+def per_image_standardization(image: TensorLike) -> Tensor:
     """Each image [height, width, channels] minus its mean, divided by its deviation (at least 1 / sqrt(pixels)).
 
     Integer images are converted to [0, 1] first and back afterwards.
@@ -88,7 +92,7 @@ def per_image_standardization(image: Any) -> Tensor:
 
 
 @export("image.adjust_brightness")
-def adjust_brightness(image: Any, delta: Any) -> Tensor:
+def adjust_brightness(image: TensorLike, delta: Any) -> Tensor:
     """`image` plus `delta`, which counts in units of the whole range, 1."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         floating, original = _as_float(image, "image")
@@ -97,7 +101,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 
 @export("image.adjust_contrast")
-def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """(x - mean) * contrast_factor + mean for each channel of each image [..., height, width, channels]."""
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         floating, original = _as_float(images, "images")
@@ -117,7 +121,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
 
 @export("image.adjust_hue")
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
     """RGB images whose hue is turned by `delta`, in turns of the colour circle."""
     with name_scope(name, "adjust_hue", [image]):
         floating, original = _as_float(image, "image")
@@ -125,7 +129,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.adjust_saturation")
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+def adjust_saturation(image: TensorLike, saturation_factor: TensorLike, name: str | None = None) -> Tensor:
     """RGB images whose saturation is multiplied by `saturation_factor` and clipped to [0, 1]."""
     with name_scope(name, "adjust_saturation", [image]):
         floating, original = _as_float(image, "image")
@@ -133,7 +137,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
 
 
 @export("image.adjust_jpeg_quality")
-def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:
+def adjust_jpeg_quality(image: TensorLike, jpeg_quality: TensorLike, name: str | None = None) -> Tensor:
     """An image [height, width, channels] as it is after JPEG encoding with this quality, 0 to 100."""
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = to_tensor(image, name="image")
@@ -160,20 +164,20 @@ def _within(most: float, seed: int | None) -> Tensor:
 
 
 @export("image.random_brightness")
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_brightness` with a delta from [-max_delta, max_delta)."""
     return adjust_brightness(image, _within(max_delta, seed))
 
 
 @export("image.random_contrast")
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` with a factor from [lower, upper)."""
     _check_range(lower, upper)
     return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
 
 
 @export("image.random_hue")
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` with a delta from [-max_delta, max_delta); `max_delta` is at most 0.5."""
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
@@ -181,14 +185,14 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
 
 
 @export("image.random_saturation")
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_saturation` with a factor from [lower, upper)."""
     _check_range(lower, upper)
     return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
 
 
 @export("image.random_jpeg_quality")
-def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None) -> Tensor:
+def random_jpeg_quality(image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None) -> Tensor:
     """`adjust_jpeg_quality` with a quality from [min_jpeg_quality, max_jpeg_quality)."""
     if min(min_jpeg_quality, max_jpeg_quality) < 0 or max(min_jpeg_quality, max_jpeg_quality) > 100:
         raise ValueError("jpeg encoding range must be between 0 and 100.")
@@ -202,7 +206,7 @@ def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int
 
 
 @export("image.rgb_to_grayscale")
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
     """0.2989 R + 0.587 G + 0.114 B of images [..., 3]; a Tensor [..., 1] of their dtype."""
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = to_tensor(images, name="images")
@@ -223,35 +227,35 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         return rgb
 
 
-def _mixed(images: Any, kernel: list) -> Tensor:
+def _mixed(images: TensorLike, kernel: list) -> Tensor:
     images = to_tensor(images, name="images")
     matrix = to_tensor(kernel, images.dtype, "kernel")
     return tensordot(images, matrix, axes=[[images.shape.ndims - 1], [0]])
 
 
 @export("image.rgb_to_yiq")
-def rgb_to_yiq(images: Any) -> Tensor:
+def rgb_to_yiq(images: TensorLike) -> Tensor:
     """Luma, in-phase and quadrature of images [..., 3] in [0, 1]."""
     rows = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]
     return _mixed(images, rows)
 
 
 @export("image.yiq_to_rgb")
-def yiq_to_rgb(images: Any) -> Tensor:
+def yiq_to_rgb(images: TensorLike) -> Tensor:
     """Red, green and blue of images [..., 3] given as luma, in-phase and quadrature."""
     rows = [[1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]
     return _mixed(images, rows)
 
 
 @export("image.rgb_to_yuv")
-def rgb_to_yuv(images: Any) -> Tensor:
+def rgb_to_yuv(images: TensorLike) -> Tensor:
     """Luma and two chrominances of images [..., 3] in [0, 1]."""
     rows = [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]]
     return _mixed(images, rows)
 
 
 @export("image.yuv_to_rgb")
-def yuv_to_rgb(images: Any) -> Tensor:
+def yuv_to_rgb(images: TensorLike) -> Tensor:
     """Red, green and blue of images [..., 3] given as luma and two chrominances."""
     rows = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]]
     return _mixed(images, rows)
@@ -261,13 +265,13 @@ def yuv_to_rgb(images: Any) -> Tensor:
 
 
 @export("image.is_jpeg", "io.is_jpeg")
-def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether the scalar string `contents` begins as a JPEG file does."""
     with name_scope(name, "is_jpeg"):
         return raw.Equal(substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
 
-def is_png(contents: Any, name: str | None = None) -> Tensor:
+def is_png(contents: TensorLike, name: str | None = None) -> Tensor:
     """Whether the scalar string `contents` begins as a PNG file does."""
     with name_scope(name, "is_png"):
         return raw.Equal(substr(contents, 0, 3), b"\x89PN", name=name)
@@ -275,7 +279,7 @@ def is_png(contents: Any, name: str | None = None) -> Tensor:
 
 @export("image.decode_image", "io.decode_image")
 def decode_image(
-    contents: Any, channels: int | None = None, dtype: Any = dtypes.uint8, name: str | None = None,
+    contents: TensorLike, channels: int | None = None, dtype: DTypeLike = dtypes.uint8, name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:  # fmt: skip
     """The pixels of a JPEG, PNG, GIF or BMP file, whichever it is.

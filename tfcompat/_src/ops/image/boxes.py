@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.random.seeds import get_seed
 from tfcompat._src.ops.random.words import Words
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _F = np.float32
 _NO_GRADIENT = NotDifferentiable("1.15 lets nothing through")
@@ -106,7 +109,7 @@ op(
 
 
 @export("image.draw_bounding_boxes")
-def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
+def draw_bounding_boxes(images: TensorLike, boxes: TensorLike, name: str | None = None, colors: TensorLike | None = None) -> Tensor:
     """Draws the edges of boxes on images.
 
     Args:
@@ -122,7 +125,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors
 
 
 @export("compat.v2.image.draw_bounding_boxes")
-def draw_bounding_boxes_v2(images: Any, boxes: Any, colors: Any, name: str | None = None) -> Tensor:
+def draw_bounding_boxes_v2(images: TensorLike, boxes: TensorLike, colors: TensorLike, name: str | None = None) -> Tensor:
     """`draw_bounding_boxes` with another order of arguments."""
     if colors is None:
         return raw.DrawBoundingBoxes(images, boxes, name=name)
@@ -285,7 +288,7 @@ def _sample_v2(
 
 @export("image.sample_distorted_bounding_box")
 def sample_distorted_bounding_box(
-    image_size: Any, bounding_boxes: Any, seed: int | None = None, seed2: int | None = None, min_object_covered: Any = 0.1,
+    image_size: TensorLike, bounding_boxes: TensorLike, seed: int | None = None, seed2: int | None = None, min_object_covered: TensorLike = 0.1,
     aspect_ratio_range: Any = None, area_range: Any = None, max_attempts: int | None = None,
     use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
@@ -321,7 +324,7 @@ def sample_distorted_bounding_box(
 
 @export("compat.v2.image.sample_distorted_bounding_box")
 def sample_distorted_bounding_box_v2(
-    image_size: Any, bounding_boxes: Any, seed: int = 0, min_object_covered: Any = 0.1, aspect_ratio_range: Any = None,
+    image_size: TensorLike, bounding_boxes: TensorLike, seed: int = 0, min_object_covered: TensorLike = 0.1, aspect_ratio_range: Any = None,
     area_range: Any = None, max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip

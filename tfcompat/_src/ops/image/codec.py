@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.image import gif, jpeg, png
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _NO_GRADIENT = NotDifferentiable("image files are not differentiable", raises=True)
 _JPEG_ATTRS = (
@@ -36,7 +41,7 @@ def _scalar_bytes(contents: Any) -> bytes:
 # ---- static shapes ----
 
 
-def _channel_count(c: Any) -> int | None:
+def _channel_count(c: InferenceContext) -> int | None:
     if c.attr("channels") < 0:
         raise ValueError(f"channels must be non-negative, got {c.attr('channels')}")
     return c.attr("channels") or None
@@ -318,7 +323,7 @@ def _encode_png(image, *, compression):
 
 @export("image.decode_jpeg", "io.decode_jpeg")
 def decode_jpeg(
-    contents: Any, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True, try_recover_truncated: bool = False,
+    contents: TensorLike, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True, try_recover_truncated: bool = False,
     acceptable_fraction: float = 1.0, dct_method: str = "", name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The pixels of a JPEG file (or PNG file, or GIF file of one frame).
@@ -348,7 +353,7 @@ def decode_jpeg(
 
 @export("image.decode_and_crop_jpeg", "io.decode_and_crop_jpeg")
 def decode_and_crop_jpeg(
-    contents: Any, crop_window: Any, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True,
+    contents: TensorLike, crop_window: TensorLike, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True,
     try_recover_truncated: bool = False, acceptable_fraction: float = 1.0, dct_method: str = "", name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`decode_jpeg` of the window `crop_window` = [y, x, height, width], int32."""
@@ -360,32 +365,32 @@ def decode_and_crop_jpeg(
 
 
 @export("image.decode_png", "io.decode_png")
-def decode_png(contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None) -> Tensor:
+def decode_png(contents: TensorLike, channels: int = 0, dtype: DTypeLike = dtypes.uint8, name: str | None = None) -> Tensor:
     """The pixels of a PNG file as uint8 or uint16 [height, width, channels]; `channels` is 0 (its own), 1, 3 or 4."""
     return raw.DecodePng(contents, channels=channels, dtype=dtype, name=name)
 
 
 @export("image.decode_gif", "io.decode_gif")
-def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """The frames of a GIF file, uint8 [frames, height, width, 3]."""
     return raw.DecodeGif(contents, name=name)
 
 
 @export("image.decode_bmp", "io.decode_bmp")
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
     """The pixels of an uncompressed BMP file, uint8 [height, width, channels]; `channels` is 0 (its own), 1, 3 or 4."""
     return raw.DecodeBmp(contents, channels=channels, name=name)
 
 
 @export("image.extract_jpeg_shape", "io.extract_jpeg_shape")
-def extract_jpeg_shape(contents: Any, output_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
+def extract_jpeg_shape(contents: TensorLike, output_type: DTypeLike = dtypes.int32, name: str | None = None) -> Tensor:
     """[height, width, channels] of a JPEG file, without decoding it."""
     return raw.ExtractJpegShape(contents, output_type=output_type, name=name)
 
 
 @export("image.encode_jpeg", "io.encode_jpeg")
 def encode_jpeg(
-    image: Any, format: str = "", quality: int = 95, progressive: bool = False, optimize_size: bool = False,
+    image: TensorLike, format: str = "", quality: int = 95, progressive: bool = False, optimize_size: bool = False,
     chroma_downsampling: bool = True, density_unit: str = "in", x_density: int = 300, y_density: int = 300,
     xmp_metadata: str = "", name: str | None = None,
 ) -> Tensor:  # fmt: skip
@@ -413,6 +418,6 @@ def encode_jpeg(
 
 
 @export("image.encode_png")
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> Tensor:
     """The bytes of a PNG file with the image uint8 or uint16 [height, width, 1 to 4]; `compression` is -1 to 9."""
     return raw.EncodePng(image, compression=compression, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +14,9 @@ from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.extremes import without_nan
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _F = np.float32
 _HALF_OR_SINGLE = "{float16, float32} = float32"
@@ -132,13 +135,13 @@ def _hsv_to_rgb(images):
 
 
 @export("image.rgb_to_hsv")
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
     """Hue, saturation and value of pixels [..., 3] in [0, 1], of their dtype and shape."""
     return raw.RGBToHSV(images, name=name)
 
 
 @export("image.hsv_to_rgb")
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """Red, green and blue of pixels [..., 3] given as hue, saturation and value in [0, 1]."""
     return raw.HSVToRGB(images, name=name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.image.rounding import product, round_half_away
 from tfcompat._src.ops.image.sizes import sized_image
 from tfcompat._src.ops.random.words import Words
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _F = np.float32
 _TYPES = "{uint8, uint16, int8, int16, int32, int64, float16, float32, float64}"
@@ -206,7 +209,7 @@ def _crop_and_resize_grad_boxes(grads, image, boxes, box_index):
 
 @export("image.crop_and_resize")
 def crop_and_resize(
-    image: Any, boxes: Any, box_ind: Any = None, crop_size: Any = None, method: str = "bilinear",
+    image: TensorLike, boxes: TensorLike, box_ind: Any = None, crop_size: TensorLike | None = None, method: str = "bilinear",
     extrapolation_value: float = 0, name: str | None = None, box_indices: Any = None,
 ) -> Tensor:  # fmt: skip
     """Cuts boxes out of images and resizes each to `crop_size`.
@@ -232,7 +235,7 @@ def crop_and_resize(
 
 @export("compat.v2.image.crop_and_resize")
 def crop_and_resize_v2(
-    image: Any, boxes: Any, box_indices: Any, crop_size: Any, method: str = "bilinear", extrapolation_value: float = 0,
+    image: TensorLike, boxes: TensorLike, box_indices: TensorLike, crop_size: TensorLike, method: str = "bilinear", extrapolation_value: float = 0,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`crop_and_resize` with its new argument names."""
@@ -341,7 +344,7 @@ def _cut_glimpse(image: Any, offset: Any, glimpse: Any, centered: bool, normaliz
 
 @export("image.extract_glimpse")
 def extract_glimpse(
-    input: Any, size: Any, offsets: Any, centered: bool = True, normalized: bool = True, uniform_noise: bool = True,
+    input: TensorLike, size: TensorLike, offsets: TensorLike, centered: bool = True, normalized: bool = True, uniform_noise: bool = True,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A window out of each image; noise stands where the window leaves the image.
@@ -365,7 +368,7 @@ def extract_glimpse(
 
 @export("compat.v2.image.extract_glimpse")
 def extract_glimpse_v2(
-    input: Any, size: Any, offsets: Any, centered: bool = True, normalized: bool = True, noise: str = "uniform",
+    input: TensorLike, size: TensorLike, offsets: TensorLike, centered: bool = True, normalized: bool = True, noise: str = "uniform",
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`extract_glimpse` with `noise` by name: "uniform", "gaussian" or "zero"."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -36,6 +36,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import round_half_to_even
 from tfcompat._src.ops.random.stateful import random_uniform
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 # ---- flips ----
 
 
@@ -45,7 +48,7 @@ def fix_image_flip_shape(image: Tensor, result: Tensor) -> Tensor:
     return result
 
 
-def _flip(image: Any, axis: int, scope: str) -> Tensor:
+def _flip(image: TensorLike, axis: int, scope: str) -> Tensor:
     with name_scope(None, scope, [image]):
         image = assert_at_least_3d(to_tensor(image, name="image"))
         return by_rank(
@@ -54,18 +57,18 @@ def _flip(image: Any, axis: int, scope: str) -> Tensor:
 
 
 @export("image.flip_left_right")
-def flip_left_right(image: Any) -> Tensor:
+def flip_left_right(image: TensorLike) -> Tensor:
     """An image [height, width, channels], or a batch of images, with its columns in reverse order."""
     return _flip(image, 1, "flip_left_right")
 
 
 @export("image.flip_up_down")
-def flip_up_down(image: Any) -> Tensor:
+def flip_up_down(image: TensorLike) -> Tensor:
     """An image [height, width, channels], or a batch of images, with its rows in reverse order."""
     return _flip(image, 0, "flip_up_down")
 
 
-def _random_flip(image: Any, axis: int, seed: int | None, scope_name: str) -> Tensor:
+def _random_flip(image: TensorLike, axis: int, seed: int | None, scope_name: str) -> Tensor:
     with name_scope(None, scope_name, [image]) as scope:
         image = assert_at_least_3d(to_tensor(image, name="image"))
 
@@ -85,7 +88,7 @@ def _random_flip(image: Any, axis: int, seed: int | None, scope_name: str) -> Te
 
 
 @export("image.random_flip_left_right")
-def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
     """`flip_left_right` with probability 1/2, for each image of a batch by itself.
 
     Args:
@@ -99,7 +102,7 @@ def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
 
 
 @export("image.random_flip_up_down")
-def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
     """`flip_up_down` with probability 1/2, for each image of a batch by itself; arguments as `random_flip_left_right`."""
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
@@ -121,7 +124,7 @@ def _turned(image: Tensor, k: Tensor, first: int, name: str) -> Tensor:
 
 
 @export("image.rot90")
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned by quarters, counter-clockwise.
 
     Args:
@@ -152,7 +155,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
 
 
 @export("image.transpose", "image.transpose_image")
-def transpose(image: Any, name: str | None = None) -> Tensor:
+def transpose(image: TensorLike, name: str | None = None) -> Tensor:
     """An image [height, width, channels], or a batch of images, with rows and columns exchanged."""
     with name_scope(name, "transpose", [image]):
         image = assert_at_least_3d(to_tensor(image, name="image"))
@@ -166,7 +169,7 @@ def transpose(image: Any, name: str | None = None) -> Tensor:
 
 
 @export("image.central_crop")
-def central_crop(image: Any, central_fraction: float) -> Tensor:
+def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
     """The middle part of images.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
 from tfcompat._src.ops.math.extremes import larger_numpy, smaller_numpy
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _NO_GRADIENT = NotDifferentiable("which boxes are picked has no derivative")
 _RAISES = NotDifferentiable("1.15 has no gradient of this one", raises=True)
@@ -31,7 +35,7 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
 # ---- static shapes ----
 
 
-def _check_boxes(c: Any) -> None:
+def _check_boxes(c: InferenceContext) -> None:
     boxes = si.with_rank(c.inputs[0], 2)
     count = si.with_rank(c.inputs[1], 1)[0]
     for sizes in c.inputs[2:]:
@@ -45,7 +49,7 @@ def _picked_shape(c):
     return [(None,)]
 
 
-def _padded_count(c: Any) -> int | None:
+def _padded_count(c: InferenceContext) -> int | None:
     count = c.value(2) if c.attr("pad_to_max_output_size") else None
     return None if count is None else int(count)
 
@@ -376,7 +380,7 @@ def _above(boxes: np.ndarray, scores: np.ndarray, count: int, threshold: Any, lo
 
 @export("image.non_max_suppression")
 def non_max_suppression(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = _MINUS_INFINITY,
+    boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = _MINUS_INFINITY,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The numbers of boxes with high scores that overlap little, best first.
@@ -400,8 +404,8 @@ def non_max_suppression(
 
 @export("image.non_max_suppression_with_scores")
 def non_max_suppression_with_scores(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = _MINUS_INFINITY,
-    soft_nms_sigma: Any = 0.0, name: str | None = None,
+    boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = _MINUS_INFINITY,
+    soft_nms_sigma: TensorLike = 0.0, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`non_max_suppression` that lowers scores by overlap where `soft_nms_sigma` is positive: numbers and scores.
 
@@ -419,7 +423,7 @@ def non_max_suppression_with_scores(
 
 @export("image.non_max_suppression_padded")
 def non_max_suppression_padded(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = _MINUS_INFINITY,
+    boxes: TensorLike, scores: TensorLike, max_output_size: TensorLike, iou_threshold: TensorLike = 0.5, score_threshold: TensorLike = _MINUS_INFINITY,
     pad_to_max_output_size: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`non_max_suppression` whose result can be filled with zeros to `max_output_size`: numbers, and how many are picked."""
@@ -433,8 +437,8 @@ def non_max_suppression_padded(
 
 @export("image.non_max_suppression_overlaps")
 def non_max_suppression_with_overlaps(
-    overlaps: Any, scores: Any, max_output_size: Any, overlap_threshold: Any = 0.5,
-    score_threshold: Any = _MINUS_INFINITY, name: str | None = None,
+    overlaps: TensorLike, scores: TensorLike, max_output_size: TensorLike, overlap_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = _MINUS_INFINITY, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`non_max_suppression` with the overlap of each two boxes given as float32 [boxes, boxes]."""
     with name_scope(name, "non_max_suppression_overlaps"):
@@ -444,8 +448,8 @@ def non_max_suppression_with_overlaps(
 
 @export("image.combined_non_max_suppression")
 def combined_non_max_suppression(
-    boxes: Any, scores: Any, max_output_size_per_class: Any, max_total_size: Any, iou_threshold: Any = 0.5,
-    score_threshold: Any = _MINUS_INFINITY, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None,
+    boxes: TensorLike, scores: TensorLike, max_output_size_per_class: TensorLike, max_total_size: TensorLike, iou_threshold: TensorLike = 0.5,
+    score_threshold: TensorLike = _MINUS_INFINITY, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Suppression per image and class, then the best boxes of each image.
 

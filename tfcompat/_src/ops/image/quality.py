@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tfcompat._src.ops.math.unary import absolute
 from tfcompat._src.ops.nn.depthwise import depthwise_conv2d
 from tfcompat._src.ops.nn.pool_functions import avg_pool
 from tfcompat._src.ops.nn.softmax import softmax
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SCALE_WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
@@ -167,7 +170,7 @@ def _halved(imgs: list, heads: list, tails: list, divisor: Tensor) -> tuple[list
 
 @export("image.ssim_multiscale")
 def ssim_multiscale(
-    img1: Any, img2: Any, max_val: Any, power_factors: Any = _SCALE_WEIGHTS, filter_size: int = 11,
+    img1: TensorLike, img2: TensorLike, max_val: Any, power_factors: Any = _SCALE_WEIGHTS, filter_size: int = 11,
     filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
 ) -> Tensor:  # fmt: skip
     """The structural similarity of images over several scales.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.image import taps
 from tfcompat._src.ops.image.sizes import sized_image
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 _TYPES = "{int8, uint8, int16, uint16, int32, int64, float16, float32, float64}"
 _WIDE_TYPES = "{int8, uint8, int16, uint16, int32, int64, bfloat16, float16, float32, float64}"
@@ -140,7 +143,7 @@ def _bicubic_gradient(op, g):
     return [raw.ResizeBicubicGrad(g, image, **_geometry(op)), None]
 
 
-def _geometry(op: Any) -> dict[str, bool]:
+def _geometry(op: Operation) -> dict[str, bool]:
     return {n: op.get_attr(n) for n in ("align_corners", "half_pixel_centers")}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -19,6 +19,9 @@ from tfcompat._src.ops.image.geometry import pad_to_bounding_box
 from tfcompat._src.ops.image.shape_checks import as_batch, check_at_least_3d, demand, dimensions, larger
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import round_half_to_even
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("image.ResizeMethod")
@@ -53,7 +56,7 @@ _ANTIALIAS_KERNELS = {"bilinear": "triangle", "bicubic": "keyscubic"}
 _SAMPLING_KERNELS = ("lanczos3", "lanczos5", "gaussian", "mitchellcubic")
 
 
-def _size_tensor(size: Any) -> Tensor:
+def _size_tensor(size: TensorLike) -> Tensor:
     try:
         size = to_tensor(size, dtypes.int32, "size")
     except (TypeError, ValueError):
@@ -76,7 +79,7 @@ def _keeping_aspect_ratio(images: Tensor, wanted: list) -> Tensor:
 
 
 def _resize(
-    images: Any, resize: Callable, size: Any, preserve_aspect_ratio: bool, name: str | None, skips_same_size: bool
+    images: TensorLike, resize: Callable, size: TensorLike, preserve_aspect_ratio: bool, name: str | None, skips_same_size: bool
 ) -> Tensor:
     with name_scope(name, "resize", [images, size]):
         images = to_tensor(images, name="images")
@@ -101,7 +104,7 @@ def _resize(
 
 @export("image.resize_images", "image.resize")
 def resize_images(
-    images: Any, size: Any, method: Any = ResizeMethodV1.BILINEAR, align_corners: bool = False,
+    images: TensorLike, size: TensorLike, method: Any = ResizeMethodV1.BILINEAR, align_corners: bool = False,
     preserve_aspect_ratio: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Images in another size.
@@ -131,7 +134,7 @@ def resize_images(
 
 @export("compat.v2.image.resize")
 def resize_images_v2(
-    images: Any, size: Any, method: str = ResizeMethod.BILINEAR, preserve_aspect_ratio: bool = False,
+    images: TensorLike, size: TensorLike, method: str = ResizeMethod.BILINEAR, preserve_aspect_ratio: bool = False,
     antialias: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Images in another size, with half-pixel centres.
@@ -191,7 +194,7 @@ def _resize_with_pad(image: Any, target_height: Any, target_width: Any, resize: 
 
 @export("image.resize_image_with_pad")
 def resize_image_with_pad(
-    image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethodV1.BILINEAR, align_corners: bool = False
+    image: TensorLike, target_height: Any, target_width: Any, method: Any = ResizeMethodV1.BILINEAR, align_corners: bool = False
 ) -> Tensor:
     """Images resized in proportion, with zeros around them.
 
@@ -211,7 +214,7 @@ def resize_image_with_pad(
 
 @export("compat.v2.image.resize_with_pad")
 def resize_image_with_pad_v2(
-    image: Any, target_height: Any, target_width: Any, method: str = ResizeMethod.BILINEAR, antialias: bool = False
+    image: TensorLike, target_height: Any, target_width: Any, method: str = ResizeMethod.BILINEAR, antialias: bool = False
 ) -> Tensor:
     """`resize_image_with_pad` by `resize_images_v2`."""
     return _resize_with_pad(
@@ -221,7 +224,7 @@ def resize_image_with_pad_v2(
 
 @export("image.resize_bilinear")
 def resize_bilinear(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
     """Images [batch, height, width, channels] resized to `size` by linear interpolation; float32."""
     return raw.ResizeBilinear(
@@ -231,7 +234,7 @@ def resize_bilinear(
 
 @export("image.resize_bicubic")
 def resize_bicubic(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
     """Images [batch, height, width, channels] resized to `size` by cubic convolution; float32.
 
@@ -243,7 +246,7 @@ def resize_bicubic(
 
 @export("image.resize_nearest_neighbor")
 def resize_nearest_neighbor(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
+    images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None, half_pixel_centers: bool = False
 ) -> Tensor:
     """Images [batch, height, width, channels] resized to `size` by taking the nearest pixel."""
     return raw.ResizeNearestNeighbor(
@@ -252,6 +255,6 @@ def resize_nearest_neighbor(
 
 
 @export("image.resize_area")
-def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
+def resize_area(images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None) -> Tensor:
     """Images [batch, height, width, channels] resized to `size`; each pixel is the mean of the area it covers; float32."""
     return raw.ResizeArea(images, size, align_corners=align_corners, name=name)

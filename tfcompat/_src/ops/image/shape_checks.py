@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -13,6 +13,9 @@ from tfcompat._src.ops.composed.check_ops import assert_equal, assert_greater_eq
 from tfcompat._src.ops.control.cond import Assert
 from tfcompat._src.ops.control.groups import with_dependencies
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 NOT_AN_IMAGE = "'image' must have either 3 or 4 dimensions."
 
 
@@ -20,7 +23,7 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(value, "initialized_value")
 
 
-def demand(condition: Any, error: type[Exception], text: str) -> list:
+def demand(condition: TensorLike, error: type[Exception], text: str) -> list:
     """Nodes that assert `condition`; none, and `error` at once, where it is a Python bool."""
     if is_tensor(condition):
         return [Assert(condition, [text])]
@@ -37,7 +40,7 @@ def smaller(x: Any, y: Any) -> Any:
     return raw.Minimum(x, y) if is_tensor(x) or is_tensor(y) else min(x, y)
 
 
-def same(x: Any, y: Any) -> Any:
+def same(x: TensorLike, y: TensorLike) -> Any:
     return raw.Equal(x, y) if is_tensor(x) or is_tensor(y) else x == y
 
 

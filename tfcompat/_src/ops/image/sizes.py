@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.graph import shape_inference as si
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
-def sized_image(c: Any, batch: int | None, size_input: int, channels: int | None) -> list:
+
+def sized_image(c: InferenceContext, batch: int | None, size_input: int, channels: int | None) -> list:
     """[batch, height, width, channels] with the size that input `size_input` holds."""
     si.with_size(si.with_rank(c.inputs[size_input], 1)[0], 2)
     size = c.value(size_input)

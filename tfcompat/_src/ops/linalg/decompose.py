@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +23,10 @@ from tfcompat._src.ops.composed.eye import eye
 from tfcompat._src.ops.linalg import matrices as lib
 from tfcompat._src.ops.math.complex import real
 from tfcompat._src.ops.math.matmul import matmul
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _BATCH_TYPES = "{float64, float32}"
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient for this op", raises=True)
@@ -85,7 +89,7 @@ op(
 
 
 @export("cholesky", "linalg.cholesky")
-def cholesky(input: Any, name: str | None = None) -> Tensor:
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     """The lower triangular L with L @ adjoint(L) equal to each hermitian positive definite matrix.
 
     Args:
@@ -146,7 +150,7 @@ op(
 
 
 @export("qr", "linalg.qr")
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Any:
     """Each matrix [..., m, n] as q @ r with orthonormal columns in q and an upper triangular r.
 
     Args:
@@ -250,7 +254,7 @@ op(
 
 
 @export("svd", "linalg.svd")
-def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
+def svd(tensor: TensorLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """The singular value decomposition of each matrix: u @ diag(s) @ adjoint(v).
 
     Args:
@@ -329,7 +333,7 @@ for _prefix, _types, _joined_types in (
 
 
 @export("self_adjoint_eig", "linalg.eigh")
-def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
+def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> Any:
     """(eigenvalues in rising order [..., m], eigenvectors as columns [..., m, m]) of hermitian matrices [..., m, m].
 
     The lower triangles are read. The sign of each column is not determined.
@@ -339,7 +343,7 @@ def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
 
 
 @export("self_adjoint_eigvals", "linalg.eigvalsh")
-def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
+def self_adjoint_eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
     """The eigenvalues in rising order [..., m] of hermitian matrices [..., m, m], of which the lower triangles are read."""
     return raw.SelfAdjointEigV2(tensor, compute_v=False, name=name)[0]
 
@@ -359,7 +363,7 @@ def _lu(x, *, output_idx_type):
 
 
 @export("linalg.lu")
-def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None) -> Any:
+def lu(input: TensorLike, output_idx_type: DTypeLike = dtypes.int32, name: str | None = None) -> Any:
     """The factors of each square matrix [..., m, m] with its rows in another order.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from tfcompat._src.ops.math.compare import less
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_prod, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, floor, log
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- logarithm and square root ----
 
@@ -96,13 +99,13 @@ op(
 
 
 @export("linalg.logm")
-def matrix_logarithm(input: Any, name: str | None = None) -> Tensor:
+def matrix_logarithm(input: TensorLike, name: str | None = None) -> Tensor:
     """The principal logarithm of each square matrix of a complex tensor [..., m, m], by its Schur form."""
     return raw.MatrixLogarithm(input, name=name)
 
 
 @export("linalg.sqrtm", "matrix_square_root")
-def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
+def matrix_square_root(input: TensorLike, name: str | None = None) -> Tensor:
     """The principal square root of each square matrix of `input` [..., m, m], by its Schur form; NaN where there is none."""
     return raw.MatrixSquareRoot(input, name=name)
 
@@ -154,7 +157,7 @@ def _pade(matrix: Tensor, order: int) -> tuple[Tensor, Tensor]:
 
 
 @export("linalg.expm")
-def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
+def matrix_exponential(input: TensorLike, name: str | None = None) -> Tensor:
     """The exponential of each square matrix, by scaling, Pade approximation and squaring.
 
     Higham, "The scaling and squaring method for the matrix exponential revisited", 2005.
@@ -244,7 +247,7 @@ def _checked_matrix(a: Tensor, validate_args: bool) -> Tensor:
 
 
 @export("linalg.matrix_rank")
-def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """How many singular values of each matrix are above a limit.
 
     Args:
@@ -271,7 +274,7 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
 
 
 @export("linalg.pinv")
-def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def pinv(a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The Moore-Penrose inverse of each matrix.
 
     Args:

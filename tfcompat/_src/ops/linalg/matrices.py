@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +15,10 @@ from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.reorder import matrix_transpose
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 TYPES = "{float64, float32, float16, complex64, complex128}"
 
@@ -31,17 +35,17 @@ def square_sizes(sizes: Any) -> Any:
     return sizes[:-2] + (side, side)
 
 
-def square_shape(c: Any) -> list:
+def square_shape(c: InferenceContext) -> list:
     """Every output has the shape of input 0, square matrices."""
     return [square_sizes(c.inputs[0])] * len(c.op.outputs)
 
 
-def solution_shape(c: Any) -> list:
+def solution_shape(c: InferenceContext) -> list:
     """The shape of the solution of equations with a square matrix."""
     return [_solution(square_sizes(c.inputs[0]), c.inputs[1], True)]
 
 
-def least_squares_shape(c: Any) -> list:
+def least_squares_shape(c: InferenceContext) -> list:
     """The shape of the solution of equations with any matrix."""
     si.merge(c.inputs[2], ())
     return [_solution(si.with_rank_at_least(c.inputs[0], 2), c.inputs[1], False)]
@@ -128,7 +132,7 @@ def cholesky_solution(factor: Any, rhs: Any) -> Any:
 
 
 @export("linalg.adjoint")
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The conjugate transpose of each matrix of `matrix` [..., m, n]."""
     with name_scope(name, "adjoint", [matrix]):
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)

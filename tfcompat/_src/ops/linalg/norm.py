@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
 from tfcompat._src.ops.math.unary import absolute
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _MATRIX_NORMS = ["euclidean", "fro", 1, 2, np.inf]
 _VECTOR_NORMS = ["euclidean", 1, 2, np.inf]
@@ -60,7 +63,7 @@ def _kept_norm(x: Tensor, ord: Any, axis: tuple[int, ...] | None) -> Tensor:
 
 @export("norm", "linalg.norm")
 def norm(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of vectors, matrices or a whole tensor.
@@ -86,7 +89,7 @@ def norm(
 
 
 @export("linalg.normalize")
-def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def normalize(tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(`tensor` over its norm, the norm with its dimensions kept); `ord`, `axis` and errors are those of `norm`."""
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)

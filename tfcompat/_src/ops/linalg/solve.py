@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +28,10 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import real
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 _BATCH_TYPES = "{float64, float32}"
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient for the Batch ops of old graphs", raises=True)
@@ -102,19 +106,19 @@ op(
 
 
 @export("matrix_determinant", "linalg.det")
-def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
+def matrix_determinant(input: TensorLike, name: str | None = None) -> Tensor:
     """The determinant of each square matrix of `input` [..., m, m]."""
     return raw.MatrixDeterminant(input, name=name)
 
 
 @export("linalg.slogdet")
-def slogdet(input: Any, name: str | None = None) -> Any:
+def slogdet(input: TensorLike, name: str | None = None) -> Any:
     """(sign, log_abs_determinant) of each square matrix of `input` [..., m, m]."""
     return raw.LogMatrixDeterminant(input, name=name)
 
 
 @export("linalg.logdet")
-def logdet(matrix: Any, name: str | None = None) -> Tensor:
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """The logarithm of the determinant of hermitian positive definite matrices [..., m, m].
 
     Raises:
@@ -153,7 +157,7 @@ def _solve(matrix, rhs, *, adjoint):
     return lib.solve_factored(lu, permutation, rhs)
 
 
-def _matrix_gradient(op: Any, grad_rhs: Tensor) -> Tensor:
+def _matrix_gradient(op: Operation, grad_rhs: Tensor) -> Tensor:
     """The gradient for the matrix of equations, given that for the right-hand side."""
     solution = op.outputs[0]
     if op.get_attr("adjoint"):
@@ -202,7 +206,7 @@ for _prefix, _types in (("", lib.TYPES), ("Batch", _BATCH_TYPES)):
 
 
 @export("matrix_inverse", "linalg.inv")
-def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+def matrix_inverse(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverse of each square matrix, or of its adjoint.
 
     Args:
@@ -217,7 +221,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
 
 
 @export("matrix_solve", "linalg.solve")
-def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+def matrix_solve(matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The solution of `matrix @ x = rhs`.
 
     Args:
@@ -234,7 +238,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
 
 @export("matrix_triangular_solve", "linalg.triangular_solve")
 def matrix_triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
     """The solution of `matrix @ x = rhs` for triangular matrices, of which only that triangle is read.
 
@@ -252,7 +256,7 @@ def matrix_triangular_solve(
 
 
 @export("cholesky_solve", "linalg.cholesky_solve")
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> Tensor:
     """The solution of `A @ x = rhs` from the lower Cholesky factor `chol` [..., m, m] of A."""
     with name_scope(name, "cholesky_solve", [chol, rhs]):
         y = matrix_triangular_solve(chol, rhs)
@@ -356,7 +360,7 @@ def _is_composed(matrix: Tensor, sizes: TensorShape, fast: bool) -> bool:
 
 @export("matrix_solve_ls", "linalg.lstsq")
 def matrix_solve_ls(
-    matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
+    matrix: TensorLike, rhs: TensorLike, l2_regularizer: TensorLike = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
     """The least-squares solution of `matrix @ x = rhs`, the smallest where there are many.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 from jax import lax
@@ -26,6 +26,9 @@ from tfcompat._src.ops.composed.indexing import gather_nd
 from tfcompat._src.ops.linalg import matrices as lib
 from tfcompat._src.ops.math.complex import conj
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _TYPES = "{float64, float32, complex64, complex128}"
 _NEEDS_PIVOTS = (
@@ -249,7 +252,7 @@ def _from_sequence(diagonals: Any) -> Tensor:
     return stack((upper, middle, lower), axis=-2)
 
 
-def _from_matrix(diagonals: Any) -> Tensor:
+def _from_matrix(diagonals: TensorLike) -> Tensor:
     side, unused = _matrix_side(diagonals, False), [0, 0]
     places = [
         [[i + 1, i] if i + 1 < side else unused, [i, i], [i - 1, i] if i else unused] for i in range(side)
@@ -316,7 +319,7 @@ def _check_equations(diagonals: Any, rhs: Any) -> None:
 
 
 @export("linalg.tridiagonal_matmul")
-def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
+def tridiagonal_matmul(diagonals: Any, rhs: TensorLike, diagonals_format: str = "compact", name: str | None = None) -> Tensor:
     """The products of tridiagonal matrices and `rhs`.
 
     Args:

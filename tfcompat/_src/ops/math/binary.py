@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -26,6 +26,10 @@ from tfcompat._src.ops.math.broadcast_gradient import all_sizes_equal, reducers,
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.extremes import larger, larger_numpy, smaller, smaller_numpy
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.tensor import Tensor
 
 _SMALL = "uint8, int8, int16, int32, int64, complex64, complex128"
 _ADD = "{" + FLOATS + ", " + _SMALL + ", string}"
@@ -222,7 +226,7 @@ def _numpy_truncated_modulus(x, y):
 # ---- gradients ----
 
 
-def _add_grad(op: Any, g: Any) -> list:
+def _add_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     if all_sizes_equal(x, y, g):
         return [g, g]
@@ -230,7 +234,7 @@ def _add_grad(op: Any, g: Any) -> list:
     return [to_x(g), to_y(g)]
 
 
-def _sub_grad(op: Any, g: Any) -> list:
+def _sub_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     if all_sizes_equal(x, y, g):
         return [g, -g]
@@ -238,7 +242,7 @@ def _sub_grad(op: Any, g: Any) -> list:
     return [to_x(g), to_y(-g)]
 
 
-def _mul_grad(op: Any, g: Any) -> list:
+def _mul_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     if all_sizes_equal(x, y, g) and g.dtype in (dtypes.float32, dtypes.int32):
         return [raw.Mul(g, y), raw.Mul(g, x)]
@@ -247,7 +251,7 @@ def _mul_grad(op: Any, g: Any) -> list:
     return [to_x(raw.Mul(g, y)), to_y(raw.Mul(x, g))]
 
 
-def _mul_no_nan_grad(op: Any, g: Any) -> list:
+def _mul_no_nan_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     if all_sizes_equal(x, y, g):
         return [raw.MulNoNan(g, y), raw.MulNoNan(x, g)]
@@ -258,7 +262,7 @@ def _mul_no_nan_grad(op: Any, g: Any) -> list:
 def _quotient_grad(quotient: Callable) -> Callable:
     """The gradient of an op that divides, from how its gradient divides."""
 
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         to_x, to_y = reducers(*op.inputs)
         x, y = conjugate(op.inputs[0]), conjugate(op.inputs[1])
         return [to_x(quotient(g, y)), to_y(g * quotient(quotient(-x, y), y))]
@@ -266,14 +270,14 @@ def _quotient_grad(quotient: Callable) -> Callable:
     return gradient
 
 
-def _floor_mod_grad(op: Any, g: Any) -> list:
+def _floor_mod_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     to_x, to_y = reducers(x, y)
     rounded = raw.FloorDiv(x, y)
     return [to_x(g), to_y(g * raw.Neg(rounded))]
 
 
-def _pow_grad(op: Any, g: Any) -> list:
+def _pow_grad(op: Operation, g: Tensor) -> list:
     to_x, to_y = reducers(*op.inputs, g)
     x, y = conjugate(op.inputs[0]), conjugate(op.inputs[1])
     gx = to_x(g * y * power(x, y - 1))
@@ -287,7 +291,7 @@ def _pow_grad(op: Any, g: Any) -> list:
 def _selecting_grad(chooses_x: str) -> Callable:
     """The gradient of an op that returns x where `chooses_x(x, y)`, else y."""
 
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         x, y = op.inputs
         sizes = [shape(t) for t in (x, y, g)]
         nothing = zeros(sizes[2], g.dtype)
@@ -298,7 +302,7 @@ def _selecting_grad(chooses_x: str) -> Callable:
     return gradient
 
 
-def _squared_difference_grad(op: Any, g: Any) -> list:
+def _squared_difference_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     with control_dependencies([g]):
         gx = scalar_mul(2.0, g) * (x - y)
@@ -308,7 +312,7 @@ def _squared_difference_grad(op: Any, g: Any) -> list:
     return [to_x(gx), -to_y(gx)]
 
 
-def _atan2_grad(op: Any, g: Any) -> list:
+def _atan2_grad(op: Operation, g: Tensor) -> list:
     y, x = op.inputs
     with control_dependencies([g]):
         scaled = g / (raw.Square(x) + raw.Square(y))
@@ -323,7 +327,7 @@ def _nonzero(x: Any) -> Any:
     return cast(raw.NotEqual(x, cast(0.0, x.dtype)), x.dtype)
 
 
-def _xlogy_grad(op: Any, g: Any) -> list:
+def _xlogy_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs
     to_x, to_y = reducers(x, y)
     with control_dependencies([g]):
@@ -331,7 +335,7 @@ def _xlogy_grad(op: Any, g: Any) -> list:
         return [to_x(by_x * g), to_y(by_y * g)]
 
 
-def _xdivy_grad(op: Any, g: Any) -> list:
+def _xdivy_grad(op: Any, g: Tensor) -> list:
     x, y = op.inputs
     to_x, to_y = reducers(x, y)
     with control_dependencies([g]):
@@ -339,7 +343,7 @@ def _xdivy_grad(op: Any, g: Any) -> list:
         return [to_x(by_x * g), to_y(by_y * g)]
 
 
-def _next_after_grad(op: Any, g: Any) -> list:
+def _next_after_grad(op: Operation, g: Tensor) -> list:
     sizes = [shape(t) for t in op.inputs]
     to_x, to_y = summed(*sizes)
     with control_dependencies([g]):

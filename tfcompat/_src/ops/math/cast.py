@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -16,12 +16,15 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+
 _DIFFERENTIABLE = frozenset((
     dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.complex64, dtypes.complex128,
 ))  # fmt: skip
 
 
-def _cast_grad(op: Any, g: Any) -> list:
+def _cast_grad(op: Operation, g: Tensor) -> list:
     source, target = op.inputs[0].dtype.base_dtype, g.dtype.base_dtype
     if source not in _DIFFERENTIABLE or target not in _DIFFERENTIABLE:
         return [None]

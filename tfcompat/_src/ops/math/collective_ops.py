@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 _KEYS = "T: {float32, float16, float64, int32, int64}, group_size: int, group_key: int, instance_key: int"
 _HINT = 'communication_hint: string = "auto"'
@@ -247,7 +251,7 @@ def all_gather(t: Tensor, group_size: int, group_key: int, instance_key: int, co
 
 
 def broadcast_send(
-    t: Tensor, shape: Any, dtype: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
+    t: Tensor, shape: ShapeLike, dtype: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
 ) -> Tensor:
     """Gives `t` to the `broadcast_recv` of the other devices of the group.
 
@@ -268,7 +272,7 @@ def broadcast_send(
 
 
 def broadcast_recv(
-    shape: Any, dtype: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
+    shape: ShapeLike, dtype: DTypeLike, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
 ) -> Tensor:
     """The tensor of this shape and dtype that the `broadcast_send` of the group gives; see there."""
     _check_size(group_size, "broadcast_recv")

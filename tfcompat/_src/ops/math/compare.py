@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -27,6 +27,11 @@ from tfcompat._src.ops.array.fill import zeros, zeros_like
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.binary import broadcasting, full
 from tfcompat._src.ops.math.extremes import larger, smaller
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
 
 _PREDICATE = NotDifferentiable("a predicate has no derivative")
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
@@ -110,7 +115,7 @@ def _approximate_equal(x, y, *, tolerance):
 # ---- Select ----
 
 
-def _select_shape(c: Any) -> list:
+def _select_shape(c: InferenceContext) -> list:
     condition, output = c.inputs[0], merge(c.inputs[1], c.inputs[2])
     if condition is None or output is None or len(condition) == 0:
         return [output]
@@ -147,7 +152,7 @@ def _select_numpy(condition, t, e):
     return np.where(condition.reshape(condition.shape + (1,) * (t.ndim - condition.ndim)), t, e)
 
 
-def _select_grad(op: Any, g: Any) -> list:
+def _select_grad(op: Operation, g: Tensor) -> list:
     condition, zeros = op.inputs[0], zeros_like(op.inputs[1])
     return [None, raw.Select(condition, g, zeros), raw.Select(condition, zeros, g)]
 
@@ -156,7 +161,7 @@ op("Select", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
    shape=_select_shape, kernel=_select, gradient=_select_grad, fold=_select_numpy)  # fmt: skip
 
 
-def _select_v2_grad(op: Any, g: Any) -> list:
+def _select_v2_grad(op: Operation, g: Tensor) -> list:
     condition, t, e = op.inputs
     nothing = zeros([], g.dtype)
     gt = raw.SelectV2(condition, g, nothing)
@@ -224,7 +229,7 @@ def _bucketize(x, *, boundaries):
     return lax.reduce_sum(lax.convert_element_type(lax.bitwise_not(below), np.int32), (x.ndim,))
 
 
-def _bitpack_shape(c: Any) -> list:
+def _bitpack_shape(c: InferenceContext) -> list:
     with_rank(c.inputs[1], 0)
     sizes = with_rank_at_least(c.inputs[0], 1)
     return [None if sizes is None else (*sizes[:-1], divide_size(sizes[-1], 8))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -20,28 +20,32 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.binary import broadcasting, div_no_nan
 from tfcompat._src.ops.math.broadcast_gradient import reducers
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+
 
 def _zero(g: Any) -> Tensor:
     return to_tensor(0, g.dtype.base_dtype)
 
 
-def _complex(real: Any, imag: Any) -> Any:
+def _complex(real: Any, imag: TensorLike) -> Any:
     dtype = dtypes.complex64 if real.dtype == dtypes.float32 else dtypes.complex128
     return raw.Complex(real, imag, Tout=dtype)
 
 
-def _complex_grad(op: Any, g: Any) -> list:
+def _complex_grad(op: Operation, g: Tensor) -> list:
     part = op.inputs[0].dtype.base_dtype
     to_real, to_imaginary = reducers(*op.inputs)
     return [to_real(raw.Real(g, Tout=part)), to_imaginary(raw.Imag(g, Tout=part))]
 
 
-def _complex_abs_grad(op: Any, g: Any) -> list:
+def _complex_abs_grad(op: Operation, g: Tensor) -> list:
     size = op.outputs[0]
     return [div_no_nan(_complex(g, zeros_like(g)) * op.inputs[0], _complex(size, zeros_like(size)))]
 
 
-def _angle_grad(op: Any, g: Any) -> list:
+def _angle_grad(op: Operation, g: Tensor) -> list:
     x = op.inputs[0]
     with control_dependencies([g]):
         part = g.dtype.base_dtype
@@ -123,7 +127,7 @@ def real(input, name=None):
         return raw.Real(input, Tout=input.dtype.real_dtype, name=scope) if input.dtype.is_complex else input
 
 
-def _or_zeros(op_type: str, input: Any, name: str | None) -> Tensor:
+def _or_zeros(op_type: str, input: TensorLike, name: str | None) -> Tensor:
     """What an op type gives for complex numbers; zeros for real ones."""
     with name_scope(name, op_type, [input]) as scope:
         input = to_tensor(input, name="input")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -22,6 +22,10 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_prod, reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+
 # ---- Cross ----
 
 
@@ -33,7 +37,7 @@ def _cross_shape(c: Any) -> list:
     return [sizes]
 
 
-def _cross_grad(op: Any, g: Any) -> list:
+def _cross_grad(op: Operation, g: Tensor) -> list:
     a, b = op.inputs
     return [raw.Cross(b, g), raw.Cross(g, a)]
 
@@ -71,7 +75,7 @@ def trace(x, name=None):
 # ---- tensordot ----
 
 
-def _contracted_axes(a: Tensor, axes: Any) -> tuple[Any, Any]:
+def _contracted_axes(a: Tensor, axes: TensorLike) -> tuple[Any, Any]:
     """The axes of a and of b that are summed over, as lists or Tensors."""
     if isinstance(axes, (int, np.integer)):
         if axes < 0:

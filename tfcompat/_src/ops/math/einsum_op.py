@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import string
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,9 @@ from tfcompat._src.base import errors
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import COSTLY, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _ELLIPSIS = "..."
 
@@ -49,7 +52,7 @@ def _split(term: str, sizes: tuple) -> tuple[list[tuple[str, Any]], tuple]:
     return list(zip(labels, sizes[:start] + sizes[stop:])), sizes[start:stop]
 
 
-def _einsum_shape(c: Any) -> list:
+def _einsum_shape(c: InferenceContext) -> list:
     equation = c.attr("equation").decode()
     terms, output = _subscripts(equation, len(c.inputs))
     known: dict[str, int | None] = {}

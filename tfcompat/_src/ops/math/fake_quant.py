@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +16,11 @@ from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.shape_inference import merge, merge_size, unchanged, with_rank, with_rank_at_least
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _ARGS = "*, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False"
 _VARS = "*, num_bits: int = 8, narrow_range: bool = False"
@@ -70,14 +75,14 @@ def _spread(g: Any, x: Any, low: Any, high: Any, num_bits: int, narrow_range: bo
     return tuple(g * where.astype(g.dtype) for where in ((x >= least) & (x <= most), x < least, x > most))
 
 
-def _options(op: Any, *names: str) -> dict[str, Any]:
+def _options(op: Operation, *names: str) -> dict[str, Any]:
     return {name: op.get_attr(name) for name in (*names, "num_bits", "narrow_range")}
 
 
 # ---- a range that is an attribute ----
 
 
-def _args_gradient(op: Any, g: Any) -> list:
+def _args_gradient(op: Operation, g: Tensor) -> list:
     return [raw.FakeQuantWithMinMaxArgsGradient(g, op.inputs[0], **_options(op, "min", "max"))]
 
 
@@ -97,7 +102,7 @@ def _args_backward(g, x, *, min, max, num_bits, narrow_range):
 # ---- a range that is a tensor: scalars, or one per channel ----
 
 
-def _limits_shape(c: Any, first: int, per_channel: bool) -> tuple:
+def _limits_shape(c: InferenceContext, first: int, per_channel: bool) -> tuple:
     """The sizes of min and max, which are scalars or as long as the last dimension."""
     sizes = c.inputs[first - 1]
     low, high = (with_rank(c.inputs[i], int(per_channel)) for i in (first, first + 1))
@@ -149,15 +154,15 @@ def _vars_backward(per_channel, g, x, low, high, *, num_bits, narrow_range):
 def _add(name: str, per_channel: bool) -> None:
     backward = raw.function(name + "Gradient")
 
-    def shape(c: Any) -> list:
+    def shape(c: InferenceContext) -> list:
         _limits_shape(c, 1, per_channel)
         return [c.inputs[0]]
 
-    def backward_shape(c: Any) -> list:
+    def backward_shape(c: InferenceContext) -> list:
         limits = _limits_shape(c, 2, per_channel)
         return [merge(c.inputs[0], c.inputs[1]), limits, limits]
 
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         return list(backward(g, *op.inputs, **_options(op)))
 
     op(
@@ -182,7 +187,7 @@ _add("FakeQuantWithMinMaxVarsPerChannel", per_channel=True)
 
 @export("quantization.fake_quant_with_min_max_args", "fake_quant_with_min_max_args")
 def fake_quant_with_min_max_args(
-    inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """`inputs` rounded to the steps that `num_bits` bits hold between `min` and `max`.
 
@@ -198,7 +203,7 @@ def fake_quant_with_min_max_args(
 
 @export("quantization.fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_args_gradient")
 def fake_quant_with_min_max_args_gradient(
-    gradients: Any, inputs: Any, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,
+    gradients: TensorLike, inputs: TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `fake_quant_with_min_max_args`: `gradients` where `inputs` is within the range."""
@@ -209,7 +214,7 @@ def fake_quant_with_min_max_args_gradient(
 
 @export("quantization.fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars")
 def fake_quant_with_min_max_vars(
-    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """As `fake_quant_with_min_max_args`, with float32 scalar tensors `min` and `max`."""
     return raw.FakeQuantWithMinMaxVars(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
@@ -217,7 +222,7 @@ def fake_quant_with_min_max_vars(
 
 @export("quantization.fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_gradient")
 def fake_quant_with_min_max_vars_gradient(
-    gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
+    gradients: TensorLike, inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """The gradients of `fake_quant_with_min_max_vars` for its inputs, min and max."""
@@ -228,7 +233,7 @@ def fake_quant_with_min_max_vars_gradient(
 
 @export("quantization.fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel")
 def fake_quant_with_min_max_vars_per_channel(
-    inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
+    inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: int = 8, narrow_range: bool = False, name: str | None = None
 ) -> Tensor:
     """As `fake_quant_with_min_max_vars`, with one `min` and `max` for each index of the last dimension."""
     return raw.FakeQuantWithMinMaxVarsPerChannel(
@@ -240,7 +245,7 @@ def fake_quant_with_min_max_vars_per_channel(
     "quantization.fake_quant_with_min_max_vars_per_channel_gradient", "fake_quant_with_min_max_vars_per_channel_gradient"
 )
 def fake_quant_with_min_max_vars_per_channel_gradient(
-    gradients: Any, inputs: Any, min: Any, max: Any, num_bits: int = 8, narrow_range: bool = False,
+    gradients: TensorLike, inputs: TensorLike, min: TensorLike, max: TensorLike, num_bits: int = 8, narrow_range: bool = False,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """The gradients of `fake_quant_with_min_max_vars_per_channel` for its inputs, min and max."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jax import lax
@@ -21,10 +21,13 @@ from tfcompat._src.ops.math.clip import clip_by_value
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_prod
 from tfcompat._src.ops.math.segment import scatter_rows
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
+
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
 
-def _bincount_shape(c: Any) -> list:
+def _bincount_shape(c: InferenceContext) -> list:
     with_rank(c.inputs[1], 0)
     size = c.value(1)
     if size is not None and size < 0:
@@ -84,7 +87,7 @@ def bincount_v2(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.
         return raw.Bincount(arr, size, constant([], dtype))
 
 
-def _histogram_shape(c: Any) -> list:
+def _histogram_shape(c: InferenceContext) -> list:
     with_size(with_rank(c.inputs[1], 1)[0], 2)
     with_rank(c.inputs[2], 0)
     nbins = c.value(2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -22,13 +22,17 @@ from tfcompat._src.ops.math.broadcast_gradient import sum_batch_to_shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.complex import conj
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
+
 _TYPES = "{bfloat16, float16, float32, float64, int32, int64, complex64, complex128}"
 
 
 # ---- MatMul ----
 
 
-def _matmul_shape(c: Any) -> list:
+def _matmul_shape(c: InferenceContext) -> list:
     a, b = with_rank(c.inputs[0], 2), with_rank(c.inputs[1], 2)
     if c.attr("transpose_a"):
         a = a[::-1]
@@ -96,7 +100,7 @@ def _batch_matmul_v2_shape(c: Any) -> list:
     return [_batch_product(c, broadcast)]
 
 
-def _batch_product(c: Any, combine: Any) -> Any:
+def _batch_product(c: InferenceContext, combine: Any) -> Any:
     x, y = with_rank_at_least(c.inputs[0], 2), with_rank_at_least(c.inputs[1], 2)
     rows, inner_x = _matrix_sizes(x, c.attr("adj_x"))
     inner_y, columns = _matrix_sizes(y, c.attr("adj_y"))
@@ -152,7 +156,7 @@ def _batch_matmul_of_equal_batches(x, y, *, adj_x, adj_y):
     return _batch_matmul(x, y, adj_x=adj_x, adj_y=adj_y)
 
 
-def _batch_matmul_grad(op: Any, g: Any) -> list:
+def _batch_matmul_grad(op: Any, g: Tensor) -> list:
     return _product_grads(_adjoint_product, op, g, ("adj_x", "adj_y"))
 
 
@@ -160,7 +164,7 @@ def _adjoint_product(x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
     return matmul(x, y, adjoint_a=adj_x, adjoint_b=adj_y)
 
 
-def _batch_matmul_v2_grad(op: Any, g: Any) -> list:
+def _batch_matmul_v2_grad(op: Any, g: Tensor) -> list:
     x, y = op.inputs
     gx, gy = _batch_matmul_grad(op, g)
     if x.shape.is_fully_defined() and x._sizes == y._sizes:
@@ -181,7 +185,7 @@ op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, 
 # ---- SparseMatMul ----
 
 
-def _sparse_matmul_grad(op: Any, g: Any) -> list:
+def _sparse_matmul_grad(op: Any, g: Tensor) -> list:
     grads = _product_grads(_sparse_product(op, g), op, g, ("transpose_a", "transpose_b"))
     return [cast(grad, t.dtype.base_dtype) for grad, t in zip(grads, op.inputs)]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
@@ -17,11 +17,14 @@ from tfcompat._src.graph.shape_inference import unchanged
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+
 _TYPES = "T: {float16, float32, float64, int32, int64}"
 _COMBINE = {"sum": jnp.add, "prod": jnp.multiply, "min": jnp.minimum, "max": jnp.maximum}
 
 
-def _reduce_grad(op: Any, grad: Tensor) -> list[Tensor]:
+def _reduce_grad(op: Operation, grad: Tensor) -> list[Tensor]:
     if op.get_attr("reduction") != b"sum":
         raise LookupError("No gradient defined for NcclReduce except sum.")
     return [grad] * len(op.inputs)

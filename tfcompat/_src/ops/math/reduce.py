@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -17,13 +17,16 @@ from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import all_dimensions
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _dimensions(x: Any, axis: Any) -> Any:
+
+def _dimensions(x: TensorLike, axis: Any) -> Any:
     """The dimensions to reduce: `axis`, or all of `x`."""
     return all_dimensions(x) if axis is None else axis
 
 
-def reduce_to(op_type: str, x: Any, axis: Any, keepdims: bool | None, name: str | None) -> Tensor:
+def reduce_to(op_type: str, x: TensorLike, axis: Any, keepdims: bool | None, name: str | None) -> Tensor:
     """Adds the reduction `op_type` of `x` over `axis`, all dimensions where it is None."""
     found = raw.function(op_type)(x, _dimensions(x, axis), bool(keepdims), name=name)
     if axis is None and not keepdims and found._sizes is None:

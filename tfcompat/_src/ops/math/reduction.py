@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -27,6 +27,12 @@ from tfcompat._src.ops.math.extremes import larger, smaller
 from tfcompat._src.ops.math.scan import cumprod
 from tfcompat._src.ops.math.sequence import all_dimensions, arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
+
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
 
@@ -39,7 +45,7 @@ def _reduction_axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def _reduced_shape(c: Any) -> list:
+def _reduced_shape(c: InferenceContext) -> list:
     sizes, axes = c.inputs[0], c.value(1)
     with_rank_at_most(c.inputs[1], 1)
     keep_dims = c.attr("keep_dims")
@@ -152,7 +158,7 @@ def _extreme_numpy(ufunc: np.ufunc, lowest: bool) -> Callable:
 # ---- gradients ----
 
 
-def reduced_shape(input_shape: Any, axes: Any) -> Any:
+def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
     """The shape tensor `input_shape` with 1 at `axes`: what a reduction with keep_dims gives."""
     input_shape, axes = cast(input_shape, dtypes.int32), cast(axes, dtypes.int32)
     rank = size(input_shape)
@@ -161,7 +167,7 @@ def reduced_shape(input_shape: Any, axes: Any) -> Any:
     return raw.DynamicStitch([arange(rank), axes], [input_shape, raw.Fill(axes_shape, 1)])
 
 
-def _repetitions(sizes: Any, kept: Any) -> Any:
+def _repetitions(sizes: Any, kept: TensorLike) -> Any:
     """How often each dimension of `kept` stands in `sizes`; 0 / 0 is 0."""
     return sizes // raw.Maximum(kept, 1)
 
@@ -196,11 +202,11 @@ def _repeat(op: Any, g: Any) -> Any:
     return raw.Tile(raw.Reshape(g, kept), repetitions)
 
 
-def _sum_grad(op: Any, g: Any) -> list:
+def _sum_grad(op: Operation, g: Tensor) -> list:
     return [_repeat(op, g), None]
 
 
-def _mean_grad(op: Any, g: Any) -> list:
+def _mean_grad(op: Operation, g: Tensor) -> list:
     repeated = _repeat(op, g)
     elements, results = num_elements(op.inputs[0]._sizes), num_elements(op.outputs[0]._sizes)
     if elements is not None and results is not None:
@@ -211,7 +217,7 @@ def _mean_grad(op: Any, g: Any) -> list:
     return [repeated / cast(factor, repeated.dtype), None]
 
 
-def _extreme_grad(op: Any, g: Any) -> list:
+def _extreme_grad(op: Operation, g: Tensor) -> list:
     x = op.inputs[0]
     kept = reduced_shape(shape(x), op.inputs[1])
     y, g = raw.Reshape(op.outputs[0], kept), raw.Reshape(g, kept)
@@ -220,7 +226,7 @@ def _extreme_grad(op: Any, g: Any) -> list:
     return [chosen / count * g, None]
 
 
-def _prod_grad(op: Any, g: Any) -> list:
+def _prod_grad(op: Operation, g: Tensor) -> list:
     """Each element gets the product of those before it and those behind it, so that no element is divided by."""
     x = op.inputs[0]
     sizes = shape(x)
@@ -239,7 +245,7 @@ def _prod_grad(op: Any, g: Any) -> list:
     return [raw.Reshape(found, sizes), None]
 
 
-def _reduced_first(x: Any, sizes: Any, axes: Any) -> tuple[Any, tuple]:
+def _reduced_first(x: TensorLike, sizes: TensorLike, axes: Any) -> tuple[Any, tuple]:
     """The permutation that puts the reduced dimensions first, and how many elements they and the others have."""
     with device("/cpu:0"):
         dimensions = rank(x)
@@ -277,7 +283,7 @@ _reduction("EuclideanNorm", "NUMBER", _euclidean_norm, NotDifferentiable("1.15 d
 # ---- ArgMax, ArgMin ----
 
 
-def _arg_shape(c: Any) -> list:
+def _arg_shape(c: InferenceContext) -> list:
     with_rank(c.inputs[1], 0)
     sizes: Sizes = c.inputs[0]
     axis = c.value(1)

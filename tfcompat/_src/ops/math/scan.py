@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -20,6 +20,11 @@ from tfcompat._src.graph.shape_inference import merge, pass_handle, unchanged
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_n_to_tensor_or_indexed_slices, to_tensor
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 # ---- AddN ----
 
@@ -40,7 +45,7 @@ def _numpy_sum(values):
     return functools.reduce(operator.add, values)  # flows that carry the elements of TensorArrays, and lists
 
 
-def _summed_shape(c: Any) -> list:
+def _summed_shape(c: InferenceContext) -> list:
     sizes = c.inputs[-1]
     for i in range(len(c.inputs) - 2, -1, -1):
         try:
@@ -51,7 +56,7 @@ def _summed_shape(c: Any) -> list:
     return [sizes]
 
 
-def _repeat_grad(op: Any, g: Any) -> list:
+def _repeat_grad(op: Operation, g: Tensor) -> list:
     return [g] * len(op.inputs)
 
 
@@ -143,23 +148,23 @@ def _cumulative(name: str, types: str, function: Callable, identity: Callable, g
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, constants=("axis",), depth=2, **fields)
 
 
-def _flags(op: Any) -> tuple[bool, bool]:
+def _flags(op: Operation) -> tuple[bool, bool]:
     return op.get_attr("exclusive"), op.get_attr("reverse")
 
 
-def _cumsum_grad(op: Any, g: Any) -> list:
+def _cumsum_grad(op: Operation, g: Tensor) -> list:
     exclusive, reverse = _flags(op)
     return [cumsum(g, op.inputs[1], exclusive=exclusive, reverse=not reverse), None]
 
 
-def _cumprod_grad(op: Any, g: Any) -> list:
+def _cumprod_grad(op: Operation, g: Tensor) -> list:
     x, axis = op.inputs
     exclusive, reverse = _flags(op)
     product = cumprod(x, axis, exclusive=exclusive, reverse=reverse)
     return [cumsum(product * g, axis, exclusive=exclusive, reverse=not reverse) / x, None]
 
 
-def _cumulative_logsumexp_grad(op: Any, g: Any) -> list:
+def _cumulative_logsumexp_grad(op: Operation, g: Tensor) -> list:
     """Summed in logarithms, of the positive elements of `g` and of the negative ones apart."""
     x, axis = op.inputs
     exclusive, reverse = _flags(op)
@@ -189,7 +194,7 @@ _cumulative(
 )
 
 
-def _scan(op_type: str, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None) -> Tensor:
+def _scan(op_type: str, x: TensorLike, axis: Any, exclusive: bool, reverse: bool, name: str | None) -> Tensor:
     with name_scope(name, op_type, [x]) as scope:
         return raw.function(op_type)(to_tensor(x, name="x"), axis, exclusive, reverse, name=scope)
 

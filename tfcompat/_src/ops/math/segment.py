@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import ml_dtypes
@@ -24,6 +24,12 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import rank, shape, shape_internal
 from tfcompat._src.ops.math.cast import cast
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
+
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
 
@@ -39,7 +45,7 @@ def highest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else ml_dtypes.finfo(dtype).max
 
 
-def gather_rows(data: Any, indices: Any) -> Any:
+def gather_rows(data: TensorLike, indices: TensorLike) -> Any:
     return raw.GatherV2(data, indices, 0)
 
 
@@ -166,7 +172,7 @@ def _segment_mean(data, segment_ids):
     return (np.trunc(total / counts) if whole else total / counts).astype(data.dtype)
 
 
-def _segment_shape(c: Any) -> list:
+def _segment_shape(c: InferenceContext) -> list:
     data = with_rank_at_least(c.inputs[0], 1)
     with_rank(c.inputs[1], 1)
     return [None if data is None else (None,) + data[1:]]
@@ -194,11 +200,11 @@ def _sorted_extreme(function: np.ufunc, start: float) -> Callable:
     return kernel
 
 
-def _segment_sum_grad(op: Any, g: Any) -> list:
+def _segment_sum_grad(op: Operation, g: Tensor) -> list:
     return [gather_rows(g, op.inputs[1]), None]
 
 
-def _segment_mean_grad(op: Any, g: Any) -> list:
+def _segment_mean_grad(op: Operation, g: Tensor) -> list:
     data, ids = op.inputs
     dimensions = rank(data)
     sizes = concat([shape(ids), raw.Fill(raw.ExpandDims(dimensions - 1, 0), 1)], 0)
@@ -206,7 +212,7 @@ def _segment_mean_grad(op: Any, g: Any) -> list:
     return [gather_rows(g / counts, ids), None]
 
 
-def _segment_extreme_grad(op: Any, g: Any) -> list:
+def _segment_extreme_grad(op: Operation, g: Tensor) -> list:
     """The elements of a segment that are its extreme share its gradient."""
     data, ids = op.inputs
     nothing = zeros_like(data, dtype=data.dtype)
@@ -225,7 +231,7 @@ _segment("SegmentMin", "REAL", _sorted_extreme(np.fmin, np.inf), _segment_extrem
 # ---- unsorted ids ----
 
 
-def _unsorted_shape(c: Any) -> list:
+def _unsorted_shape(c: InferenceContext) -> list:
     data, ids = c.inputs[0], c.inputs[1]
     with_rank(c.inputs[2], 0)
     num = c.value(2)
@@ -309,12 +315,12 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
     op(name, text, shape=_unsorted_shape, kernel=kernel, gradient=gradient, constants=("num_segments",), depth=2, **fields)
 
 
-def _not_negative(ids: Any) -> Any:
+def _not_negative(ids: TensorLike) -> Any:
     """Segment ids with 0 in place of those that drop their rows."""
     return raw.Maximum(ids, zeros_like(ids))
 
 
-def _counted(ids: Any, gathered: Any) -> Any:
+def _counted(ids: TensorLike, gathered: Any) -> Any:
     """Whether the rows of `ids` are not dropped, in the shape of what was gathered for them."""
     counted = raw.GreaterEqual(ids, 0)
     for _ in range(gathered.shape.ndims - counted.shape.ndims):
@@ -322,17 +328,17 @@ def _counted(ids: Any, gathered: Any) -> Any:
     return counted & ones_like(gathered, dtype=dtypes.bool)
 
 
-def _gather_or_zero(rows: Any, ids: Any) -> Any:
+def _gather_or_zero(rows: TensorLike, ids: TensorLike) -> Any:
     gathered = gather_rows(rows, _not_negative(ids))
     counted = _counted(ids, gathered)
     return raw.Select(counted, gathered, zeros_like(gathered))
 
 
-def _unsorted_sum_grad(op: Any, g: Any) -> list:
+def _unsorted_sum_grad(op: Operation, g: Tensor) -> list:
     return [_gather_or_zero(g, op.inputs[1]), None, None]
 
 
-def _unsorted_extreme_grad(op: Any, g: Any) -> list:
+def _unsorted_extreme_grad(op: Operation, g: Tensor) -> list:
     data, ids, num = op.inputs
     places = _not_negative(ids)
     extremes = gather_rows(op.outputs[0], places)
@@ -345,7 +351,7 @@ def _unsorted_extreme_grad(op: Any, g: Any) -> list:
     return [raw.Select(chosen, shares, zeros_like(shares)), None, None]
 
 
-def _unsorted_prod_grad(op: Any, g: Any) -> list:
+def _unsorted_prod_grad(op: Operation, g: Tensor) -> list:
     """Each element gets the product of the others, which is 0 where one of them is 0."""
     data, ids, num = op.inputs
     is_zero = raw.Equal(data, 0)
@@ -456,7 +462,7 @@ unsorted_segment_min = export("unsorted_segment_min", "math.unsorted_segment_min
 )
 
 
-def _segment_sizes(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+def _segment_sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
     """The number of rows of each segment, at least 1, in the rank of a sum over them."""
     counted = ones(shape_internal(segment_ids), dtype=data.dtype)
     counts = raw.UnsortedSegmentSum(counted, segment_ids, num_segments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,12 @@ from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.math.cast import cast
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
-def all_dimensions(x: Any) -> Tensor:
+
+def all_dimensions(x: TensorLike) -> Tensor:
     """The vector of the dimensions of `x`: 0, 1, ..., rank - 1."""
     ndims = x.shape.ndims if isinstance(x, Tensor) else None
     if ndims is None:
@@ -48,7 +52,7 @@ def _range_length(start: Any, limit: Any, delta: Any) -> int | None:
     return int(length) if float(length) < 2**63 else None
 
 
-def _range_shape(c: Any) -> list:
+def _range_shape(c: InferenceContext) -> list:
     for sizes in c.inputs:
         with_rank(sizes, 0)
     values = [c.value(i) for i in range(3)]
@@ -86,7 +90,7 @@ def _uncountable(start: Any, limit: Any, delta: Any) -> errors.OpError:
     return errors.InvalidArgumentError(None, None, text)
 
 
-def _linspace_shape(c: Any) -> list:
+def _linspace_shape(c: InferenceContext) -> list:
     for sizes in c.inputs:
         with_rank(sizes, 0)
     num = c.value(2)

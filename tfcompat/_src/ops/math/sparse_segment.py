@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -26,6 +26,11 @@ from tfcompat._src.ops.math.segment import (
     scatter_rows,
     segment_starts,
 )
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 _FLOAT = "{float32, float64}"
@@ -55,13 +60,13 @@ def _reduced(kind: str, data: Any, indices: Any, segment_ids: Any, length: int |
     return total / _divisor(kind, segment_ids, len(total), data.dtype, data.ndim)
 
 
-def _shape(c: Any) -> list:
+def _shape(c: InferenceContext) -> list:
     data = with_rank_at_least(c.inputs[0], 1)
     merge(with_rank(c.inputs[1], 1), with_rank(c.inputs[2], 1))
     return [None if data is None else (None,) + data[1:]]
 
 
-def _shape_with_number(c: Any) -> list:
+def _shape_with_number(c: InferenceContext) -> list:
     (sizes,) = _shape(c)
     with_rank(c.inputs[3], 0)
     num = c.value(3)
@@ -71,7 +76,7 @@ def _shape_with_number(c: Any) -> list:
 
 
 def _gradient(kind: str) -> Callable:
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         data, indices, ids = op.inputs[:3]
         rows = shape(data)[0]
         if kind == "Sum":
@@ -109,7 +114,7 @@ _sparse_segment("SqrtN", _FLOAT)
 # ---- op types of gradients ----
 
 
-def _grad_shape(c: Any) -> list:
+def _grad_shape(c: InferenceContext) -> list:
     g = with_rank_at_least(c.inputs[0], 1)
     merge(c.inputs[2], with_rank(c.inputs[1], 1))
     with_rank(c.inputs[3], 0)

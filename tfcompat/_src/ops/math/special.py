@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -23,6 +23,11 @@ from tfcompat._src.ops.math.broadcast_gradient import summed
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.unary import FLOATS, absolute, by_input, exp, unary_function
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
+
 _TWO_OVER_SQRT_PI = 2 / np.sqrt(np.pi)
 
 
@@ -31,7 +36,7 @@ def _unary(name: str, kernel: Callable, gradient: Callable) -> None:
 
 
 def _erf_grad(sign: int) -> Callable:
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         factor = constant(sign * _TWO_OVER_SQRT_PI, dtype=g.dtype)
         with control_dependencies([g]):
             x = op.inputs[0]
@@ -40,13 +45,13 @@ def _erf_grad(sign: int) -> Callable:
     return gradient
 
 
-def _i0e_grad(op: Any, g: Any) -> list:
+def _i0e_grad(op: Operation, g: Tensor) -> list:
     x, y = op.inputs[0], op.outputs[0]
     with control_dependencies([g]):
         return [g * (raw.BesselI1e(x) - raw.Sign(x) * y)]
 
 
-def _i1e_grad(op: Any, g: Any) -> list:
+def _i1e_grad(op: Operation, g: Tensor) -> list:
     """At 0, where the formula divides by it, the derivative is 1 / 2."""
     x, y = op.inputs[0], op.outputs[0]
     with control_dependencies([g]):
@@ -114,7 +119,7 @@ def _binary(name: str, first: str, second: str, function: Callable, gradient: An
     op(name, text, shape=broadcast_inputs, kernel=kernel, gradient=gradient, depth=2, **fields)
 
 
-def _igamma_grad(op: Any, g: Any) -> list:
+def _igamma_grad(op: Operation, g: Tensor) -> list:
     a, x = op.inputs
     to_a, to_x = summed(shape(a), shape(x))
     with control_dependencies([g]):
@@ -123,18 +128,18 @@ def _igamma_grad(op: Any, g: Any) -> list:
         return [to_a(by_a * g), to_x(by_x * g)]
 
 
-def _igammac_grad(op: Any, g: Any) -> list:
+def _igammac_grad(op: Operation, g: Tensor) -> list:
     return [-grad for grad in _igamma_grad(op, g)]
 
 
-def _polygamma_grad(op: Any, g: Any) -> list:
+def _polygamma_grad(op: Operation, g: Tensor) -> list:
     n, x = op.inputs
     _, to_x = summed(shape(n), shape(x))
     with control_dependencies([g]):
         return [None, to_x(raw.Polygamma(n + 1, x) * g)]
 
 
-def _zeta_grad(op: Any, g: Any) -> list:
+def _zeta_grad(op: Operation, g: Tensor) -> list:
     x, q = op.inputs
     _, to_q = summed(shape(x), shape(q))
     with control_dependencies([g]):
@@ -151,7 +156,7 @@ _binary("Zeta", "x", "q", _zeta, _zeta_grad, slope=BY_RULE)
 # ---- Betainc ----
 
 
-def _betainc_shape(c: Any) -> list:
+def _betainc_shape(c: InferenceContext) -> list:
     known = [s for s in c.inputs if s is not None and len(s)]
     merged = None
     for sizes in known:
@@ -159,7 +164,7 @@ def _betainc_shape(c: Any) -> list:
     return [merged if known or None in c.inputs else ()]
 
 
-def _betainc_grad(op: Any, g: Any) -> list:
+def _betainc_grad(op: Operation, g: Tensor) -> list:
     a, b, x = op.inputs
     _, to_x = summed(shape(a), shape(x))
     log_beta = raw.Lgamma(a) + raw.Lgamma(b) - raw.Lgamma(a + b)

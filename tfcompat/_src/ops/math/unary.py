@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -17,6 +17,11 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.fill import zeros
 from tfcompat._src.ops.array.shape import shape
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.tensor import Tensor
 
 FLOATS = "bfloat16, float16, float32, float64"
 _INEXACT = "{" + FLOATS + ", complex64, complex128}"
@@ -46,7 +51,7 @@ def _unary(
 def by_input(derivative: Callable) -> Callable:
     """The gradient of an op with derivative `derivative(x)`."""
 
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         with control_dependencies([g]):
             return [g * derivative(conjugate(op.inputs[0]))]
 
@@ -56,14 +61,14 @@ def by_input(derivative: Callable) -> Callable:
 def _by_result(derivative: Callable) -> Callable:
     """The gradient of an op from `derivative(y, g)` of its result."""
 
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         with control_dependencies([g]):
             return [derivative(conjugate(op.outputs[0]), g)]
 
     return gradient
 
 
-def _zeros(op: Any, g: Any) -> list:
+def _zeros(op: Operation, g: Tensor) -> list:
     return [zeros(shape(op.inputs[0]), op.inputs[0].dtype)]
 
 
@@ -133,7 +138,7 @@ def _cosh(x):
 # ---- derivatives ----
 
 
-def _square_grad(op: Any, g: Any) -> list:
+def _square_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         x = conjugate(op.inputs[0])
         return [raw.Mul(g, raw.Mul(x, constant(2.0, dtype=x.dtype)))]
@@ -143,7 +148,7 @@ def _one(x: Any) -> Any:
     return constant(1, dtype=x.dtype)
 
 
-def _sine_of_angle(x: Any) -> Any:
+def _sine_of_angle(x: TensorLike) -> Any:
     """cos(asin(x)) = sqrt(1 - x * x)."""
     squared = raw.Square(x)
     return raw.Reciprocal(raw.Sqrt(raw.Sub(_one(x), squared)))
@@ -152,7 +157,7 @@ def _sine_of_angle(x: Any) -> Any:
 def _of_squared(combine: str) -> Callable:
     """1 / combine(1, x * x)."""
 
-    def derivative(x: Any) -> Any:
+    def derivative(x: TensorLike) -> Any:
         squared = raw.Square(x)
         return raw.Reciprocal(raw.function(combine)(_one(x), squared))
 
@@ -162,7 +167,7 @@ def _of_squared(combine: str) -> Callable:
 def _negated_by_input(derivative: Callable) -> Callable:
     """The gradient of an op with derivative `-derivative(x)`."""
 
-    def gradient(op: Any, g: Any) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         with control_dependencies([g]):
             x = conjugate(op.inputs[0])
             slope = derivative(x)
@@ -171,13 +176,13 @@ def _negated_by_input(derivative: Callable) -> Callable:
     return gradient
 
 
-def _cos_grad(op: Any, g: Any) -> list:
+def _cos_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         x = conjugate(op.inputs[0])
         return [-g * raw.Sin(x)]
 
 
-def _tan_grad(op: Any, g: Any) -> list:
+def _tan_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         return [raw.Square(raw.Reciprocal(raw.Cos(conjugate(op.inputs[0])))) * g]
 
@@ -233,7 +238,7 @@ def _tanh_grad(y, dy):
     return lax.mul(dy, lax.sub(y.dtype.type(1), lax.mul(y, y)))
 
 
-def _tanh_grad_grad(op: Any, g: Any) -> list:
+def _tanh_grad_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         y, dy = (conjugate(t) for t in op.inputs)
         return [g * -2.0 * dy * y, raw.TanhGrad(y, g)]
@@ -243,7 +248,7 @@ def _sigmoid_grad(y, dy):
     return lax.mul(dy, lax.mul(y, lax.sub(y.dtype.type(1), y)))
 
 
-def _sigmoid_grad_grad(op: Any, g: Any) -> list:
+def _sigmoid_grad_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         y, dy = (conjugate(t) for t in op.inputs)
         product = g * dy
@@ -258,7 +263,7 @@ def _sqrt_grad(y, dy):
     return lax.div(lax.mul(dy, y.dtype.type(0.5)), _conj(y))
 
 
-def _sqrt_grad_grad(op: Any, g: Any) -> list:
+def _sqrt_grad_grad(op: Operation, g: Tensor) -> list:
     y, z = op.inputs[0], op.outputs[0]
     with control_dependencies([g]):
         quotient = g / y
@@ -270,7 +275,7 @@ def _rsqrt_grad(y, dy):
     return lax.mul(lax.mul(y.dtype.type(-0.5), dy), lax.mul(y, lax.mul(y, y)))
 
 
-def _rsqrt_grad_grad(op: Any, g: Any) -> list:
+def _rsqrt_grad_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         y, conjugated = conjugate(op.inputs[0]), conjugate(g)
         return [-1.5 * conjugated * op.inputs[1] * raw.Square(y), raw.RsqrtGrad(y, g)]
@@ -281,7 +286,7 @@ def _reciprocal_grad(y, dy):
     return lax.neg(lax.mul(dy, lax.mul(y, y)))
 
 
-def _reciprocal_grad_grad(op: Any, g: Any) -> list:
+def _reciprocal_grad_grad(op: Operation, g: Tensor) -> list:
     with control_dependencies([g]):
         y, conjugated = conjugate(op.inputs[0]), conjugate(g)
         return [conjugated * -2.0 * op.inputs[1] * y, raw.ReciprocalGrad(y, g)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -24,6 +24,10 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import sigmoid
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 _SELU_SCALE = 1.0507009873554804934193349852946
 _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
@@ -148,7 +152,7 @@ def _by_input(grad_op: str) -> Callable:
     return lambda op, g: [raw.function(grad_op)(g, op.inputs[0])]
 
 
-def _piecewise_linear(op: Any, g: Any) -> list:
+def _piecewise_linear(op: Operation, g: Tensor) -> list:
     """The second derivative of a function made of straight lines: linear in `gradients`, constant in the other input."""
     x = op.inputs[1]
     attrs = {"alpha": op.get_attr("alpha")} if op.type == "LeakyReluGrad" else {}
@@ -162,11 +166,11 @@ def _exponential_below_zero(op: Any, g: Any) -> list:
     return [to_gradients, raw.Select(outputs < 0, g * gradients, zeros_like(outputs))]
 
 
-def _leaky_relu_gradient(op: Any, g: Any) -> list:
+def _leaky_relu_gradient(op: Operation, g: Tensor) -> list:
     return [raw.LeakyReluGrad(g, op.inputs[0], alpha=op.get_attr("alpha"))]
 
 
-def _softplus_grad_grad(op: Any, g: Any) -> list:
+def _softplus_grad_grad(op: Operation, g: Tensor) -> list:
     dy, x = op.inputs
     with control_dependencies([g]):
         return [raw.SoftplusGrad(g, x), g * dy / (raw.Exp(-x) + 2.0 + raw.Exp(x))]
@@ -219,14 +223,14 @@ softsign = export("math.softsign", "nn.softsign")(_function("softsign", "Softsig
 
 
 @export("nn.relu6")
-def relu6(features: Any, name: str | None = None) -> Tensor:
+def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     """min(max(features, 0), 6), element by element; a Tensor of the shape of `features`."""
     with name_scope(name, "Relu6", [features]) as name:
         return raw.Relu6(to_tensor(features, name="features"), name=name)
 
 
 @export("nn.crelu")
-def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+def crelu(features: TensorLike, name: str | None = None, axis: int = -1) -> Tensor:
     """relu of `features` and of -`features`, joined along `axis` (Shang et al., 2016)."""
     with name_scope(name, "CRelu", [features]) as name:
         features = to_tensor(features, name="features")
@@ -234,7 +238,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
 
 
 @export("nn.leaky_relu")
-def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
+def leaky_relu(features: TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """`features` above 0, alpha * features below; integers are computed as float32.
 
     Raises:
@@ -251,7 +255,7 @@ _SWISH = "CustomGradient-0"
 
 
 @RegisterGradient(_SWISH)
-def _swish_gradient(op: Any, g: Any, _: Any) -> list:
+def _swish_gradient(op: Operation, g: Tensor, _: Any) -> list:
     features = op.inputs[1]
     with control_dependencies([g]):
         slope = raw.Sigmoid(features)
@@ -259,7 +263,7 @@ def _swish_gradient(op: Any, g: Any, _: Any) -> list:
 
 
 @export("nn.swish")
-def swish(features: Any) -> Tensor:
+def swish(features: TensorLike) -> Tensor:
     """features * sigmoid(features), element by element; the gradient computes the sigmoid again to save memory."""
     features = to_tensor(features, name="features")
     product = features * sigmoid(features)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,10 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, to_tensor
 from tfcompat._src.ops.array.reorder import transpose
 from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 _LEAST_EPSILON = 1.001e-5
 _ATTRS = 'epsilon: float = 0.0001, data_format: {"NHWC", "NCHW"} = "NHWC", is_training: bool = True'
@@ -155,7 +159,7 @@ def _normalize_grad_v3(dy, x, scale, mean, variance, _, *, epsilon, data_format,
 # ---- gradients ----
 
 
-def _attrs(node: Any) -> dict[str, Any]:
+def _attrs(node: Operation) -> dict[str, Any]:
     return {n: node.get_attr(n) for n in ("epsilon", "data_format", "is_training")}
 
 
@@ -304,7 +308,7 @@ def _batch_norm_global_grad(t, m, v, gamma, backprop, *, variance_epsilon, scale
 
 @export("nn.fused_batch_norm")
 def fused_batch_norm(
-    x: Any, scale: Any, offset: Any, mean: Any = None, variance: Any = None, epsilon: float = 0.001,
+    x: TensorLike, scale: TensorLike, offset: TensorLike, mean: TensorLike | None = None, variance: TensorLike | None = None, epsilon: float = 0.001,
     data_format: str = "NHWC", is_training: bool = True, name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Batch normalisation (Ioffe and Szegedy, 2015) as one op.

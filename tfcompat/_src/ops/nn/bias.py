@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jax import lax
 
@@ -20,6 +20,9 @@ from tfcompat._src.ops.array.shape import rank, shape
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.nn.conv_kernels import bias_add_grad
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _FORMAT = 'data_format: {"NHWC", "NCHW"} = "NHWC"'
 
@@ -118,7 +121,7 @@ def short_data_format(data_format: str | None) -> str | None:
 
 
 @export("nn.bias_add")
-def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+def bias_add(value: TensorLike, bias: TensorLike, data_format: str | None = None, name: str | None = None) -> Tensor:
     """Adds a vector along the channels.
 
     Args:
@@ -140,12 +143,12 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
         return raw.BiasAdd(value, bias, data_format=data_format, name=name)
 
 
-def _converted(x: Any, weights: Any, biases: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _converted(x: TensorLike, weights: TensorLike, biases: TensorLike) -> tuple[Tensor, Tensor, Tensor]:
     return to_tensor(x, name="x"), to_tensor(weights, name="weights"), to_tensor(biases, name="biases")
 
 
 @export("nn.xw_plus_b")
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def xw_plus_b(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """matmul(x, weights) + biases for `x` [batch, in], `weights` [in, out] and `biases` [out]."""
     with name_scope(name, "xw_plus_b", [x, weights, biases]) as name:
         x, weights, biases = _converted(x, weights, biases)
@@ -153,7 +156,7 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
 
 
 @export("nn.relu_layer")
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+def relu_layer(x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None) -> Tensor:
     """relu(matmul(x, weights) + biases) for `x` [batch, in], `weights` [in, out] and `biases` [out]."""
     with name_scope(name, "relu_layer", [x, weights, biases]) as name:
         x, weights, biases = _converted(x, weights, biases)

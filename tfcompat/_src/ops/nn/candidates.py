@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.random import candidate_samplers as samplers
 from tfcompat._src.ops.random.seeds import seed_attrs
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _OUTPUTS = "(sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32)"
 _NO_GRADIENT = NotDifferentiable("candidates are class numbers", raises=True)
@@ -142,7 +146,7 @@ def _all_candidates(true_classes, *, num_true, num_sampled, rng):
 _sampler_op("AllCandidateSampler", "", _all_candidates)
 
 
-def _hits_shape(c: Any) -> list:
+def _hits_shape(c: InferenceContext) -> list:
     si.with_size(si.with_rank(c.inputs[0], 2)[1], c.attr("num_true"))
     si.with_rank(c.inputs[1], 1)
     return si.unknown_vector(c)
@@ -175,7 +179,7 @@ def _compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
 
 @export("random.uniform_candidate_sampler", "nn.uniform_candidate_sampler")
 def uniform_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Candidates from a uniform distribution over [0, range_max).
@@ -200,7 +204,7 @@ def uniform_candidate_sampler(
 
 @export("random.log_uniform_candidate_sampler", "nn.log_uniform_candidate_sampler")
 def log_uniform_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Candidates with P(class) = (log(class + 2) - log(class + 1)) / log(range_max + 1), for classes in falling order.
@@ -215,7 +219,7 @@ def log_uniform_candidate_sampler(
 
 @export("random.learned_unigram_candidate_sampler", "nn.learned_unigram_candidate_sampler")
 def learned_unigram_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Candidates by how often each class was a true class in earlier runs of the session, plus one.
@@ -230,7 +234,7 @@ def learned_unigram_candidate_sampler(
 
 @export("random.fixed_unigram_candidate_sampler", "nn.fixed_unigram_candidate_sampler")
 def fixed_unigram_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
+    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
     distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Any = (),
     seed: int | None = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
@@ -262,7 +266,7 @@ def fixed_unigram_candidate_sampler(
 
 @export("random.all_candidate_sampler", "nn.all_candidate_sampler")
 def all_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
+    true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, seed: int | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All classes of [0, num_sampled), each with expected count 1.
 
@@ -275,7 +279,7 @@ def all_candidate_sampler(
 
 @export("nn.compute_accidental_hits")
 def compute_accidental_hits(
-    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None, name: str | None = None
+    true_classes: TensorLike, sampled_candidates: TensorLike, num_true: int, seed: int | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Where a candidate is also a true class.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -16,6 +16,10 @@ from tfcompat._src.ops.array.shape import shape, shape_n
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import channels_first, spatial
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _ATTRS_2D = (
     'strides: list(int), use_cudnn_on_gpu: bool = True, padding: {"SAME", "VALID", "EXPLICIT"}, '
@@ -39,7 +43,7 @@ def _data_format(c: Any) -> str:
     return _optional(c, "data_format", b"NHWC").decode()
 
 
-def _check_lengths(c: Any, what: str, rank: int) -> None:
+def _check_lengths(c: InferenceContext, what: str, rank: int) -> None:
     """ValueError where `strides` or `dilations` has not one entry per dimension, or paddings do not fit."""
     data_format = _data_format(c)
     if len(c.attr("strides")) != rank:
@@ -67,7 +71,7 @@ def _check_lengths(c: Any, what: str, rank: int) -> None:
         raise ValueError("Nonzero explicit padding in the batch or depth dimensions is not supported")
 
 
-def _positions(c: Any, sizes: tuple, window: tuple) -> tuple:
+def _positions(c: InferenceContext, sizes: tuple, window: tuple) -> tuple:
     """The spatial sizes of the result."""
     data_format, padding = _data_format(c), text_attr(c, "padding")
     extra = _extra_padding(_optional(c, "explicit_paddings", ()), data_format, len(sizes))
@@ -121,7 +125,7 @@ def _shape_of_input(index: int, rank: int) -> Callable:
 # ---- gradients: each of the three op types of a convolution is linear in both its tensors ----
 
 
-def _shared_attrs(node: Any) -> dict[str, Any]:
+def _shared_attrs(node: Operation) -> dict[str, Any]:
     names = ("strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu")
     return {n: node.get_attr(n) for n in names if n in node.attrs}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
@@ -13,6 +13,11 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import expand_dims, squeeze
 from tfcompat._src.ops.nn.window_sizes import per_dimension
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 _ONES_2D = (1, 1, 1, 1)
 _ONES_3D = (1, 1, 1, 1, 1)
@@ -42,7 +47,7 @@ def _padding_attrs(padding: Any) -> dict[str, Any]:
 
 @export("nn.conv2d")
 def conv2d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
+    input: TensorLike, filter: TensorLike | None = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None, filters: Any = None,
 ) -> Tensor:  # fmt: skip
     """2-D convolution (cross-correlation).
@@ -75,8 +80,8 @@ def conv2d(
 
 @export("nn.conv2d_backprop_filter")
 def conv2d_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None,
+    input: TensorLike, filter_sizes: TensorLike, out_backprop: TensorLike, strides: Sequence[int], padding: Any, use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC", dilations: Sequence[int] = _ONES_2D, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `tf.nn.conv2d` to its filter, of shape `filter_sizes`, from that to its result."""
     return raw.Conv2DBackpropFilter(
@@ -87,8 +92,8 @@ def conv2d_backprop_filter(
 
 @export("nn.conv2d_backprop_input")
 def conv2d_backprop_input(
-    input_sizes: Any, filter: Any = None, out_backprop: Any = None, strides: Any = None, padding: Any = None,
-    use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None,
+    input_sizes: TensorLike, filter: TensorLike | None = None, out_backprop: TensorLike | None = None, strides: Sequence[int] | None = None, padding: Any = None,
+    use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Sequence[int] = _ONES_2D, name: str | None = None,
     filters: Any = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `tf.nn.conv2d` to its input, of shape `input_sizes`, from that to its result."""
@@ -136,7 +141,7 @@ def _conv2d_transpose(input, filters, output_shape, strides, padding, data_forma
 
 @export("nn.conv3d")
 def conv3d(
-    input: Any, filter: Any = None, strides: Any = None, padding: str | None = None, data_format: str = "NDHWC",
+    input: TensorLike, filter: TensorLike | None = None, strides: Any = None, padding: str | None = None, data_format: str = "NDHWC",
     dilations: Any = _ONES_3D, name: str | None = None, filters: Any = None,
 ) -> Tensor:  # fmt: skip
     """3-D convolution (cross-correlation).
@@ -208,7 +213,7 @@ def _format_as_2d(data_format: str | None, *excluded: str) -> str:
 
 @export("nn.conv1d")
 def conv1d(
-    value: Any = None, filters: Any = None, stride: Any = None, padding: str | None = None,
+    value: TensorLike | None = None, filters: TensorLike | None = None, stride: Any = None, padding: str | None = None,
     use_cudnn_on_gpu: bool | None = None, data_format: str | None = None, name: str | None = None, input: Any = None,
     dilations: Any = None,
 ) -> Tensor:  # fmt: skip
@@ -244,7 +249,7 @@ def conv1d(
 
 @export("nn.conv1d_transpose")
 def conv1d_transpose(
-    input: Any, filters: Any, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str | None = "NWC",
+    input: TensorLike, filters: TensorLike, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str | None = "NWC",
     dilations: Any = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The transpose of `tf.nn.conv1d`; arguments as in `tf.nn.conv2d_transpose`, for one dimension."""
@@ -271,8 +276,8 @@ def conv1d_transpose(
 
 @export("nn.conv_transpose")
 def conv_transpose(
-    input: Any, filters: Any, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str | None = None,
-    dilations: Any = None, name: str | None = None,
+    input: TensorLike, filters: TensorLike, output_shape: Any, strides: Sequence[int], padding: str = "SAME", data_format: str | None = None,
+    dilations: Sequence[int] | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`.
 

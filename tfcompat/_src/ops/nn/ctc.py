@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,11 @@ from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.nn import ctc_beam_search
 from tfcompat._src.ops.nn.ctc_kernel import loss_and_gradient
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+
 _NO_SECOND = (
     "Currently there is no way to take the second  derivative of ctc_loss due to the fused implementation's "
     "interaction  with tf.gradients()"
@@ -28,14 +33,14 @@ _NO_SECOND = (
 # ---- loss ----
 
 
-def _loss_shape(c: Any) -> list:
+def _loss_shape(c: InferenceContext) -> list:
     inputs, count = si.with_rank(c.inputs[0], 3), si.with_rank(c.inputs[1], 2)[0]
     si.merge_size(count, si.with_rank(c.inputs[2], 1)[0])
     batch = si.merge_size(inputs[1], si.with_rank(c.inputs[3], 1)[0])
     return [(batch,), (inputs[0], batch, inputs[2])]
 
 
-def _loss_gradient(op: Any, grad_loss: Any, _: Any) -> list:
+def _loss_gradient(op: Operation, grad_loss: TensorLike, _: Any) -> list:
     gradient = raw.PreventGradient(op.outputs[1], message=_NO_SECOND)
     return [raw.ExpandDims(grad_loss, -1) * gradient, None, None, None]
 
@@ -137,7 +142,7 @@ def _ctc_loss(
 
 @export("nn.ctc_loss")
 def ctc_loss(
-    labels: Any, inputs: Any = None, sequence_length: Any = None, preprocess_collapse_repeated: bool = False,
+    labels: Any, inputs: TensorLike | None = None, sequence_length: TensorLike | None = None, preprocess_collapse_repeated: bool = False,
     ctc_merge_repeated: bool = True, ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True,
     logits: Any = None,
 ) -> Tensor:  # fmt: skip
@@ -178,7 +183,7 @@ def ctc_loss(
 _DISCRETE = NotDifferentiable("decoded labels are discrete")
 
 
-def _decoder_shape(c: Any) -> list:
+def _decoder_shape(c: InferenceContext) -> list:
     batch = si.merge_size(si.with_rank(c.inputs[0], 3)[1], si.with_rank(c.inputs[1], 1)[0])
     paths = (len(c.op.outputs) - 1) // 3
     return [(None, 2)] * paths + [(None,)] * paths + [(2,)] * paths + [(batch, paths)]
@@ -242,7 +247,7 @@ def _beam_search_decoder(inputs, lengths, *, beam_width, top_paths, merge_repeat
 
 
 @export("nn.ctc_greedy_decoder")
-def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
+def ctc_greedy_decoder(inputs: TensorLike, sequence_length: TensorLike, merge_repeated: bool = True) -> tuple[list[SparseTensor], Tensor]:
     """The labels of the most probable class of each frame, without blanks.
 
     Args:
@@ -259,7 +264,7 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
 
 @export("nn.ctc_beam_search_decoder")
 def ctc_beam_search_decoder(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
     """The most probable label sequences that a beam search finds.
 
@@ -281,7 +286,7 @@ def ctc_beam_search_decoder(
 
 @export("nn.ctc_beam_search_decoder_v2")
 def ctc_beam_search_decoder_v2(
-    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+    inputs: TensorLike, sequence_length: TensorLike, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
     """`tf.nn.ctc_beam_search_decoder` with `merge_repeated=False`."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, merge_repeated=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.ops.math.compare import not_equal
 from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def size_along(tensor: Tensor, axis: int) -> Any:
     """A size of a tensor: an int where it is known, else a scalar Tensor."""
@@ -30,7 +33,7 @@ def size_along(tensor: Tensor, axis: int) -> Any:
 
 
 @export("nn.collapse_repeated")
-def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def collapse_repeated(labels: TensorLike, seq_length: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Merges equal neighbours in label sequences.
 
     Args:
@@ -56,7 +59,7 @@ def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> 
         return reshape(found, [size_along(labels, 0), longest]), cast(lengths, seq_length.dtype)
 
 
-def dense_labels_to_sparse(dense: Any, length: Any) -> SparseTensor:
+def dense_labels_to_sparse(dense: TensorLike, length: TensorLike) -> SparseTensor:
     """Label sequences as an int32 SparseTensor without what is past their ends.
 
     Args:

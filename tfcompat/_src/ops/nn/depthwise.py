@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -22,6 +22,11 @@ from tfcompat._src.ops.nn.conv_functions import conv2d
 from tfcompat._src.ops.nn.dilated import with_space_to_batch
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import channels_first, spatial
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 _ATTRS = (
     'strides: list(int), padding: {"SAME", "VALID"}, data_format: {"NHWC", "NCHW"} = "NHWC", '
@@ -122,7 +127,7 @@ _ONES = (1, 1, 1, 1)
 
 @export("nn.depthwise_conv2d_native")
 def depthwise_conv2d_native(
-    input: Any, filter: Any, strides: Any, padding: str, data_format: str | None = "NHWC", dilations: Any = _ONES,
+    input: TensorLike, filter: TensorLike, strides: Sequence[int], padding: str, data_format: str | None = "NHWC", dilations: Sequence[int] = _ONES,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Convolves every channel with its own filters.
@@ -144,8 +149,8 @@ def depthwise_conv2d_native(
 
 @export("nn.depthwise_conv2d_native_backprop_input", "nn.depthwise_conv2d_backprop_input")
 def depthwise_conv2d_native_backprop_input(
-    input_sizes: Any, filter: Any, out_backprop: Any, strides: Any, padding: str, data_format: str = "NHWC",
-    dilations: Any = _ONES, name: str | None = None,
+    input_sizes: TensorLike, filter: TensorLike, out_backprop: TensorLike, strides: Sequence[int], padding: str, data_format: str = "NHWC",
+    dilations: Sequence[int] = _ONES, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `tf.nn.depthwise_conv2d_native` to its input, of shape `input_sizes`."""
     return raw.DepthwiseConv2dNativeBackpropInput(
@@ -155,8 +160,8 @@ def depthwise_conv2d_native_backprop_input(
 
 @export("nn.depthwise_conv2d_native_backprop_filter", "nn.depthwise_conv2d_backprop_filter")
 def depthwise_conv2d_native_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: str, data_format: str = "NHWC",
-    dilations: Any = _ONES, name: str | None = None,
+    input: TensorLike, filter_sizes: TensorLike, out_backprop: TensorLike, strides: Sequence[int], padding: str, data_format: str = "NHWC",
+    dilations: Sequence[int] = _ONES, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `tf.nn.depthwise_conv2d_native` to its filter, of shape `filter_sizes`."""
     return raw.DepthwiseConv2dNativeBackpropFilter(
@@ -165,7 +170,7 @@ def depthwise_conv2d_native_backprop_filter(
 
 
 def _dilated_depthwise(
-    input: Tensor, filter: Tensor, strides: Any, padding: str, rate: Any, data_format: str | None, name: str | None
+    input: Tensor, filter: Tensor, strides: Sequence[int], padding: str, rate: Any, data_format: str | None, name: str | None
 ) -> Tensor:
     def apply(converted: Tensor, _: int, padding: str) -> Tensor:
         return depthwise_conv2d_native(converted, filter, strides, padding, data_format, name=name)
@@ -201,7 +206,7 @@ def depthwise_conv2d(
 
 @export("nn.separable_conv2d")
 def separable_conv2d(
-    input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: str, rate: Any = None,
+    input: Any, depthwise_filter: Any, pointwise_filter: TensorLike, strides: Any, padding: str, rate: Any = None,
     name: str | None = None, data_format: str | None = None, dilations: Any = None,
 ) -> Tensor:  # fmt: skip
     """A depthwise convolution followed by a 1x1 convolution.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from tfcompat._src.ops.composed.indexing import required_space_to_batch_paddings
 from tfcompat._src.ops.nn.conv_functions import conv1d, conv2d, conv2d_transpose
 from tfcompat._src.ops.nn.pool_functions import avg_pool, avg_pool3d, max_pool, max_pool3d
 from tfcompat._src.ops.nn.window_sizes import per_dimension
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- with_space_to_batch ----
 
@@ -65,7 +68,7 @@ def _with_gaps(values: Tensor, fill: int, dims: list[int]) -> Any:
     return concat(parts, 0) if known is None else np.concatenate(parts)
 
 
-def _base_paddings(padding: str, window: Any, count: int, rate: Any) -> Any:
+def _base_paddings(padding: str, window: TensorLike, count: int, rate: Any) -> Any:
     if padding == "VALID":
         return np.zeros([count, 2], np.int32)
     if padding != "SAME":
@@ -96,7 +99,7 @@ class SpaceToBatch:
     """
 
     def __init__(
-        self, input_shape: TensorShape, dilation_rate: Any, padding: str, filter_shape: Any = None,
+        self, input_shape: TensorShape, dilation_rate: TensorLike, padding: str, filter_shape: TensorLike | None = None,
         spatial_dims: Any = None, data_format: str | None = None,
     ) -> None:  # fmt: skip
         self.input_shape, self.padding = input_shape, padding
@@ -132,7 +135,7 @@ class SpaceToBatch:
 
 @export("nn.with_space_to_batch")
 def with_space_to_batch(
-    input: Any, dilation_rate: Any, padding: str, op: Callable, filter_shape: Any = None, spatial_dims: Any = None,
+    input: TensorLike, dilation_rate: Any, padding: str, op: Callable, filter_shape: Any = None, spatial_dims: Any = None,
     data_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`op(input, number of spatial dimensions, padding)` on every phase of a dilated grid, put together again.
@@ -174,7 +177,7 @@ def _strides_and_rates(count: int, strides: Any, rates: Any) -> tuple[np.ndarray
 
 
 def _plain_convolution(
-    input: Any, filters: Any, strides: Any, padding: str, data_format: str | None, name: str | None
+    input: TensorLike, filters: TensorLike, strides: Any, padding: str, data_format: str | None, name: str | None
 ) -> Tensor:
     """A convolution without dilation in one to three dimensions; `strides` has one entry per spatial dimension."""
     strides = list(strides)
@@ -235,7 +238,7 @@ class Convolution:
         self.strides, rates = _strides_and_rates(len(strides), strides, dilation_rate)
         self.phases = SpaceToBatch(input_shape, rates, padding, filter_shape, data_format=data_format)
 
-    def __call__(self, input: Tensor, filters: Any) -> Tensor:
+    def __call__(self, input: Tensor, filters: TensorLike) -> Tensor:
         return self.phases(
             input, lambda x, _, padding: _plain_convolution(x, filters, self.strides, padding, self.data_format, None)
         )
@@ -300,7 +303,7 @@ def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str |
 
 @export("nn.atrous_conv2d_transpose")
 def atrous_conv2d_transpose(
-    value: Any, filters: Any, output_shape: Any, rate: int, padding: str, name: str | None = None
+    value: TensorLike, filters: TensorLike, output_shape: TensorLike, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
     """The transpose of `tf.nn.atrous_conv2d`.
 
@@ -377,7 +380,7 @@ _POOLS = {
 
 @export("nn.pool")
 def pool(
-    input: Any, window_shape: Any, pooling_type: str, padding: str, dilation_rate: Any = None, strides: Any = None,
+    input: TensorLike, window_shape: Any, pooling_type: str, padding: str, dilation_rate: Any = None, strides: Any = None,
     name: str | None = None, data_format: str | None = None, dilations: Any = None,
 ) -> Tensor:  # fmt: skip
     """Pooling in one to three dimensions.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,12 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.reorder import reverse
 from tfcompat._src.ops.nn.window_sizes import text_attr, window_counts
 from tfcompat._src.ops.nn.windows import Window, first_valid_tap, make_window, sum_over_windows, tap_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 _ATTRS = 'T: REAL, strides: list(int) >= 4, rates: list(int) >= 4, padding: {"SAME", "VALID"}'
 _NAMES = ("strides", "rates", "padding")
@@ -41,7 +47,7 @@ def _dilation_shape(c):
     return [(x[0], *positions, filters[2])]
 
 
-def _attrs(node: Any) -> dict[str, Any]:
+def _attrs(node: Operation) -> dict[str, Any]:
     return {n: node.get_attr(n) for n in _NAMES}
 
 
@@ -167,7 +173,7 @@ def _dilation_filter_grad(x, filters, out_backprop, *, strides, rates, padding):
 
 @export("nn.dilation2d")
 def dilation2d(
-    input: Any, filter: Any = None, strides: Any = None, rates: Any = None, padding: str | None = None,
+    input: TensorLike, filter: TensorLike | None = None, strides: Sequence[int] | None = None, rates: Any = None, padding: str | None = None,
     name: str | None = None, filters: Any = None, dilations: Any = None,
 ) -> Tensor:  # fmt: skip
     """Greyscale dilation: the largest of input + filter over each window.
@@ -186,7 +192,7 @@ def dilation2d(
 
 
 @export("nn.erosion2d")
-def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
+def erosion2d(value: TensorLike, kernel: TensorLike, strides: Sequence[int], rates: Sequence[int], padding: str, name: str | None = None) -> Tensor:
     """Greyscale erosion: the smallest of input - kernel over each window; arguments as in `tf.nn.dilation2d`."""
     with name_scope(name, "erosion2d", [value, kernel]) as name:
         negated = raw.Neg(value)

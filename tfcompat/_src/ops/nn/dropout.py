@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
@@ -16,6 +16,9 @@ from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _noise_shape(x: Tensor, given: Any) -> Any:
@@ -44,8 +47,8 @@ def _check_rate(rate: Any) -> None:
 
 @export("nn.dropout")
 def dropout(
-    x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
-    rate: Any = None,
+    x: TensorLike, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
+    rate: TensorLike | None = None,
 ) -> Tensor:  # fmt: skip
     """Sets random elements to 0 and scales the others by 1 / (1 - rate).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -25,6 +25,9 @@ from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.platform import logging
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def parts_of(params: Any) -> list:
     """`params` as the list of its parts: a partitioned variable, a list, or one tensor."""
@@ -33,12 +36,12 @@ def parts_of(params: Any) -> list:
     return params if isinstance(params, list) else [params]
 
 
-def _known_rank(x: Any) -> Any:
+def _known_rank(x: TensorLike) -> Any:
     ndims = to_tensor(x).shape.ndims
     return ndims or rank(x)
 
 
-def _clipped(found: Tensor, ids: Any, max_norm: float | None) -> Tensor:
+def _clipped(found: Tensor, ids: TensorLike, max_norm: float | None) -> Tensor:
     """`found` with every embedding scaled to at most the norm `max_norm`."""
     if max_norm is None:
         return found
@@ -105,7 +108,7 @@ def _lookup_in_parts(
 
 @export("nn.embedding_lookup")
 def embedding_lookup(
-    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None, validate_indices: bool = True,
+    params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None, validate_indices: bool = True,
     max_norm: float | None = None,
 ) -> Tensor:  # fmt: skip
     """The rows `ids` of a table that may lie in several parts.
@@ -128,7 +131,7 @@ def embedding_lookup(
 
 
 def embedding_lookup_and_transform(
-    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None, max_norm: float | None = None,
+    params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None, max_norm: float | None = None,
     transform_fn: Callable | None = None,
 ) -> Tensor:  # fmt: skip
     """`embedding_lookup` whose rows go through `transform_fn` where their part lies."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.random import philox
 from tfcompat._src.ops.random.seeds import get_seed
 from tfcompat._src.ops.random.words import Words
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _TYPES = "{float32, float64, int32, int64}"
 _ATTRS = (
@@ -221,7 +224,7 @@ op(
 
 @export("nn.fractional_max_pool")
 def fractional_max_pool(
-    value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
+    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
     seed: int = 0, seed2: int = 0, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Max pooling by a ratio that is no whole number.
@@ -246,7 +249,7 @@ def fractional_max_pool(
 
 @export("nn.fractional_avg_pool")
 def fractional_avg_pool(
-    value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
+    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
     seed: int = 0, seed2: int = 0, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Average pooling by a ratio that is no whole number; arguments and results are those of `fractional_max_pool`."""
@@ -273,7 +276,7 @@ def _ratios(value: Any) -> list:
 
 @export("compat.v2.nn.fractional_max_pool")
 def fractional_max_pool_v2(
-    value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
+    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """`fractional_max_pool` that is deterministic where `seed` is not 0."""
@@ -284,7 +287,7 @@ def fractional_max_pool_v2(
 
 @export("compat.v2.nn.fractional_avg_pool")
 def fractional_avg_pool_v2(
-    value: Any, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
+    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """`fractional_avg_pool` that is deterministic where `seed` is not 0."""

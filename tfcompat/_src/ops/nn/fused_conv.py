@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import text_attr, window_positions
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
+
 _ATTRS = 'mode: {"REFLECT", "SYMMETRIC"}, strides: list(int), padding: {"SAME", "VALID"}'
 _TYPES = "T: {float16, float32, float64}"
 _NONE = NotDifferentiable("1.15 has no gradient of this one", raises=True)
 
 
-def _fused_shape(c: Any, sizes: tuple, paddings_input: int) -> list:
+def _fused_shape(c: InferenceContext, sizes: tuple, paddings_input: int) -> list:
     """The shape of the convolution of `sizes`, padded."""
     table, known = si.with_rank(c.inputs[paddings_input], 2), c.value(paddings_input)
     si.merge(table, (4, 2))

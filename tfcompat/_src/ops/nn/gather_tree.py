@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,8 +16,12 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import invalid
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
-def _tree_shape(c: Any) -> list:
+
+def _tree_shape(c: InferenceContext) -> list:
     steps, parents = si.with_rank(c.inputs[0], 3), si.with_rank(c.inputs[1], 3)
     lengths, _ = si.with_rank(c.inputs[2], 1), si.with_rank(c.inputs[3], 0)
     time, batch, width = si.merge(steps, parents)
@@ -73,7 +77,7 @@ def _gather_tree(step_ids, parent_ids, lengths, end_token):
 
 
 @export("contrib.seq2seq.gather_tree")
-def gather_tree(step_ids: Any, parent_ids: Any, max_sequence_lengths: Any, end_token: Any, name: str | None = None) -> Tensor:
+def gather_tree(step_ids: TensorLike, parent_ids: TensorLike, max_sequence_lengths: TensorLike, end_token: TensorLike, name: str | None = None) -> Tensor:
     """The full sequences of a beam search.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jax import lax
 
@@ -20,6 +20,9 @@ from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.math.compare import logical_and
 from tfcompat._src.ops.nn.softmax import check_cross_entropy_arguments
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _l2_loss_gradient(op, g):
     return [op.inputs[0] * g]
@@ -32,7 +35,7 @@ def _l2_loss(t):
 
 
 @export("nn.l2_loss")
-def l2_loss(t: Any, name: str | None = None) -> Tensor:
+def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     """sum(t * t) / 2, a scalar of the dtype of `t`."""
     return raw.L2Loss(t, name=name)
 
@@ -48,7 +51,7 @@ def _check_same_shape(names: tuple[str, str], first: Tensor, second: Tensor) -> 
 
 @export("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+    _sentinel: Any = None, labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """Cross entropy of independent events and sigmoid(logits): max(x, 0) - x * z + log(1 + exp(-|x|)).
 
@@ -73,7 +76,7 @@ def sigmoid_cross_entropy_with_logits(
 
 @export("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, pos_weight: Any = None, name: str | None = None, targets: Any = None
+    labels: Any = None, logits: TensorLike | None = None, pos_weight: Any = None, name: str | None = None, targets: Any = None
 ) -> Tensor:
     """`tf.nn.sigmoid_cross_entropy_with_logits` where the positive part counts `pos_weight` times.
 
@@ -97,7 +100,7 @@ def weighted_cross_entropy_with_logits(
 
 
 @export("nn.log_poisson_loss")
-def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
+def log_poisson_loss(targets: TensorLike, log_input: TensorLike, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
     """Minus the log likelihood of counts under Poisson distributions: exp(c) - z * c, without the constant log(z!).
 
     Args:

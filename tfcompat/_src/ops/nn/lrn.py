@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jax import lax
 
@@ -12,6 +12,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ATTRS = (
     "depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, "
@@ -78,7 +81,7 @@ def _lrn_grad(grads, x, y, *, depth_radius, bias, alpha, beta):
 
 
 def lrn(
-    input: Any, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, name: str | None = None
+    input: TensorLike, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, name: str | None = None
 ) -> Tensor:
     """input / (bias + alpha * sum of squares over neighbouring channels) ** beta (Krizhevsky et al., 2012).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -18,6 +18,9 @@ from tfcompat._src.ops.array.shape import shape, squeeze
 from tfcompat._src.ops.math.binary import maximum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_mean, reduce_prod, reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @export("nn.moments")
@@ -48,7 +51,7 @@ def moments(
 
 @export("nn.weighted_moments")
 def weighted_moments(
-    x: Any, axes: Any, frequency_weights: Any, name: str | None = None, keep_dims: bool | None = None,
+    x: TensorLike, axes: Any, frequency_weights: TensorLike, name: str | None = None, keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Mean and variance over dimensions, where each element counts as often as its weight says.
@@ -82,7 +85,7 @@ def weighted_moments(
 
 @export("nn.sufficient_statistics")
 def sufficient_statistics(
-    x: Any, axes: Any, shift: Any = None, keep_dims: bool | None = None, name: str | None = None,
+    x: TensorLike, axes: Any, shift: TensorLike | None = None, keep_dims: bool | None = None, name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
     """Count, sum and sum of squares over dimensions, of `x` or of `x` - `shift`.
@@ -117,7 +120,7 @@ def sufficient_statistics(
 
 @export("nn.normalize_moments")
 def normalize_moments(
-    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+    counts: TensorLike, mean_ss: TensorLike, variance_ss: TensorLike, shift: TensorLike, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Mean and variance from what `tf.nn.sufficient_statistics` gives."""
     with name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
@@ -165,7 +168,7 @@ def batch_norm_with_global_normalization(
 
 
 @export("math.l2_normalize", "linalg.l2_normalize", "nn.l2_normalize")
-def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None) -> Tensor:
+def l2_normalize(x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None) -> Tensor:
     """x / sqrt(max(sum(x * x), epsilon)) along dimensions.
 
     Args:

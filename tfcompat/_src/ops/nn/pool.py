@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +19,10 @@ from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.nn import pool_kernels
 from tfcompat._src.ops.nn.window_sizes import join, split, text_attr, window_counts, window_positions
 from tfcompat._src.ops.nn.windows import spatial
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _PADDING = 'padding: {"SAME", "VALID"}'
 _WINDOW_2D = f"ksize: list(int) >= 4, strides: list(int) >= 4, {_PADDING}"
@@ -58,7 +62,7 @@ def pool_shape(what: str, rank: int, over_channels: bool = False) -> Callable:
     return lambda c: [_pooled(c, what, rank, c.attr("ksize"), c.attr("strides"), over_channels)] * len(c.op.outputs)
 
 
-def _window_inputs_shape(c: Any) -> list:
+def _window_inputs_shape(c: InferenceContext) -> list:
     """Pooling whose window and strides are the last two inputs."""
     si.with_rank(c.inputs[0], 4)
     for sizes in c.inputs[-2:]:
@@ -93,7 +97,7 @@ def _shape_of_sizes(rank: int) -> Callable:
 # ---- gradients ----
 
 
-def _attrs(node: Any, *names: str) -> dict[str, Any]:
+def _attrs(node: Operation, *names: str) -> dict[str, Any]:
     names = names or ("ksize", "strides", "padding", "data_format")
     return {n: node.get_attr(n) for n in names}
 

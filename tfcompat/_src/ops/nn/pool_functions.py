@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -13,6 +13,11 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.shape import expand_dims, squeeze
 from tfcompat._src.ops.nn.window_sizes import per_dimension
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 _ARGUMENTS = """
     Args:
@@ -127,7 +132,7 @@ def max_pool2d(
 
 @export("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
-    input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", Targmax: Any = None,
+    input: TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str = "NHWC", Targmax: Any = None,
     name: str | None = None, output_dtype: Any = None, include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The largest element of each window and its place.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +19,9 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.nn.dual_losses import LOSSES, DualLoss
 from tfcompat._src.ops.strings.fingerprint128 import fingerprint128
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _STATE_SIZE = 4
 _NO_GRADIENT = NotDifferentiable("an optimizer moves the weights")
@@ -244,8 +247,8 @@ def _fingerprints(texts):
 @export("train.sdca_optimizer")
 def sdca_optimizer(
     sparse_example_indices: Sequence[Any], sparse_feature_indices: Sequence[Any], sparse_feature_values: Sequence[Any],
-    dense_features: Sequence[Any], example_weights: Any, example_labels: Any, sparse_indices: Sequence[Any],
-    sparse_weights: Sequence[Any], dense_weights: Sequence[Any], example_state_data: Any, loss_type: str, l1: float, l2: float,
+    dense_features: Sequence[Any], example_weights: TensorLike, example_labels: TensorLike, sparse_indices: Sequence[Any],
+    sparse_weights: Sequence[Any], dense_weights: Sequence[Any], example_state_data: TensorLike, loss_type: str, l1: float, l2: float,
     num_loss_partitions: int, num_inner_iterations: int, adaptative: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """One step of stochastic dual coordinate ascent for each example of a batch, in an order that is drawn.
@@ -285,6 +288,6 @@ def sdca_shrink_l1(weights: Sequence[Any], l1: float, l2: float, name: str | Non
 
 
 @export("train.sdca_fprint")
-def sdca_fprint(input: Any, name: str | None = None) -> Tensor:
+def sdca_fprint(input: TensorLike, name: str | None = None) -> Tensor:
     """128-bit fingerprints of a vector of strings, int64 [strings, 2]."""
     return raw.SdcaFprint(input, name=name)

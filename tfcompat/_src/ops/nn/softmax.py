@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -25,6 +25,9 @@ from tfcompat._src.ops.composed.check_ops import assert_equal
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.sequence import arange
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- kernels ----
 
@@ -218,7 +221,7 @@ def _exchanged(x: Tensor, dim: Any, last: Tensor, name: str | None = None) -> Te
     return transpose(x, order, name=name or "transpose")
 
 
-def _along(op_type: str, logits: Any, axis: Any, name: str | None) -> Tensor:
+def _along(op_type: str, logits: TensorLike, axis: Any, name: str | None) -> Tensor:
     """`op_type`, which works on the last dimension, along `axis`."""
     apply = raw.function(op_type)
     logits = to_tensor(logits)
@@ -309,7 +312,7 @@ def _axis_moved_to_end(x: Tensor, axis: Any, input_rank: Tensor) -> Tensor:
 
 @export("nn.softmax_cross_entropy_with_logits_v2", "compat.v2.nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any, logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+    labels: TensorLike, logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
     """Cross entropy between distributions and the softmax of logits; the gradient flows to both.
 
@@ -347,7 +350,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 @export("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None,
+    _sentinel: Any = None, labels: TensorLike | None = None, logits: TensorLike | None = None, dim: int = -1, name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Cross entropy between `labels` and the softmax of `logits`, without a gradient to `labels`; arguments are named.
@@ -373,7 +376,7 @@ def softmax_cross_entropy_with_logits(
 
 @export("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+    _sentinel: Any = None, labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """Cross entropy between class numbers and the softmax of logits; arguments are named.
 

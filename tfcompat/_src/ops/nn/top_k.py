@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +23,9 @@ from tfcompat._src.ops.math.binary import div
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.extremes import without_nan
 from tfcompat._src.ops.math.sequence import all_dimensions, arange
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _SORTED_SHARE = 0.25
 """From this part of a row on, sorting all of it is faster than keeping the largest."""
@@ -149,7 +152,7 @@ def _top_k(x, *, k):
 
 
 @export("math.top_k", "nn.top_k")
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
+def top_k(input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The `k` largest elements of each row of the last dimension, and their places.
 
     Args:
@@ -213,7 +216,7 @@ def _in_top_k(predictions, targets, *, k):
 
 
 @export("math.in_top_k", "nn.in_top_k")
-def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k(predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None) -> Tensor:
     """Whether fewer than `k` classes of a row are larger than the target class.
 
     Args:
@@ -268,7 +271,7 @@ def _nth_element(x, n, *, reverse):
 
 
 @export("contrib.nn.nth_element")
-def nth_element(input: Any, n: Any, reverse: bool = False, name: str | None = None) -> Tensor:
+def nth_element(input: TensorLike, n: TensorLike, reverse: bool = False, name: str | None = None) -> Tensor:
     """The element at place `n` of each sorted row.
 
     Args:

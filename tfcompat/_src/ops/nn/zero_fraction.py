@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -16,6 +16,9 @@ from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 def _count_nonzero(x: Tensor, dtype: dtypes.DType) -> Tensor:
     with name_scope("count_nonzero", values=[x]):
@@ -24,7 +27,7 @@ def _count_nonzero(x: Tensor, dtype: dtypes.DType) -> Tensor:
 
 
 @export("math.zero_fraction", "nn.zero_fraction")
-def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """The part of the elements that is 0, a float32 scalar; NaN where there are none."""
     with name_scope(name, "zero_fraction", [value]):
         value = to_tensor(value, name="value")

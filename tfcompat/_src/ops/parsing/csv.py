@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.strings.numbers import parse_number, parse_numbers
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -162,7 +165,7 @@ def _row(record: bytes, delimiter: bytes, quotes: bool, chosen: tuple, count: in
 
 @export("decode_csv", "io.decode_csv")
 def decode_csv(
-    records: Any, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, name: str | None = None,
+    records: TensorLike, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, name: str | None = None,
     na_value: str = "", select_cols: list[int] | None = None,
 ) -> list[Tensor]:  # fmt: skip
     """Reads records of comma-separated values (RFC 4180), one column for each default.
@@ -189,7 +192,7 @@ def decode_csv(
 
 @export("compat.v2.io.decode_csv")
 def decode_csv_v2(
-    records: Any, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "",
+    records: TensorLike, record_defaults: list, field_delim: str = ",", use_quote_delim: bool = True, na_value: str = "",
     select_cols: list[int] | None = None, name: str | None = None,
 ) -> list[Tensor]:  # fmt: skip
     """See decode_csv."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
@@ -25,10 +25,13 @@ from tfcompat._src.ops.parsing.features import (
     with_sparse_features,
 )
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _ALL = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature)
 
 
-def _parse_batch(serialized: Any, names: Any, lists: FeatureLists, name: str | None) -> dict[str, Any]:
+def _parse_batch(serialized: TensorLike, names: Any, lists: FeatureLists, name: str | None) -> dict[str, Any]:
     with name_scope(name, "ParseExample", [serialized, names]):
         outputs = raw.ParseExample(
             serialized, [] if names is None else names, lists.sparse_keys, lists.dense_keys, lists.default_tensors(),
@@ -38,7 +41,7 @@ def _parse_batch(serialized: Any, names: Any, lists: FeatureLists, name: str | N
 
 
 @export("parse_example", "io.parse_example")
-def parse_example(serialized: Any, features: dict, name: str | None = None, example_names: Any = None) -> dict[str, Any]:
+def parse_example(serialized: TensorLike, features: dict, name: str | None = None, example_names: Any = None) -> dict[str, Any]:
     """Parses serialized Example messages.
 
     Args:
@@ -58,7 +61,7 @@ def parse_example(serialized: Any, features: dict, name: str | None = None, exam
 
 
 @export("compat.v2.io.parse_example")
-def parse_example_v2(serialized: Any, features: dict, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+def parse_example_v2(serialized: TensorLike, features: dict, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
     """See parse_example."""
     if not features:
         raise ValueError(f"Missing: features was {features}.")
@@ -67,7 +70,7 @@ def parse_example_v2(serialized: Any, features: dict, example_names: Any = None,
     return with_sparse_features(features, outputs)
 
 
-def _as_batch(value: Any, what: str) -> Tensor:
+def _as_batch(value: TensorLike, what: str) -> Tensor:
     """A scalar as a vector of one; ValueError where it is no scalar, or an assertion where its rank is not known."""
     tensor = convert_to_tensor(value)
     if tensor.shape.ndims not in (0, None):
@@ -79,7 +82,7 @@ def _as_batch(value: Any, what: str) -> Tensor:
     return expand_dims(tensor, 0)
 
 
-def _parse_named_single(serialized: Any, names: Any, lists: FeatureLists, name: str | None) -> dict[str, Any]:
+def _parse_named_single(serialized: TensorLike, names: TensorLike, lists: FeatureLists, name: str | None) -> dict[str, Any]:
     """One example as a batch of one, so that its name stands in messages."""
     with name_scope(name, "ParseSingleExample", [serialized, names]):
         serialized, names = _as_batch(serialized, "serialized"), _as_batch(names, "names")
@@ -97,7 +100,7 @@ def _parse_named_single(serialized: Any, names: Any, lists: FeatureLists, name: 
 
 @export("parse_single_example", "io.parse_single_example")
 def parse_single_example(
-    serialized: Any, features: dict, name: str | None = None, example_names: Any = None
+    serialized: TensorLike, features: dict, name: str | None = None, example_names: TensorLike | None = None
 ) -> dict[str, Any]:
     """Parses one serialized Example message.
 
@@ -146,7 +149,7 @@ def _sequence_lists(context_features: dict | None, sequence_features: dict | Non
 
 @export("io.parse_sequence_example")
 def parse_sequence_example(
-    serialized: Any, context_features: dict | None = None, sequence_features: dict | None = None,
+    serialized: TensorLike, context_features: dict | None = None, sequence_features: dict | None = None,
     example_names: Any = None, name: str | None = None,
 ) -> tuple[dict, dict, dict]:  # fmt: skip
     """Parses serialized SequenceExample messages.
@@ -184,7 +187,7 @@ def parse_sequence_example(
 
 @export("parse_single_sequence_example", "io.parse_single_sequence_example")
 def parse_single_sequence_example(
-    serialized: Any, context_features: dict | None = None, sequence_features: dict | None = None,
+    serialized: TensorLike, context_features: dict | None = None, sequence_features: dict | None = None,
     example_name: Any = None, name: str | None = None,
 ) -> tuple[dict, dict]:  # fmt: skip
     """Parses one serialized SequenceExample message.

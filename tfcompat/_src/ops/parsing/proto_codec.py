@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from google.protobuf import message_factory, text_format
@@ -19,6 +19,9 @@ from tfcompat._src.ops.parsing import message_types as types
 from tfcompat._src.ops.parsing import wire
 from tfcompat._src.ops.parsing.message_types import invalid
 from tfcompat._src.platform import varint
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _NO_GRADIENT = NotDifferentiable("a serialized message has no derivative")
 
@@ -216,7 +219,7 @@ def _decode_proto(serialized, *, message_type, field_names, output_types, descri
 
 @export("io.decode_proto", "contrib.proto.decode_proto")
 def decode_proto(
-    bytes: Any, message_type: str, field_names: Sequence[str], output_types: Sequence[Any], descriptor_source: str = "local://",
+    bytes: TensorLike, message_type: str, field_names: Sequence[str], output_types: Sequence[Any], descriptor_source: str = "local://",
     message_format: str = "binary", sanitize: bool = False, name: str | None = None,
 ) -> tuple[Tensor, list[Tensor]]:  # fmt: skip
     """Fields of serialized messages as tensors.
@@ -334,7 +337,7 @@ def _encode_proto(sizes, values, *, field_names, message_type, descriptor_source
 
 @export("io.encode_proto", "contrib.proto.encode_proto")
 def encode_proto(
-    sizes: Any, values: Sequence[Any], field_names: Sequence[str], message_type: str, descriptor_source: str = "local://",
+    sizes: TensorLike, values: Sequence[Any], field_names: Sequence[str], message_type: str, descriptor_source: str = "local://",
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Tensors as serialized messages; `decode_proto` the other way.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from google.protobuf import json_format
@@ -21,6 +21,10 @@ from tfcompat._src.graph.tensor_proto import content_proto
 from tfcompat._src.graph.variant import EncodedVariant
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _NO_GRADIENT = NotDifferentiable("a string has no derivative")
 
@@ -47,7 +51,7 @@ def _serialize_tensor(x):
 
 
 @export("serialize_tensor", "io.serialize_tensor")
-def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
     """A Tensor as a serialized TensorProto, a string scalar."""
     return raw.SerializeTensor(tensor, name=name)
 
@@ -73,7 +77,7 @@ def _parse_tensor(serialized, *, out_type):
 
 
 @export("parse_tensor", "io.parse_tensor")
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
     """The Tensor of a serialized TensorProto.
 
     Args:
@@ -102,7 +106,7 @@ op("DecodeJSONExample", "(json_examples: string) -> (binary_examples: string)", 
 
 
 @export("decode_json_example", "io.decode_json_example")
-def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Tensor:
     """Example messages in protobuf's JSON form as serialized ones.
 
     Raises:
@@ -133,7 +137,7 @@ def _decode_compressed(texts, *, compression_type):
 
 
 @export("decode_compressed", "io.decode_compressed")
-def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
+def decode_compressed(bytes: TensorLike, compression_type: str = "", name: str | None = None) -> Tensor:
     """Each string decompressed.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,12 @@ from tfcompat._src.ops.quantized.values import (
     to_integers,
     unclamped,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _F32 = np.float32
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient of quantized values", raises=True)
@@ -252,7 +258,7 @@ _add(
 
 @export("nn.quantized_relu_x")
 def quantized_relu_x(
-    features: Any, max_value: Any, min_features: Any, max_features: Any, out_type: Any = dtypes.quint8, name: str | None = None
+    features: TensorLike, max_value: TensorLike, min_features: TensorLike, max_features: TensorLike, out_type: DTypeLike = dtypes.quint8, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """min(max(features, 0), max_value) of quantized `features` in the range [min_features, max_features].
 
@@ -294,7 +300,7 @@ for _name, _kernel in (("AvgPool", _average), ("MaxPool", _maximum)):
 
 @export("nn.quantized_avg_pool")
 def quantized_avg_pool(
-    input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: str, name: str | None = None
+    input: TensorLike, min_input: TensorLike, max_input: TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Averages over windows of quantized images [batch, rows, columns, channels]; the values and their range."""
     return raw.QuantizedAvgPool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
@@ -302,7 +308,7 @@ def quantized_avg_pool(
 
 @export("nn.quantized_max_pool")
 def quantized_max_pool(
-    input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: str, name: str | None = None
+    input: TensorLike, min_input: TensorLike, max_input: TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Largest values of windows of quantized images [batch, rows, columns, channels]; the values and their range."""
     return raw.QuantizedMaxPool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
@@ -310,8 +316,8 @@ def quantized_max_pool(
 
 @export("nn.quantized_conv2d")
 def quantized_conv2d(
-    input: Any, filter: Any, min_input: Any, max_input: Any, min_filter: Any, max_filter: Any, strides: Any, padding: str,
-    out_type: Any = dtypes.qint32, dilations: Any = [1, 1, 1, 1], name: str | None = None,  # noqa: B006
+    input: TensorLike, filter: TensorLike, min_input: TensorLike, max_input: TensorLike, min_filter: TensorLike, max_filter: TensorLike, strides: Sequence[int], padding: str,
+    out_type: DTypeLike = dtypes.qint32, dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None,  # noqa: B006
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """A 2-D convolution of quantized images [batch, rows, columns, depth] and filters [rows, columns, depth, out].
 
@@ -446,7 +452,7 @@ def _concat(axis, values, lows, highs, *, T):
 
 @export("quantization.quantized_concat", "quantized_concat", "contrib.quantization.quantized_concat")
 def quantized_concat(
-    concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: str | None = None
+    concat_dim: TensorLike, values: Sequence[TensorLike], input_mins: Sequence[TensorLike], input_maxes: Sequence[TensorLike], name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Quantized Tensors joined along a dimension, in one range that holds all of theirs.
 

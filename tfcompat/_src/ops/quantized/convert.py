@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,6 +26,10 @@ from tfcompat._src.ops.quantized.values import (
     requantized,
     to_floats,
 )
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _F32 = np.float32
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient of quantized values", raises=True)
@@ -100,7 +104,7 @@ def _dequantize(x, low, high, *, T, mode):
 
 @export("quantization.quantize", "quantize")
 def quantize(
-    input: Any, min_range: Any, max_range: Any, T: Any, mode: str = "MIN_COMBINED",
+    input: TensorLike, min_range: TensorLike, max_range: TensorLike, T: DTypeLike, mode: str = "MIN_COMBINED",
     round_mode: str = "HALF_AWAY_FROM_ZERO", name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Numbers as quantized values.
@@ -124,7 +128,7 @@ def quantize(
 
 @export("quantize_v2")
 def quantize_v2(
-    input: Any, min_range: Any, max_range: Any, T: Any, mode: str = "MIN_COMBINED", name: str | None = None,
+    input: TensorLike, min_range: TensorLike, max_range: TensorLike, T: DTypeLike, mode: str = "MIN_COMBINED", name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`quantize` with another order of arguments."""
@@ -132,7 +136,7 @@ def quantize_v2(
 
 
 @export("quantization.dequantize", "dequantize", "contrib.quantization.dequantize")
-def dequantize(input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None) -> Tensor:
+def dequantize(input: TensorLike, min_range: TensorLike, max_range: TensorLike, mode: str = "MIN_COMBINED", name: str | None = None) -> Tensor:
     """The float32 numbers of quantized values in the range [min_range, max_range], as `quantize` made them."""
     return raw.Dequantize(input, min_range, max_range, mode=mode, name=name)
 
@@ -221,7 +225,7 @@ def _quantize_and_dequantize_v3(x, low, high, num_bits, *, signed_input, range_g
 
 @export("quantization.quantize_and_dequantize")
 def quantize_and_dequantize(
-    input: Any, input_min: Any, input_max: Any, signed_input: bool = True, num_bits: int = 8, range_given: bool = False,
+    input: TensorLike, input_min: TensorLike, input_max: TensorLike, signed_input: bool = True, num_bits: int = 8, range_given: bool = False,
     round_mode: str = "HALF_TO_EVEN", name: str | None = None, narrow_range: bool = False,
 ) -> Tensor:  # fmt: skip
     """Numbers as they are after being quantized and read back; the gradient passes as if nothing had happened.

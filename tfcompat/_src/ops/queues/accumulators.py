@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 from tfcompat._src.ops.sparse.parts import merged
 from tfcompat._src.platform import logging
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 class Accumulator(SharedResource):
@@ -280,12 +285,12 @@ class ConditionalAccumulatorBase:
         """How many gradients there are, an int32 scalar."""
         return self._call("AccumulatorNumAccumulated", name=name or f"{self._name}_NumAccumulated")
 
-    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
+    def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> Operation:
         """Sets the step (int64 scalar) that gradients must not be older than."""
         return self._call("AccumulatorSetGlobalStep", _as_step(new_global_step), name=name)
 
 
-def _as_step(value: Any) -> Tensor:
+def _as_step(value: TensorLike) -> Tensor:
     return cast(convert_to_tensor(value), dtypes.int64)
 
 
@@ -301,7 +306,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     """
 
     def __init__(
-        self, dtype: Any, shape: Any = None, shared_name: str | None = None, name: str = "conditional_accumulator",
+        self, dtype: DTypeLike, shape: ShapeLike = None, shared_name: str | None = None, name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:  # fmt: skip
         handle = raw.ResourceConditionalAccumulator(
@@ -309,7 +314,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, handle)
 
-    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
+    def apply_grad(self, grad: TensorLike, local_step: TensorLike = 0, name: str | None = None) -> Operation:
         """Adds a gradient computed at step `local_step` (int64 scalar), unless the accumulator is further."""
         grad = convert_to_tensor(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
@@ -327,7 +332,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Accumulates sparse gradients, given as row numbers in rising order and rows. Args: as of ConditionalAccumulator."""
 
     def __init__(
-        self, dtype: Any, shape: Any = None, shared_name: str | None = None, name: str = "sparse_conditional_accumulator",
+        self, dtype: DTypeLike, shape: ShapeLike = None, shared_name: str | None = None, name: str = "sparse_conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:  # fmt: skip
         handle = raw.SparseConditionalAccumulator(
@@ -342,7 +347,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
 
     def apply_grad(
-        self, grad_indices: Any, grad_values: Any, grad_shape: Any = None, local_step: Any = 0, name: str | None = None
+        self, grad_indices: Any, grad_values: TensorLike, grad_shape: Any = None, local_step: TensorLike = 0, name: str | None = None
     ) -> Operation:
         """Adds a gradient: the rows `grad_values` [n, ...] at places `grad_indices` [n], of a tensor of shape `grad_shape`."""
         return raw.SparseAccumulatorApplyGradient(
@@ -350,7 +355,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             cast([] if grad_shape is None else grad_shape, dtypes.int64), has_known_shape=grad_shape is not None, name=name,
         )  # fmt: skip
 
-    def take_grad(self, num_required: Any, name: str | None = None) -> Any:
+    def take_grad(self, num_required: TensorLike, name: str | None = None) -> Any:
         """(indices, values, shape) of the mean or sum, each row over the gradients that have it; a run waits for them."""
         return raw.SparseAccumulatorTakeGradient(self._accumulator_ref, num_required, dtype=self._dtype, name=name)
 

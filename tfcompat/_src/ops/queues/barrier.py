@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.dtypes import DType, int64, string
@@ -18,6 +18,9 @@ from tfcompat._src.ops.queues import state
 from tfcompat._src.ops.queues.queue import as_shape_list, as_type_list
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT, type_list_text
 from tfcompat._src.ops.queues.resource import SharedResource, cancelled, invalid, shared_resource
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _FIRST_INDEX = -(2**63)
 
@@ -245,13 +248,13 @@ class Barrier:
     def name(self) -> str:
         return self._barrier_ref.op.name
 
-    def insert_many(self, component_index: int, keys: Any, values: Any, name: str | None = None) -> Operation:
+    def insert_many(self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
         """Gives component number `component_index` of the elements with `keys` (string vector) the rows of `values`."""
         name = name or f"{self._name}_BarrierInsertMany"
         return raw.BarrierInsertMany(self._barrier_ref, keys, values, component_index=component_index, name=name)
 
     def take_many(
-        self, num_elements: Any, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None
+        self, num_elements: TensorLike, allow_small_batch: bool = False, timeout: int | None = None, name: str | None = None
     ) -> Any:
         """Takes complete elements, those first whose key came first; a run waits for them.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
@@ -25,13 +25,16 @@ from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.ops.control.groups import group, tuple_
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 CRITICAL_SECTIONS = "critical_sections"
 CRITICAL_SECTION_EXECUTIONS = "critical_section_executions"
 
 _Execution = collections.namedtuple("_Execution", ("op", "handle", "resources", "exclusive_resource_access"))
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: TensorLike) -> Any:
     if isinstance(value, TensorArray):
         return value.identity()
     if value is None and executing_eagerly():  # an operation that ran

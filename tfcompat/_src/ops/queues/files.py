@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tfcompat._src.ops.queues.reader_state import read_file as contents_of
 from tfcompat._src.ops.queues.reader_state import strings
 from tfcompat._src.ops.queues.resource import invalid
 from tfcompat._src.platform import file_io
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _add = functools.partial(op, place=HOST, effects=EXTERNAL, gradient=NotDifferentiable("files have no derivative", raises=True))
 
@@ -73,18 +76,18 @@ _add("MatchingFiles", "(pattern: string) -> (filenames: string)", shape=_names_s
 
 
 @export("read_file", "io.read_file")
-def read_file(filename: Any, name: str | None = None) -> Tensor:
+def read_file(filename: TensorLike, name: str | None = None) -> Tensor:
     """The contents of the file `filename` (string scalar), a string scalar; NotFoundError in a run without it."""
     return raw.ReadFile(filename, name=name)
 
 
 @export("write_file", "io.write_file")
-def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
+def write_file(filename: TensorLike, contents: TensorLike, name: str | None = None) -> Operation:
     """Writes `contents` (string scalar) to the file `filename`, making its folder where needed."""
     return raw.WriteFile(filename, contents, name=name)
 
 
 @export("matching_files", "io.matching_files")
-def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+def matching_files(pattern: TensorLike, name: str | None = None) -> Tensor:
     """The sorted names of the files that match a glob pattern, or any of a vector of them; a string vector."""
     return raw.MatchingFiles(pattern, name=name)

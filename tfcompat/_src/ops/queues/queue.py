@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes as dtypes_lib
 from tfcompat._src.base.export import export
@@ -19,6 +19,9 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.join import stack
 from tfcompat._src.ops.random.seeds import get_seed
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def as_type_list(dtypes: Any) -> list:
@@ -103,7 +106,7 @@ class QueueBase:
         self._name = queue_ref.op.name.split("/")[-1]
 
     @staticmethod
-    def from_list(index: Any, queues: list[QueueBase]) -> QueueBase:
+    def from_list(index: TensorLike, queues: list[QueueBase]) -> QueueBase:
         """The queue at place `index` (int32 scalar Tensor) of a list of queues with equal component types and names.
 
         Raises:
@@ -210,7 +213,7 @@ class QueueBase:
         make = raw.QueueDequeueV2 if self._is_v2 else raw.QueueDequeue
         return self._structured(make(self._queue_ref, self._dtypes, name=name or f"{self._name}_Dequeue"), self._shapes)
 
-    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
         """`n` elements (int32 scalar) stacked along dimension 0; a run waits until there are as many.
 
         In a run: OutOfRangeError where the queue is closed and has fewer.
@@ -220,7 +223,7 @@ class QueueBase:
         )
         return self._structured(found, self._batched(constant_value(found[0].op.inputs[1])))
 
-    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
         """`n` elements (int32 scalar) stacked along dimension 0, or those that are left where the queue is closed."""
         found = raw.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes, name=name or f"{self._name}_DequeueUpTo"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.dtypes import DType
@@ -14,6 +14,9 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, Effects, NotDif
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.queues import state
 from tfcompat._src.ops.queues.resource import invalid, shared_resource
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 MAKES_HANDLE = Effects(external=True, creates=True)
 NO_GRADIENT = NotDifferentiable("what a queue gives depends on what was put in before", raises=True)
@@ -111,7 +114,7 @@ def _check_user(context: HostContext, queue: state.Queue, attr: str, enqueues: b
     queue.users.add(node)
 
 
-def _signature_text(node: Any, kinds: list[DType], enqueues: bool) -> str:
+def _signature_text(node: Operation, kinds: list[DType], enqueues: bool) -> str:
     """The input and output types that a node has with these component types."""
     fixed = node.inputs[:1] if enqueues else node.inputs
     given = [t.dtype.name for t in fixed] + [type_list_text(kinds)] * enqueues

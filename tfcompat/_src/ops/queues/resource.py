@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+
 _numbers = itertools.count()
 
 
-def as_declared(node: Any, values: tuple, first: int = 0) -> tuple:
+def as_declared(node: Operation, values: tuple, first: int = 0) -> tuple:
     """`values`, which have the dtypes that `node` declares of its outputs from number `first` on.
 
     Raises:

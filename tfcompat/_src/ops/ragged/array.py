@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -37,6 +37,9 @@ from tfcompat._src.ops.ragged.tensor import (
     is_ragged,
     match_row_splits_dtypes,
 )  # fmt: skip
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 # ---- shape ----
 
@@ -151,7 +154,7 @@ def _tiled(x: Any, multiples: Tensor) -> Any:
 
 
 @export("ragged.boolean_mask")
-def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
+def boolean_mask(data: TensorLike, mask: TensorLike, name: str | None = None) -> Any:
     """The elements of `data` for which `mask` is true, with the rows of the mask kept apart.
 
     Args:
@@ -191,7 +194,7 @@ def _masked(data: Any, mask: Any, dtype: Any) -> Any:
         return RaggedTensor.from_row_splits(values, lengths_to_splits(lengths), validate=False)
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(condition: TensorLike, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """`tf.where` of ragged tensors: places of true elements, or elements (rows, for a vector condition) of `x` and `y`."""
     if (x is None) != (y is None):
         raise ValueError("x and y must be either both None or both non-None")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,10 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.ragged import dense
 from tfcompat._src.ops.ragged.partition import SPLIT_TYPES, assert_monotonic, assert_zero, lengths_to_splits
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 def _check_flag(validate: Any) -> None:
     if not isinstance(validate, bool):
@@ -39,12 +43,12 @@ def _check_list(value: Any, name: str) -> None:
         raise TypeError(f"{name} must be a list of Tensors")
 
 
-def _count(values: Any, out_type: Any = dtypes.int32) -> Tensor:
+def _count(values: TensorLike, out_type: DTypeLike = dtypes.int32) -> Tensor:
     """The number of rows of a Tensor or RaggedTensor."""
     return values.nrows(out_type=out_type) if isinstance(values, Constructors) else shape(values, out_type=out_type)[0]
 
 
-def _operands(values: Any, partition: Any, label: str) -> tuple[Any, Tensor]:
+def _operands(values: TensorLike, partition: TensorLike, label: str) -> tuple[Any, Tensor]:
     """`values` as a Tensor or RaggedTensor, and the partition as a vector of the integer type that suits it."""
     wanted = values.row_splits.dtype if isinstance(values, Constructors) else None
     if wanted is None:
@@ -61,7 +65,7 @@ def _operands(values: Any, partition: Any, label: str) -> tuple[Any, Tensor]:
     return values, partition
 
 
-def _demanded(values: Any, partition: Tensor, label: str, demands: Callable, *context: Any) -> Tensor:
+def _demanded(values: TensorLike, partition: Tensor, label: str, demands: Callable, *context: Any) -> Tensor:
     """The partition, given once the operations that `demands(partition, *context, message)` yields have passed."""
     found = list(demands(partition, *context, f"Arguments to from_{label} do not form a valid RaggedTensor"))
     if not isinstance(values, Constructors):
@@ -103,7 +107,7 @@ def _limits_demands(limits: Tensor, total: Callable, message: str) -> Iterator[A
     yield assert_equal(limits[-1:], end, message=message)
 
 
-def _rowids_demands(rowids: Tensor, nrows: Tensor, values: Any, message: str) -> Iterator[Any]:
+def _rowids_demands(rowids: Tensor, nrows: Tensor, values: TensorLike, message: str) -> Iterator[Any]:
     yield assert_rank(rowids, 1, message=message)
     yield assert_rank(nrows, 0, message=message)
     yield assert_equal(_count(rowids), _count(values), message=message)
@@ -116,7 +120,7 @@ class Constructors:
 
     @classmethod
     def from_value_rowids(
-        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
+        cls, values: TensorLike, value_rowids: TensorLike, nrows: TensorLike | None = None, name: str | None = None, validate: bool = True
     ) -> Any:
         """A RaggedTensor of the row of each value.
 
@@ -192,7 +196,7 @@ class Constructors:
 
     @classmethod
     def _of_vector(
-        cls, kind: str, values: Any, vector: Any, name: str | None, validate: bool, demands: Callable, partitions: Callable
+        cls, kind: str, values: TensorLike, vector: TensorLike, name: str | None, validate: bool, demands: Callable, partitions: Callable
     ) -> Any:
         """A RaggedTensor of the splits (and lengths) that `partitions(vector, total)` gives."""
         _check_flag(validate)
@@ -244,7 +248,7 @@ class Constructors:
 
     @classmethod
     def from_tensor(
-        cls, tensor: Any, lengths: Any = None, padding: Any = None, ragged_rank: int = 1, name: str | None = None,
+        cls, tensor: TensorLike, lengths: TensorLike | None = None, padding: TensorLike | None = None, ragged_rank: int = 1, name: str | None = None,
         row_splits_dtype: Any = dtypes.int64,
     ) -> Any:  # fmt: skip
         """A RaggedTensor of a Tensor.
@@ -274,7 +278,7 @@ class Constructors:
             return cls.from_nested_row_splits(values, nested_splits, validate=False)
 
     @classmethod
-    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = dtypes.int64) -> Any:
+    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: DTypeLike = dtypes.int64) -> Any:
         """A RaggedTensor of a sparse matrix whose rows are filled from the left.
 
         Raises:
@@ -296,7 +300,7 @@ class Constructors:
 
     @classmethod
     def _from_variant(
-        cls, variant: Any, dtype: Any, output_ragged_rank: int, input_ragged_rank: int | None = None, name: str | None = None
+        cls, variant: TensorLike, dtype: DTypeLike, output_ragged_rank: int, input_ragged_rank: int | None = None, name: str | None = None
     ) -> Any:
         """The ragged tensors that a variant Tensor holds, as one."""
         variant = convert_to_tensor(variant, name="variant", dtype=dtypes.variant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
@@ -20,8 +20,12 @@ from tfcompat._src.ops.math.reduce import reduce_all, reduce_max, reduce_prod, r
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.ragged.partition import convert_to_int_tensor, lengths_to_splits, splits_to_lengths
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
-def partitioned(cls: Any, tensor: Tensor, lengths: Any, padding: Any, ragged_rank: int, dtype: Any) -> tuple[Any, list]:
+
+def partitioned(cls: Any, tensor: Tensor, lengths: TensorLike, padding: TensorLike, ragged_rank: int, dtype: DTypeLike) -> tuple[Any, list]:
     """The values and nested splits of a Tensor cut into rows; `cls` is RaggedTensor."""
     if isinstance(lengths, (list, tuple)) and lengths and not isinstance(lengths[0], (int, float)):
         return _nested_rows(cls, tensor, list(lengths))
@@ -51,7 +55,7 @@ def _nested_rows(cls: Any, tensor: Tensor, nested_lengths: list) -> tuple[Any, l
     return boolean_mask(tensor, mask.to_tensor(default_value=False)), list(mask.nested_row_splits)
 
 
-def _unpadded_lengths(rows: Tensor, padding: Any, width: Tensor) -> Tensor:
+def _unpadded_lengths(rows: Tensor, padding: TensorLike, width: Tensor) -> Tensor:
     """For each row, how many elements it has up to the last one that is not the padding."""
     padding = convert_to_tensor(padding, name="padding", dtype=rows.dtype)
     padding.shape.assert_is_compatible_with(rows.shape[2:])

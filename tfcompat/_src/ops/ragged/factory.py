@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from tfcompat._src.nodes import convert
 from tfcompat._src.ops.array.constant import placeholder as dense_placeholder
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, is_ragged
 from tfcompat._src.ops.ragged.value import RaggedTensorValue
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.base.tensor_shape import ShapeLike
 
 
 def _is_nested(item: Any) -> bool:
@@ -114,7 +118,7 @@ def _build(
 @export("ragged.constant")
 def constant(
     pylist: Any, dtype: Any = None, ragged_rank: int | None = None, inner_shape: tuple | None = None, name: str | None = None,
-    row_splits_dtype: Any = dtypes.int64,
+    row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> Any:  # fmt: skip
     """A RaggedTensor of nested lists; a Tensor where nothing is ragged.
 
@@ -144,7 +148,7 @@ def constant(
 @export("ragged.constant_value")
 def constant_value(
     pylist: Any, dtype: Any = None, ragged_rank: int | None = None, inner_shape: tuple | None = None,
-    row_splits_dtype: Any = "int64",
+    row_splits_dtype: DTypeLike = "int64",
 ) -> Any:  # fmt: skip
     """A RaggedTensorValue of nested lists, or an array; the arguments are those of `tf.ragged.constant`."""
     numpy_dtype = dtype.as_numpy_dtype if isinstance(dtype, dtypes.DType) else dtype
@@ -161,7 +165,7 @@ def constant_value(
 
 
 @export("ragged.placeholder")
-def placeholder(dtype: Any, ragged_rank: int, value_shape: Any = None, name: str | None = None) -> Any:
+def placeholder(dtype: Any, ragged_rank: int, value_shape: ShapeLike = None, name: str | None = None) -> Any:
     """A RaggedTensor that must be fed, as a RaggedTensorValue.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.graph.scopes import name_scope
@@ -20,6 +20,9 @@ from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.binary import maximum, minimum
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _ALL = slice(None)
 
@@ -39,7 +42,7 @@ def gather_rows(params: Any, rows: Tensor) -> Any:
     return type(params).from_nested_row_splits(values, splits, validate=False)
 
 
-def take(rt: Any, key: Any) -> Any:
+def take(rt: TensorLike, key: Any) -> Any:
     """`rt[key]`; dimension by dimension ints (the outermost only), slices, `...` and `tf.newaxis`."""
     keys = list(key) if isinstance(key, (list, tuple)) else [key]
     with name_scope(None, "RaggedGetItem", [rt, *_tensors(keys)]):
@@ -141,7 +144,7 @@ def _sliced_rows(x: Any, part: slice) -> Any:
     return type(x).from_row_splits(gather_rows(x.values, places), splits, validate=False)
 
 
-def _offset(offset: Any, begins: Tensor, ends: Tensor) -> Tensor:
+def _offset(offset: TensorLike, begins: Tensor, ends: Tensor) -> Tensor:
     """The place `offset` in each row, counted from its end where it is negative, and within the row."""
 
     if isinstance(offset, Tensor):

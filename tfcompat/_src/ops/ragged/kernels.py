@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.array.shape import invalid, reshape, shape
 from tfcompat._src.ops.ragged.math import range as ragged_range
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
+    from tfcompat._src.graph.tensor import Tensor
 
 # ---- RaggedRange ----
 
@@ -57,7 +62,7 @@ def _ragged_range(starts, limits, deltas, *, Tsplits):
 # ---- RaggedGather ----
 
 
-def _gather_shape(c: Any) -> list:
+def _gather_shape(c: InferenceContext) -> list:
     inner = c.attr("PARAMS_RAGGED_RANK")
     values, indices = si.with_rank_at_least(c.inputs[inner], 1), c.inputs[-1]
     if indices is not None and len(indices) + inner - 1 != c.attr("OUTPUT_RAGGED_RANK"):
@@ -144,7 +149,7 @@ def _check_splits(nested_splits: tuple, values: np.ndarray) -> None:
             )
 
 
-def _to_sparse_shape(c: Any) -> list:
+def _to_sparse_shape(c: InferenceContext) -> list:
     values = si.with_rank_at_least(c.inputs[-1], 1)
     for splits in c.inputs[:-1]:
         si.with_rank(splits, 1)
@@ -153,7 +158,7 @@ def _to_sparse_shape(c: Any) -> list:
     return [(count, rank), (count,), (rank,)]
 
 
-def _to_sparse_gradient(op: Any, _: Any, grad: Any, __: Any) -> list:
+def _to_sparse_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list:
     values = op.inputs[-1]
     return [None] * (len(op.inputs) - 1) + [reshape(grad, shape(values))]
 
@@ -219,7 +224,7 @@ def _require_entries(are_as_many: Any) -> None:
         raise errors.InternalError(None, None, "Values and indices must be equal")
 
 
-def _padded_shape(c: Any) -> list:
+def _padded_shape(c: InferenceContext) -> list:
     kinds = [kind.decode() for kind in c.attr("row_partition_types")]
     for kind in kinds:
         if kind not in ("FIRST_DIM_SIZE", "ROW_SPLITS", "VALUE_ROWIDS"):
@@ -289,7 +294,7 @@ def _variant(encoded: Any) -> np.ndarray:
     return found
 
 
-def _to_variant_shape(c: Any) -> list:
+def _to_variant_shape(c: InferenceContext) -> list:
     if not c.attr("batched_input"):
         return [()]
     rows = si.with_rank(c.inputs[0], 1)[0]

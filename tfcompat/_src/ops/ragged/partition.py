@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -25,10 +25,14 @@ from tfcompat._src.ops.math.histogram import bincount
 from tfcompat._src.ops.math.scan import cumsum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 SPLIT_TYPES = (dtypes.int32, dtypes.int64)
 
 
-def repeat(data: Any, repeats: Any, axis: int, name: str | None = None) -> Tensor:
+def repeat(data: TensorLike, repeats: TensorLike, axis: int, name: str | None = None) -> Tensor:
     """`data` with each of its slices along `axis` repeated."""
     return repeat_flat(data, repeats, axis=axis, name=name)
 
@@ -75,7 +79,7 @@ def assert_splits_match(nested_splits_lists: list) -> list:
 
 
 @export("ragged.row_splits_to_segment_ids")
-def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
     """The row of each value.
 
     Args:
@@ -101,7 +105,7 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: An
 
 @export("ragged.segment_ids_to_row_splits")
 def segment_ids_to_row_splits(
-    segment_ids: Any, num_segments: Any = None, out_type: Any = None, name: str | None = None
+    segment_ids: TensorLike, num_segments: TensorLike | None = None, out_type: DTypeLike | None = None, name: str | None = None
 ) -> Tensor:
     """The splits of rows whose values have these, rising, row numbers.
 

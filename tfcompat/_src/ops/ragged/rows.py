@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -35,10 +35,13 @@ from tfcompat._src.ops.ragged.tensor import (
     match_row_splits_dtypes,
 )  # fmt: skip
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 # ---- concat and stack ----
 
 
-def _joined(values: Any, axis: Any, is_stack: bool) -> Any:
+def _joined(values: Any, axis: TensorLike, is_stack: bool) -> Any:
     """`values` as one along `axis`, a new dimension where `is_stack`."""
     if not values:
         raise ValueError("rt_inputs may not be empty.")
@@ -94,7 +97,7 @@ def _side_by_side(parts: list, is_stack: bool) -> RaggedTensor:
         return RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
-def concat(values: Any, axis: Any, name: str | None = None) -> Any:
+def concat(values: Any, axis: TensorLike, name: str | None = None) -> Any:
     """`tf.concat` of ragged tensors of one rank."""
     values = values if isinstance(values, (list, tuple)) else [values]
     with name_scope(name, "RaggedConcat", values):
@@ -102,7 +105,7 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
 
 
 @export("ragged.stack")
-def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
+def stack(values: Any, axis: TensorLike = 0, name: str | None = None) -> Any:
     """Ragged tensors of one rank, stacked along a new dimension.
 
     Args:
@@ -122,7 +125,7 @@ def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
 
 
 def gather(
-    params: Any, indices: Any, validate_indices: Any = None, axis: Any = 0, batch_dims: Any = 0, name: str | None = None
+    params: TensorLike, indices: TensorLike, validate_indices: Any = None, axis: Any = 0, batch_dims: Any = 0, name: str | None = None
 ) -> Any:
     """`tf.gather` where params or indices are ragged: the rows of `params`; ValueError for another axis or batch dimensions."""
     if not isinstance(axis, int) or axis != 0:
@@ -134,7 +137,7 @@ def gather(
         return _gathered(params, indices)
 
 
-def _operands(params: Any, indices: Any) -> tuple:
+def _operands(params: TensorLike, indices: TensorLike) -> tuple:
     params = convert_to_tensor_or_ragged_tensor(params, name="params")
     return match_row_splits_dtypes(params, convert_to_tensor_or_ragged_tensor(indices, name="indices"))
 
@@ -145,7 +148,7 @@ def _gathered(params: Any, indices: Any) -> Any:
     return gather_rows(params, indices)
 
 
-def gather_nd(params: Any, indices: Any, batch_dims: Any = 0, name: str | None = None) -> Any:
+def gather_nd(params: TensorLike, indices: TensorLike, batch_dims: Any = 0, name: str | None = None) -> Any:
     """`tf.gather_nd` where params or indices are ragged; the last dimension of `indices` has a known size."""
     if not isinstance(batch_dims, int) or batch_dims != 0:
         raise ValueError("batch_dims != 0 is not supported for ragged gather yet.")
@@ -195,7 +198,7 @@ def _repeated(params: RaggedTensor, indices: Tensor, depth: int) -> RaggedTensor
     return tile(params, join.concat([shape(indices)[:-1], ones([ndims], dtypes.int32)], axis=0))
 
 
-def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
+def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Any:
     """`tf.batch_gather` where params or indices are ragged: elements of each row of `params`."""
     if not is_ragged(params) and not is_ragged(indices):
         return indexing.batch_gather(params, indices, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,10 @@ from tfcompat._src.ops.ragged.partition import (
     splits_to_lengths,
 )  # fmt: skip
 from tfcompat._src.ops.ragged.value import RaggedTensorValue
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 @export("RaggedTensor")
@@ -129,7 +133,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         with name_scope(name, "RaggedNestedValueRowIds", [self]):
             return tuple(level.value_rowids() for level in self._levels())
 
-    def nrows(self, out_type: Any = None, name: str | None = None) -> Tensor:
+    def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
         """The number of rows, of `out_type` or the dtype of the splits."""
         out_type = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
         if self._cached_nrows is not None:
@@ -167,7 +171,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         with name_scope(name, "RaggedNestedRowLengths", [self]):
             return tuple(level.row_lengths() for level in self._levels())
 
-    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: Any = None) -> Tensor:
+    def bounding_shape(self, axis: TensorLike | None = None, name: str | None = None, out_type: DTypeLike | None = None) -> Tensor:
         """The least shape of a Tensor that holds this one; its size in dimension `axis` where that is given."""
         out_type = self._row_splits.dtype if out_type is None else dtypes.as_dtype(out_type)
         with name_scope(name, "RaggedBoundingBox", [self, axis]):
@@ -200,7 +204,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         inner = self._values
         return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
 
-    def with_row_splits_dtype(self, dtype: Any) -> RaggedTensor:
+    def with_row_splits_dtype(self, dtype: DTypeLike) -> RaggedTensor:
         """This tensor with splits of int32 or int64; ValueError for another dtype."""
         dtype = dtypes.as_dtype(dtype)
         if dtype not in SPLIT_TYPES:
@@ -212,7 +216,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         parts = (self._row_splits, self._cached_row_lengths, self._cached_value_rowids, self._cached_nrows)
         return RaggedTensor(values, *(None if p is None else cast(p, dtype) for p in parts), internal=True)
 
-    def to_tensor(self, default_value: Any = None, name: str | None = None) -> Tensor:
+    def to_tensor(self, default_value: TensorLike | None = None, name: str | None = None) -> Tensor:
         """A Tensor in which rows are filled up with `default_value` (zero, or "", by default)."""
         with name_scope(name, "RaggedToTensor", [self, default_value]):
             if default_value is not None:
@@ -323,7 +327,7 @@ class RaggedTensorSpec(BatchableTypeSpec):
     __slots__ = ("_shape", "_dtype", "_ragged_rank", "_row_splits_dtype")
 
     def __init__(
-        self, shape: Any = None, dtype: Any = dtypes.float32, ragged_rank: int | None = None, row_splits_dtype: Any = dtypes.int64
+        self, shape: Any = None, dtype: DTypeLike = dtypes.float32, ragged_rank: int | None = None, row_splits_dtype: DTypeLike = dtypes.int64
     ) -> None:
         self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
         self._row_splits_dtype = dtypes.as_dtype(row_splits_dtype)

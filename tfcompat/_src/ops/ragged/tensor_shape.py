@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.tensor_shape import dimension_value
@@ -25,6 +25,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.ragged.broadcast import Operand
 from tfcompat._src.ops.ragged.partition import lengths_to_splits, repeat
 from tfcompat._src.ops.ragged.tensor import RaggedTensor, convert_to_tensor_or_ragged_tensor, is_ragged
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _rows(lengths: Tensor, slots: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -48,7 +51,7 @@ class RaggedTensorDynamicShape:
       ValueError: a rank is unknown, the first partitioned dimension is ragged or the last one is not, or dtypes differ.
     """
 
-    def __init__(self, partitioned_dim_sizes: Sequence[Any], inner_dim_sizes: Any, dim_size_dtype: Any = None) -> None:
+    def __init__(self, partitioned_dim_sizes: Sequence[Any], inner_dim_sizes: TensorLike, dim_size_dtype: Any = None) -> None:
         partitioned = [convert_to_tensor(size, name=f"partitioned_dimension_size_{i}") for i, size in enumerate(partitioned_dim_sizes)]
         inner = convert_to_tensor(inner_dim_sizes, name="inner_dim_sizes")
         for axis, size in enumerate(partitioned):
@@ -82,7 +85,7 @@ class RaggedTensorDynamicShape:
         return RaggedTensorDynamicShape(sizes[:count], inner or convert_to_tensor([], dtype=dtypes.int64))
 
     @classmethod
-    def from_tensor(cls, rt_input: Any, dim_size_dtype: Any = None) -> RaggedTensorDynamicShape:
+    def from_tensor(cls, rt_input: TensorLike, dim_size_dtype: Any = None) -> RaggedTensorDynamicShape:
         """The shape of a Tensor or RaggedTensor."""
         value = convert_to_tensor_or_ragged_tensor(rt_input)
         if not is_ragged(value):
@@ -127,7 +130,7 @@ class RaggedTensorDynamicShape:
             return RaggedTensorDynamicShape((1,) * missing + self._partitioned, self._inner)
         return RaggedTensorDynamicShape([], concat([ones([missing], self.dim_size_dtype), self._inner], axis=0))
 
-    def broadcast_dimension(self, axis: int, lengths: Any) -> RaggedTensorDynamicShape:
+    def broadcast_dimension(self, axis: int, lengths: TensorLike) -> RaggedTensorDynamicShape:
         """The shape in which a dimension of size 1 has another size, or rows of given lengths.
 
         Args:
@@ -219,7 +222,7 @@ def broadcast_dynamic_shape(shape_x: RaggedTensorDynamicShape, shape_y: RaggedTe
     return x
 
 
-def broadcast_to(rt_input: Any, shape: RaggedTensorDynamicShape, broadcast_inner_dimensions: bool = True) -> Any:
+def broadcast_to(rt_input: TensorLike, shape: RaggedTensorDynamicShape, broadcast_inner_dimensions: bool = True) -> Any:
     """A Tensor or RaggedTensor, repeated to a shape to which it broadcasts.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -16,9 +16,12 @@ from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.reduce import reduce_all
 from tfcompat._src.ops.random.stateful import random_uniform
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("random_crop", "image.random_crop")
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_crop(value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """A slice of shape `size` out of `value`, at a uniformly random offset.
 
     Args:

@@ -6,7 +6,7 @@ import math
 import secrets
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +17,9 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op, u
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.random import binomial, distributions
 from tfcompat._src.ops.random.stateful import shape_of
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 PHILOX = 1
 _STATE_SIZE = 3
@@ -58,7 +61,7 @@ def _skipped(xp: ModuleType, state: Any, draws: Any) -> Any:
 
 
 def _filled_shape(shape_input: int, *scalars: int) -> Callable:
-    def shape(c: Any) -> list:
+    def shape(c: InferenceContext) -> list:
         for i in scalars:
             si.with_rank(c.inputs[i], 0)
         return si.from_shape_input(shape_input)(c)
@@ -112,7 +115,7 @@ def _uniform_int(state, algorithm, shape, minval, maxval):
     )
 
 
-def _binomial_shape(c: Any) -> list:
+def _binomial_shape(c: InferenceContext) -> list:
     for i in (3, 4):
         si.with_rank_at_most(c.inputs[i], 1)
     return [c.shape_value(2)]
@@ -132,7 +135,7 @@ def _random_binomial(state, algorithm, shape, counts, probs, *, dtype):
     return _skipped(np, state, draws), samples.astype(dtype).reshape(sizes)
 
 
-def _scalar_inputs(c: Any) -> list:
+def _scalar_inputs(c: InferenceContext) -> list:
     for sizes in c.inputs:
         si.with_rank(sizes, 0)
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +25,10 @@ from tfcompat._src.ops.array.shape import shape as array_shape
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.random import bounded_normal, distributions, rejection
 from tfcompat._src.ops.random.seeds import seed_attrs
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _SEEDS = "seed: int = 0, seed2: int = 0"
 _NO_GRADIENT = NotDifferentiable("random numbers do not depend on the inputs")
@@ -191,7 +195,7 @@ def _reserve_samples(outputs, shape, parameters):
     return distributions.reserve_fill(math.prod(shape_of(shape)) * math.prod(parameters.shape))
 
 
-def add_leading_unit_dimensions(x: Any, num_dimensions: Any) -> Tensor:
+def add_leading_unit_dimensions(x: TensorLike, num_dimensions: Any) -> Tensor:
     """A tensor with `num_dimensions` dimensions of size one in front of its own."""
     return raw.Reshape(x, concat([ones([num_dimensions], dtype=dtypes.int32), array_shape(x)], axis=0))
 
@@ -279,7 +283,7 @@ def _scaled(
 
 @export("random.normal", "random_normal")
 def random_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal random numbers.
@@ -296,7 +300,7 @@ def random_normal(
 
 @export("random.truncated_normal", "truncated_normal")
 def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal random numbers less than two standard deviations from the mean; others are drawn again.
@@ -331,7 +335,7 @@ def parameterized_truncated_normal(
         return raw.ParameterizedTruncatedNormal(sizes, *parameters, **seed_attrs(seed))
 
 
-def uniform_bounds(dtype: Any, maxval: Any) -> tuple[dtypes.DType, Any]:
+def uniform_bounds(dtype: DTypeLike, maxval: Any) -> tuple[dtypes.DType, Any]:
     """The result type and upper bound of a uniform distribution; ValueError where they cannot be."""
     dtype = dtypes.as_dtype(dtype)
     if dtype not in UNIFORM_TYPES:
@@ -343,7 +347,7 @@ def uniform_bounds(dtype: Any, maxval: Any) -> tuple[dtypes.DType, Any]:
 
 @export("random.uniform", "random_uniform")
 def random_uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: Any, minval: TensorLike = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Uniform random numbers in [minval, maxval).
@@ -377,7 +381,7 @@ def scale_uniform(numbers: Tensor, low: Tensor, high: Tensor, name: str) -> Tens
 
 
 @export("random.shuffle", "random_shuffle")
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """`value` with its rows (dimension 0) in random order.
 
     Args:
@@ -388,14 +392,14 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     return raw.RandomShuffle(value, name=name, **seed_attrs(seed))
 
 
-def _categorical(logits: Any, num_samples: Any, dtype: Any, seed: int | None) -> Tensor:
+def _categorical(logits: TensorLike, num_samples: TensorLike, dtype: Any, seed: int | None) -> Tensor:
     logits = convert.convert_to_tensor(logits, name="logits")
     return raw.Multinomial(logits, num_samples, output_dtype=dtype or dtypes.int64, **seed_attrs(seed))
 
 
 @export("random.multinomial", "multinomial")
 def multinomial(
-    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
+    logits: TensorLike, num_samples: TensorLike, seed: int | None = None, name: str | None = None, output_dtype: Any = None
 ) -> Tensor:
     """Deprecated name of `tf.random.categorical`.
 
@@ -415,7 +419,7 @@ def multinomial(
 
 @export("random.categorical")
 def categorical(
-    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
+    logits: TensorLike, num_samples: TensorLike, dtype: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Class numbers drawn with given log probabilities.
 
@@ -435,7 +439,7 @@ def categorical(
 
 @export("random.gamma", "random_gamma")
 def random_gamma(
-    shape: Any, alpha: Any, beta: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: TensorLike, alpha: Any, beta: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Gamma random numbers, differentiable in `alpha` and `beta`; at least the smallest normal number of the type.
@@ -463,7 +467,7 @@ def random_gamma(
 
 @export("random.poisson", "random_poisson")
 def random_poisson(
-    lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
+    lam: TensorLike, shape: TensorLike, dtype: DTypeLike = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Poisson random numbers.
 
@@ -484,7 +488,7 @@ def random_poisson(
 
 @export("compat.v2.random.poisson")
 def random_poisson_v2(
-    shape: Any, lam: Any, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
+    shape: TensorLike, lam: TensorLike, dtype: DTypeLike = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """`random_poisson` with the arguments in the order of TensorFlow 2."""
     return random_poisson(lam, shape, dtype=dtype, seed=seed, name=name)

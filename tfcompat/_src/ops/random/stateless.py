@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +27,10 @@ from tfcompat._src.ops.random.stateful import (
     shape_tensor,
     uniform_bounds,
 )
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _NO_GRADIENT = NotDifferentiable("random numbers do not depend on the inputs")
 _SEED_TYPE = "Tseed: INDEX = int64"
@@ -115,7 +119,7 @@ def _multinomial(logits, num_samples, seed, *, output_dtype):
 
 @export("random.stateless_uniform", "contrib.stateless.stateless_random_uniform")
 def stateless_random_uniform(
-    shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+    shape: Any, seed: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """Uniform random numbers in [minval, maxval) that depend on the arguments alone.
 
@@ -154,7 +158,7 @@ def _scaled(
 
 @export("random.stateless_normal", "contrib.stateless.stateless_random_normal")
 def stateless_random_normal(
-    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+    shape: Any, seed: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """Normal random numbers that depend on the arguments alone.
 
@@ -170,7 +174,7 @@ def stateless_random_normal(
 
 @export("random.stateless_truncated_normal", "contrib.stateless.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+    shape: Any, seed: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """Normal random numbers less than two standard deviations from the mean that depend on the arguments alone.
 
@@ -184,14 +188,14 @@ def stateless_truncated_normal(
     return _scaled("stateless_truncated_normal", name, shape, seed, mean, stddev, dtype, "StatelessTruncatedNormal")
 
 
-def _categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any) -> Tensor:
+def _categorical(logits: TensorLike, num_samples: TensorLike, seed: TensorLike, dtype: DTypeLike) -> Tensor:
     logits = convert.convert_to_tensor(logits, name="logits")
     return raw.StatelessMultinomial(logits, num_samples, seed, output_dtype=dtype)
 
 
 @export("random.stateless_multinomial", "contrib.stateless.stateless_multinomial")
 def stateless_multinomial(
-    logits: Any, num_samples: Any, seed: Any, output_dtype: Any = dtypes.int64, name: str | None = None
+    logits: TensorLike, num_samples: TensorLike, seed: TensorLike, output_dtype: DTypeLike = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """Deprecated name of `tf.random.stateless_categorical`.
 
@@ -211,7 +215,7 @@ def stateless_multinomial(
 
 @export("random.stateless_categorical")
 def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
+    logits: TensorLike, num_samples: TensorLike, seed: TensorLike, dtype: DTypeLike = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """Class numbers drawn with given log probabilities that depend on the arguments alone.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.sparse.parts import check_parts, row_keys
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _COMBINE = {
     "a-b": lambda a, b: a - b,
@@ -100,7 +103,7 @@ def _outputs(rank: int | None) -> list:
     return [(None, rank), (None,), (rank,)]
 
 
-def _dense_shape(c: Any) -> list:
+def _dense_shape(c: InferenceContext) -> list:
     first, second = (si.with_rank_at_least(s, 2) for s in c.inputs[:2])
     if first is not None and second is not None:
         si.merge(first[:-1], si.with_rank(second, len(first))[:-1])
@@ -117,7 +120,7 @@ def _dense_to_dense(set1, set2, *, set_operation):
     return _combined(set_operation, _dense_rows(set1), _dense_rows(set2), group, set1.dtype)
 
 
-def _dense_to_sparse_shape(c: Any) -> list:
+def _dense_to_sparse_shape(c: InferenceContext) -> list:
     rank, first = si.sparse_rank(*c.inputs[1:]), si.with_rank_at_least(c.inputs[0], 2)
     return _outputs(rank if first is None else si.with_size(rank, len(first)))
 
@@ -133,7 +136,7 @@ def _dense_to_sparse(set1, indices, values, sizes, *, set_operation, validate_in
     return _combined(set_operation, _dense_rows(set1), second, group, set1.dtype)
 
 
-def _sparse_to_sparse_shape(c: Any) -> list:
+def _sparse_to_sparse_shape(c: InferenceContext) -> list:
     first, second = si.sparse_rank(*c.inputs[:3]), si.sparse_rank(*c.inputs[3:])
     number, rank = (0, first) if first is not None else (1, second)
     if rank is not None and rank < 2:

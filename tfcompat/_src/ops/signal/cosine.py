@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -19,6 +19,9 @@ from tfcompat._src.ops.math.complex import complex_of_parts, real
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import exp, rsqrt, sqrt
 from tfcompat._src.ops.signal.fft import irfft, rfft
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _INVERSE_TYPE = {1: 1, 2: 3, 3: 2}
 
@@ -77,7 +80,7 @@ def _third(x: Tensor, size: Any, size_float: Tensor, norm: str | None) -> Tensor
 
 
 @export("signal.dct", "spectral.dct")
-def dct(input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:
+def dct(input: TensorLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:
     """The discrete cosine transform over the last dimension.
 
     Args:
@@ -108,14 +111,14 @@ def dct(input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: s
 
 
 @export("signal.idct", "spectral.idct")
-def idct(input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:
+def idct(input: TensorLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, name: str | None = None) -> Tensor:
     """The inverse of `dct` of this type, up to a factor where `norm` is None; arguments and errors are those of `dct`."""
     _check(input, type, n, axis, norm)
     return dct(input, type=_INVERSE_TYPE[type], n=n, axis=axis, norm=norm, name=name)
 
 
 @export("signal.mfccs_from_log_mel_spectrograms", "contrib.signal.mfccs_from_log_mel_spectrograms")
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
+def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: TensorLike, name: str | None = None) -> Tensor:
     """Mel-frequency cepstral coefficients: the orthonormal cosine transform of logarithmic mel spectrograms, first not halved.
 
     Args:

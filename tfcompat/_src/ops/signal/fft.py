@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -30,6 +30,11 @@ from tfcompat._src.ops.math.complex import conj, real
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_prod
 from tfcompat._src.ops.math.sequence import arange
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient for this op", raises=True)
 _SUFFIX = {1: "", 2: "2D", 3: "3D"}
@@ -61,7 +66,7 @@ def _complex_kernel(function: Callable, dimensions: int) -> Callable:
 def _forward_gradient(dimensions: int) -> Callable:
     inverse = raw.function("IFFT" + _SUFFIX[dimensions])
 
-    def gradient(op: Any, g: Tensor) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         count = _size(g, dimensions, g.dtype)
         return [inverse(g) * count]
 
@@ -71,7 +76,7 @@ def _forward_gradient(dimensions: int) -> Callable:
 def _inverse_gradient(dimensions: int) -> Callable:
     forward = raw.function("FFT" + _SUFFIX[dimensions])
 
-    def gradient(op: Any, g: Tensor) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         share = cast(1.0 / _size(g, dimensions, g.dtype.real_dtype), g.dtype)
         return [forward(g) * share]
 
@@ -97,7 +102,7 @@ for _dimensions, _suffix in _SUFFIX.items():
 
 
 def _real_shape(dimensions: int, forward: bool) -> Callable:
-    def function(c: Any) -> list:
+    def function(c: InferenceContext) -> list:
         sizes = si.with_rank_at_least(c.inputs[0], dimensions)
         count = si.with_rank(c.inputs[1], 1)[0]
         if count not in (None, dimensions):
@@ -206,7 +211,7 @@ def _rfft_gradient(dimensions: int) -> Callable:
 
 
 def _irfft_gradient(dimensions: int) -> Callable:
-    def gradient(op: Any, g: Tensor) -> list:
+    def gradient(op: Operation, g: Tensor) -> list:
         """Entries of the spectrum that stand for their mirror image too count twice."""
         x, lengths = op.inputs
         is_odd = floormod(lengths[-1], 2)
@@ -353,12 +358,12 @@ def _shifted(x: Any, axes: Any, sign: int, name: str | None, default_name: str) 
 
 
 @export("signal.fftshift")
-def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def fftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Tensor:
     """`x` with the zero frequency moved to the middle of `axes` (an int or several; all by default)."""
     return _shifted(x, axes, 1, name, "fftshift")
 
 
 @export("signal.ifftshift")
-def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
+def ifftshift(x: TensorLike, axes: TensorLike | None = None, name: str | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     return _shifted(x, axes, -1, name, "ifftshift")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -24,8 +24,11 @@ from tfcompat._src.ops.math.compare import greater
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def gcd(a: Any, b: Any, name: str | None = None) -> Tensor:
+
+def gcd(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     """The greatest common divisor of two integer scalars, by Euclid's algorithm.
 
     Raises:
@@ -66,7 +69,7 @@ def _framed_shape(signal: Tensor, frame_length: Tensor, frame_step: Tensor, pad_
 
 @export("signal.frame", "contrib.signal.frame")
 def frame(
-    signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0, axis: Any = -1,
+    signal: TensorLike, frame_length: TensorLike, frame_step: TensorLike, pad_end: bool = False, pad_value: TensorLike = 0, axis: TensorLike = -1,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Cuts one dimension into frames that may overlap.
@@ -139,7 +142,7 @@ def _gathered(
 
 
 @export("signal.overlap_and_add", "contrib.signal.overlap_and_add")
-def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
+def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
     """Adds up frames, each shifted by a step against the one before.
 
     Args:

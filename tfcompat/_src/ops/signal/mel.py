@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -18,26 +18,30 @@ from tfcompat._src.ops.math.sequence import linspace
 from tfcompat._src.ops.math.unary import exp, log
 from tfcompat._src.ops.signal.frames import frame
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
+
 BREAK_HERTZ = 700.0
 HIGH_FREQUENCY_Q = 1127.0
 _EMPTY_BANDS = 1  # the constant part of a signal belongs to no mel band
 
 
-def mel_to_hertz(mel_values: Any, name: str | None = None) -> Tensor:
+def mel_to_hertz(mel_values: TensorLike, name: str | None = None) -> Tensor:
     """The frequencies in Hz of mel values."""
     with name_scope(name, "mel_to_hertz", [mel_values]):
         mel_values = convert_to_tensor(mel_values)
         return BREAK_HERTZ * (exp(mel_values / HIGH_FREQUENCY_Q) - 1.0)
 
 
-def hertz_to_mel(frequencies_hertz: Any, name: str | None = None) -> Tensor:
+def hertz_to_mel(frequencies_hertz: TensorLike, name: str | None = None) -> Tensor:
     """The mel values of frequencies in Hz."""
     with name_scope(name, "hertz_to_mel", [frequencies_hertz]):
         frequencies_hertz = convert_to_tensor(frequencies_hertz)
         return HIGH_FREQUENCY_Q * log(1.0 + (frequencies_hertz / BREAK_HERTZ))
 
 
-def _check(num_mel_bins: Any, sample_rate: Any, lower: float, upper: float, dtype: Any) -> None:
+def _check(num_mel_bins: Any, sample_rate: Any, lower: float, upper: float, dtype: DType) -> None:
     if num_mel_bins <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     if sample_rate <= 0.0:

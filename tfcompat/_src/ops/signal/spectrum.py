@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +25,11 @@ from tfcompat._src.ops.signal.fft import irfft, rfft
 from tfcompat._src.ops.signal.frames import frame, overlap_and_add
 from tfcompat._src.ops.signal.windows import hann_window
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _scalar(value: Any, name: str) -> Tensor:
+
+def _scalar(value: TensorLike, name: str) -> Tensor:
     value = convert_to_tensor(value, name=name)
     value.shape.assert_has_rank(0)
     return value
@@ -42,7 +45,7 @@ def _enclosing_power_of_two(value: Tensor) -> Tensor:
 
 @export("signal.stft", "contrib.signal.stft")
 def stft(
-    signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Callable | None = hann_window,
+    signals: TensorLike, frame_length: TensorLike, frame_step: TensorLike, fft_length: TensorLike | None = None, window_fn: Callable | None = hann_window,
     pad_end: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The spectra of overlapping, windowed frames of real signals.
@@ -79,7 +82,7 @@ def stft(
 
 @export("signal.inverse_stft_window_fn", "contrib.signal.inverse_stft_window_fn")
 def inverse_stft_window_fn(
-    frame_step: Any, forward_window_fn: Callable = hann_window, name: str | None = None
+    frame_step: TensorLike, forward_window_fn: Callable = hann_window, name: str | None = None
 ) -> Callable[..., Tensor]:
     """The function of the window with which `inverse_stft` undoes a `stft` with the window `forward_window_fn`.
 
@@ -88,7 +91,7 @@ def inverse_stft_window_fn(
     with name_scope(name, "inverse_stft_window_fn", [forward_window_fn]):
         frame_step = _scalar(frame_step, "frame_step")
 
-    def inverse_stft_window_fn_inner(frame_length: Any, dtype: Any) -> Tensor:
+    def inverse_stft_window_fn_inner(frame_length: TensorLike, dtype: Any) -> Tensor:
         with name_scope(name, "inverse_stft_window_fn", [forward_window_fn]):
             frame_length = _scalar(frame_length, "frame_length")
             window = forward_window_fn(frame_length, dtype=dtype)
@@ -125,7 +128,7 @@ def _of_length(frames: Tensor, frame_length: Tensor) -> Tensor:
 
 @export("signal.inverse_stft", "contrib.signal.inverse_stft")
 def inverse_stft(
-    stfts: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Callable | None = hann_window,
+    stfts: TensorLike, frame_length: TensorLike, frame_step: TensorLike, fft_length: TensorLike | None = None, window_fn: Callable | None = hann_window,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The signals of short-time spectra: windowed frames, added up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,13 @@ from tfcompat._src.ops.math.compare import equal
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import cos
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 def _raised_cosine(
-    name: str | None, default_name: str, window_length: Any, periodic: Any, dtype: Any, middle: float, swing: float
+    name: str | None, default_name: str, window_length: TensorLike, periodic: TensorLike, dtype: Any, middle: float, swing: float
 ) -> Tensor:
     if not dtype.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {dtype}")
@@ -46,7 +50,7 @@ def _raised_cosine(
 
 
 @export("signal.hann_window", "contrib.signal.hann_window")
-def hann_window(window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def hann_window(window_length: TensorLike, periodic: TensorLike = True, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """The Hann window 0.5 - 0.5 cos(2 pi n / period).
 
     Args:
@@ -66,7 +70,7 @@ def hann_window(window_length: Any, periodic: Any = True, dtype: Any = dtypes.fl
 
 @export("signal.hamming_window", "contrib.signal.hamming_window")
 def hamming_window(
-    window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
+    window_length: TensorLike, periodic: TensorLike = True, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """The Hamming window 0.54 - 0.46 cos(2 pi n / period); arguments, result and errors are those of `hann_window`."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)

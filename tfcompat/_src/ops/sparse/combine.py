@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from tfcompat._src.ops.sparse.parts import (
     row_order,
     with_part_ranks,
 )
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _check_same_sizes(a: np.ndarray, b: np.ndarray) -> None:
@@ -251,7 +254,7 @@ def _sparse_concat(indices, values, shapes, *, concat_dim):
 
 
 @export("sparse.add", "sparse_add")
-def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
+def sparse_add(a: Any, b: Any, threshold: TensorLike | None = None, thresh: Any = None) -> Any:
     """The sum of two tensors of which one or both are sparse.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,9 +34,13 @@ from tfcompat._src.ops.sparse.layout import sparse_reorder
 from tfcompat._src.ops.sparse.parts import as_sparse
 from tfcompat._src.ops.sparse.to_dense import sparse_to_dense
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
+
 
 @export("sparse.from_dense")
-def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     """A SparseTensor of the elements of a Tensor that are not zero.
 
     Args:
@@ -51,7 +55,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 @export("sparse.to_dense", "sparse_tensor_to_dense")
 def sparse_tensor_to_dense(
-    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+    sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
     """The Tensor that a SparseTensor stands for.
 
@@ -180,12 +184,12 @@ def _cut(x: Tensor, place: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     return slice_(x, [0] * rank, [-1] * whole + [place]), slice_(x, [0] * whole + [place], [-1] * rank)
 
 
-def _int64(value: Any, name: str) -> Tensor:
+def _int64(value: TensorLike, name: str) -> Tensor:
     return cast(convert_to_tensor(value, preferred_dtype=dtypes.int64, name=name), dtypes.int64)
 
 
 @export("sparse.eye")
-def sparse_eye(num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None) -> SparseTensor:
+def sparse_eye(num_rows: TensorLike, num_columns: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> SparseTensor:
     """A sparse matrix of ones on the diagonal, by default square."""
     with name_scope(name, "eye", [num_rows, num_columns]):
         rows = _int64(num_rows, "num_rows")
@@ -196,7 +200,7 @@ def sparse_eye(num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float
 
 
 @export("sparse.retain", "sparse_retain")
-def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+def sparse_retain(sp_input: Any, to_retain: TensorLike) -> SparseTensor:
     """A SparseTensor with those elements for which the bool vector `to_retain` is true; TypeError unless it is sparse."""
     sp_input = as_sparse(sp_input)
     to_retain = convert_to_tensor(to_retain)
@@ -208,7 +212,7 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 @export("sparse.reset_shape", "sparse_reset_shape")
-def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+def sparse_reset_shape(sp_input: Any, new_shape: TensorLike | None = None) -> SparseTensor:
     """A SparseTensor with another dense shape around the same elements.
 
     Args:
@@ -226,7 +230,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(indices, values, _not_smaller(new_shape, sizes, sp_input.shape))
 
 
-def _not_smaller(new_shape: Any, sizes: Tensor, static: TensorShape) -> Any:
+def _not_smaller(new_shape: TensorLike, sizes: Tensor, static: TensorShape) -> Any:
     """`new_shape` as int64, checked against the sizes: at once where both are known, else when it runs."""
     wanted = convert_to_tensor(new_shape)
     wanted.shape.assert_has_rank(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from tfcompat._src.ops.array.shape import invalid, rank, shape
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_sizes, check_tensor, row_order, with_part_ranks
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 def _text(sizes: Any) -> str:
@@ -302,7 +305,7 @@ def _reshaped_statically(old: TensorShape, new: Any) -> list | None:
 
 
 @export("sparse.reshape", "sparse_reshape")
-def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+def sparse_reshape(sp_input: Any, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor with another shape of as many elements.
 
     Args:
@@ -343,7 +346,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 @export("sparse.slice", "sparse_slice")
-def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+def sparse_slice(sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """The block of `size` at `start` of a SparseTensor, cut at its bounds.
 
     Args:
@@ -370,7 +373,7 @@ _KEYWORD = _KeywordRequired()
 
 @export("sparse.split", "sparse_split")
 def sparse_split(
-    keyword_required: Any = _KEYWORD, sp_input: Any = None, num_split: int | None = None, axis: Any = None,
+    keyword_required: Any = _KEYWORD, sp_input: Any = None, num_split: int | None = None, axis: TensorLike | None = None,
     name: str | None = None, split_dim: Any = None,
 ) -> list[SparseTensor]:  # fmt: skip
     """A SparseTensor in `num_split` parts along one dimension; the first ones are longer by one where it does not divide.
@@ -400,7 +403,7 @@ def sparse_split(
 
 
 @export("sparse.fill_empty_rows", "sparse_fill_empty_rows")
-def sparse_fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) -> tuple:
+def sparse_fill_empty_rows(sp_input: Any, default_value: TensorLike, name: str | None = None) -> tuple:
     """A SparseTensor of rank 2 or more whose empty rows have got `default_value` in the first column.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes.sparse_tensor import SparseTensor, is_sparse
 from tfcompat._src.ops.array.shape import invalid
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 _LARGEST_KEY = 2**62
 _MOST_ELEMENTS = 2**63 - 1
@@ -110,7 +113,7 @@ def all_sparse(values: Any) -> list[SparseTensor]:
     return [as_sparse(v) for v in values]
 
 
-def with_part_ranks(c: Any, *starts: int) -> None:
+def with_part_ranks(c: InferenceContext, *starts: int) -> None:
     """ValueError where inputs from `start` on are no matrix of indices, vector of values and vector of sizes."""
     for start in starts:
         for i, rank in enumerate((2, 1, 1)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +27,10 @@ from tfcompat._src.ops.composed.indexing import gather_nd
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 # ---- SparseTensorDenseMatMul ----
 
@@ -124,7 +128,7 @@ def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:
 
 @export("sparse.matmul", "sparse.sparse_dense_matmul", "sparse_tensor_dense_matmul")
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
     """The product of a sparse matrix and a dense one.
 
@@ -162,7 +166,7 @@ def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _gradient(partials: Callable) -> Callable:
     """The gradient of an elementwise operation; `partials(grad, x, y)` are those of its stored elements and their partners."""
 
-    def gradient(op: Any, grad: Any) -> list:
+    def gradient(op: Operation, grad: Tensor) -> list:
         indices, values, sizes, dense = op.inputs
         dense_sizes = cast(shape(dense), dtypes.int64)
         added = raw.ExpandDims(size(sizes) - size(dense_sizes), 0)
@@ -205,7 +209,7 @@ _elementwise("SparseDenseCwiseMul", np.multiply, _gradient(lambda grad, x, y: (g
 _elementwise("SparseDenseCwiseDiv", _divide, _gradient(lambda grad, x, y: (grad / y, grad * (-x / raw.Square(y)))))
 
 
-def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: Any) -> SparseTensor:
+def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: TensorLike) -> SparseTensor:
     """A SparseTensor with the elements of a Tensor, broadcast to its shape, added to those that it stores."""
     found = raw.SparseDenseCwiseAdd(sp_t.indices, sp_t.values, sp_t.dense_shape, dense_t)
     return SparseTensor(sp_t.indices, found, sp_t.dense_shape)
@@ -214,11 +218,11 @@ def sparse_dense_cwise_add(sp_t: SparseTensor, dense_t: Any) -> SparseTensor:
 # ---- operators of SparseTensor ----
 
 
-def _multiply(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tensor:
+def _multiply(indices: TensorLike, x: TensorLike, sizes: TensorLike, y: TensorLike, name: str) -> Tensor:
     return raw.SparseDenseCwiseMul(indices, x, sizes, y, name=name)
 
 
-def _quotient(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tensor:
+def _quotient(indices: TensorLike, x: TensorLike, sizes: TensorLike, y: TensorLike, name: str) -> Tensor:
     return raw.SparseDenseCwiseDiv(indices, x, sizes, y, name=name)
 
 
@@ -228,7 +232,7 @@ _TRUE_DIVISION = {
 }
 
 
-def _true_quotient(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tensor:
+def _true_quotient(indices: TensorLike, x: Any, sizes: TensorLike, y: Any, name: str) -> Tensor:
     y = to_tensor(y, name="y")
     if x.dtype.base_dtype is not y.dtype.base_dtype:
         raise TypeError(f"x and y must have the same dtype, got {x.dtype!r} != {y.dtype!r}")
@@ -241,7 +245,7 @@ def _true_quotient(indices: Any, x: Any, sizes: Any, y: Any, name: str) -> Tenso
 def _override(operator: str, function: Callable) -> None:
     """Sets `sparse operator dense`, in a name scope called as the operator."""
 
-    def method(sp_x: SparseTensor, y: Any) -> SparseTensor:
+    def method(sp_x: SparseTensor, y: TensorLike) -> SparseTensor:
         with name_scope(None, operator, [sp_x, y]) as scope:
             y = to_tensor(y, dtype=sp_x.dtype.base_dtype, name="y")
             values = function(sp_x.indices, sp_x.values, sp_x.dense_shape, y, scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduction import reduced_shape
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.sparse.parts import as_sparse, check_tensor, groups, row_keys, with_part_ranks
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 
 def _axes(given: np.ndarray, count: int) -> list[int]:
@@ -53,7 +56,7 @@ def _reduced(reduce: np.ufunc, indices: Any, values: Any, sizes: Any, axes: Any,
     return rows, found, sizes
 
 
-def _dense_shape(c: Any) -> list:
+def _dense_shape(c: InferenceContext) -> list:
     sizes, axes = c.value(2), c.value(3)
     if sizes is None or axes is None:
         return [None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -20,6 +20,10 @@ from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.array.shape import invalid
 from tfcompat._src.ops.sparse.parts import as_sparse, check_parts, check_sizes, check_tensor, row_keys, with_part_ranks
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _NO_GRADIENT = NotDifferentiable("a serialized tensor has no gradient", raises=True)
 _PARTS = "sparse_indices: int64, sparse_values: T, sparse_shape: int64"
@@ -272,19 +276,19 @@ def _with_rank(found: Any, rank: int | None) -> SparseTensor:
 
 
 @export("serialize_sparse", "io.serialize_sparse")
-def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = dtypes.string) -> Any:
+def serialize_sparse(sp_input: Any, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
     """A SparseTensor as a vector of three serialized TensorProtos: indices, values, shape."""
     return raw.SerializeSparse(*as_sparse(sp_input)._to_components(), name=name, out_type=out_type)
 
 
 @export("serialize_many_sparse", "io.serialize_many_sparse")
-def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = dtypes.string) -> Any:
+def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
     """Each row of a SparseTensor of rank 2 or more, serialized: a string matrix [rows, 3]."""
     return raw.SerializeManySparse(*as_sparse(sp_input)._to_components(), name=name, out_type=out_type)
 
 
 @export("deserialize_many_sparse", "io.deserialize_many_sparse")
-def deserialize_many_sparse(serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None) -> SparseTensor:
+def deserialize_many_sparse(serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None) -> SparseTensor:
     """Serialized SparseTensors of one rank as one with a dimension more.
 
     Args:
@@ -296,6 +300,6 @@ def deserialize_many_sparse(serialized_sparse: Any, dtype: Any, rank: int | None
     return _with_rank(raw.DeserializeManySparse(serialized_sparse, dtype, name=name), rank)
 
 
-def deserialize_sparse(serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None) -> SparseTensor:
+def deserialize_sparse(serialized_sparse: TensorLike, dtype: DTypeLike, rank: int | None = None, name: str | None = None) -> SparseTensor:
     """Serialized SparseTensors as one; the arguments are those of `deserialize_many_sparse` with a string Tensor [..., 3]."""
     return _with_rank(raw.DeserializeSparse(serialized_sparse, dtype, name=name), rank)

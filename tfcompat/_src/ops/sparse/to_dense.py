@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.math.reduce import reduce_sum
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.shape_inference import InferenceContext
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -27,7 +31,7 @@ def _gradient(op, g):
     return [zeros_like(indices), zeros_like(sizes), to_values, to_default]
 
 
-def _dense_shape(c: Any) -> list:
+def _dense_shape(c: InferenceContext) -> list:
     si.with_rank(c.inputs[1], 1)
     return [c.shape_value(1)]
 
@@ -80,7 +84,7 @@ def _sparse_to_dense(indices, output_shape, values, default_value, *, validate_i
 
 @export("sparse_to_dense")
 def sparse_to_dense(
-    sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0, validate_indices: bool = True,
+    sparse_indices: TensorLike, output_shape: TensorLike, sparse_values: TensorLike, default_value: TensorLike = 0, validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A tensor that holds `sparse_values` at `sparse_indices` and `default_value` elsewhere.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import size
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.ops.state.ref_variable import CREATES, NO_GRADIENT, count_up_to, no_kernel
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 
 def handle_sizes(c: InferenceContext, dtype_attr: str = "dtype") -> Sizes:
@@ -132,7 +135,7 @@ def _variable_shape(value, *, out_type):
     return np.array(value.shape, out_type)
 
 
-def variable_shape(handle: Tensor, out_type: Any = None, name: str | None = None) -> Tensor:
+def variable_shape(handle: Tensor, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """The shape of the variable behind `handle`: a constant where it is known, which 1.15 forgets where loops and branches route handles."""
     found = None if handle.op.type in ("Enter", "Switch") else handle._handle_data
     if found is None or found[1] is None or None in found[1]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tfcompat._src.graph.scopes import colocate_with, device
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.constant import placeholder
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _NO_GRADIENT = NotDifferentiable("the tensor lies in the Session")
 
@@ -140,7 +143,7 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 
 
 @export("get_session_tensor")
-def get_session_tensor(handle: str | bytes, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+def get_session_tensor(handle: str | bytes, dtype: DTypeLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """A tensor that a Session keeps, for use in other runs.
 
     Args:

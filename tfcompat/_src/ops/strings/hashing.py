@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.strings.farmhash import fingerprint64, hash64, siphash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 _add = functools.partial(op, gradient=NotDifferentiable("a hash has no derivative"), place=HOST, depth=2)
 
@@ -63,7 +68,7 @@ def _fingerprint(data, method):
 
 
 @export("fingerprint")
-def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
+def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """Hashes of the rows of a tensor.
 
     Args:
@@ -79,26 +84,26 @@ def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) 
 
 @export("strings.to_hash_bucket", "string_to_hash_bucket")
 def string_to_hash_bucket_v1(
-    string_tensor: Any = None, num_buckets: int | None = None, name: str | None = None, input: Any = None
+    string_tensor: TensorLike | None = None, num_buckets: int | None = None, name: str | None = None, input: Any = None
 ) -> Tensor:
     """Each string hashed to a number below `num_buckets`, int64, by 1.15's first hash function (`input` names the strings too)."""
     string_tensor = deprecated_argument_lookup("input", input, "string_tensor", string_tensor)
     return string_to_hash_bucket(string_tensor, num_buckets, name)
 
 
-def string_to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+def string_to_hash_bucket(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:
     """Each string hashed to a number below `num_buckets`, int64, by 1.15's first hash function."""
     return raw.StringToHashBucket(input, num_buckets=num_buckets, name=name)
 
 
 @export("strings.to_hash_bucket_fast", "string_to_hash_bucket_fast")
-def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+def string_to_hash_bucket_fast(input: TensorLike, num_buckets: int, name: str | None = None) -> Tensor:
     """Each string hashed to a number below `num_buckets`, int64, by FarmHash64."""
     return raw.StringToHashBucketFast(input, num_buckets=num_buckets, name=name)
 
 
 @export("strings.to_hash_bucket_strong", "string_to_hash_bucket_strong")
-def string_to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
+def string_to_hash_bucket_strong(input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None) -> Tensor:
     """Each string hashed to a number below `num_buckets`, int64, by SipHash with a `key` of two integers.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _NO_GRADIENT = NotDifferentiable("strings are not differentiable")
 
@@ -70,7 +74,7 @@ def _as_string(x, *, precision, scientific, shortest, width, fill):
 
 @export("as_string", "strings.as_string", "dtypes.as_string")
 def as_string(
-    input: Any, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = "",
+    input: TensorLike, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str = "",
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Numbers as decimal text, as C's printf writes them.
@@ -159,7 +163,7 @@ def _is_number(text: bytes, dtype: np.dtype) -> bool:
 
 @export("string_to_number", "strings.to_number")
 def string_to_number(
-    string_tensor: Any = None, out_type: Any = dtypes.float32, name: str | None = None, input: Any = None
+    string_tensor: TensorLike | None = None, out_type: DTypeLike = dtypes.float32, name: str | None = None, input: Any = None
 ) -> Tensor:
     """Each string read as a number of `out_type`, float32, float64, int32 or int64.
 
@@ -225,7 +229,7 @@ def _decode_padded_raw(x, fixed_length, *, out_type, little_endian):
 
 @export("decode_raw", "io.decode_raw")
 def decode_raw(
-    input_bytes: Any = None, out_type: Any = None, little_endian: bool = True, name: str | None = None,
+    input_bytes: TensorLike | None = None, out_type: Any = None, little_endian: bool = True, name: str | None = None,
     bytes: Any = None,
 ) -> Tensor:  # fmt: skip
     """The bytes of each string read as numbers of `out_type`, one more dimension.

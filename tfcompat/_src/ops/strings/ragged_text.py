@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -24,6 +24,9 @@ from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.ops.strings.segments import unsorted_segment_join
 from tfcompat._src.ops.strings.text import reduce_join as reduce_join_dense
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 # ---- splitting ----
 
 
@@ -38,7 +41,7 @@ def _check_result_type(result_type: str) -> None:
 
 @export("string_split")
 def string_split(
-    source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None, result_type: str = "SparseTensor",
+    source: TensorLike, sep: TensorLike | None = None, skip_empty: bool = True, delimiter: Any = None, result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """The strings of a vector split at every byte of `sep`, into single bytes where it is empty.
@@ -62,7 +65,7 @@ def string_split(
         return parts if result_type == "SparseTensor" else _ragged(parts.indices, parts.values, parts.dense_shape)
 
 
-def sparse_string_split(source: Any, sep: Any = None, maxsplit: int = -1) -> SparseTensor:
+def sparse_string_split(source: TensorLike, sep: TensorLike | None = None, maxsplit: int = -1) -> SparseTensor:
     """The strings of a vector split at `sep` (white space where it is empty), as a matrix."""
     sep = convert_to_tensor("" if sep is None else sep, dtype=dtypes.string)
     source = convert_to_tensor(source, dtype=dtypes.string)
@@ -70,7 +73,7 @@ def sparse_string_split(source: Any, sep: Any = None, maxsplit: int = -1) -> Spa
 
 
 @export("compat.v2.strings.split")
-def string_split_v2(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None) -> Any:
+def string_split_v2(input: Any, sep: TensorLike | None = None, maxsplit: int = -1, name: str | None = None) -> Any:
     """The strings split at `sep` (white space where it is empty), one more ragged dimension."""
     with name_scope(name, "StringSplit", [input]):
         input = convert_to_tensor_or_ragged_tensor(input, dtype=dtypes.string, name="input")
@@ -87,7 +90,7 @@ def string_split_v2(input: Any, sep: Any = None, maxsplit: int = -1, name: str |
 
 @export("strings.split")
 def strings_split_v1(
-    input: Any = None, sep: Any = None, maxsplit: int = -1, result_type: str = "SparseTensor", source: Any = None,
+    input: Any = None, sep: TensorLike | None = None, maxsplit: int = -1, result_type: str = "SparseTensor", source: Any = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """Each string split at `sep`.
@@ -129,10 +132,10 @@ def string_bytes_split(input: Any, name: str | None = None) -> Any:
         return string_bytes_split(RaggedTensor.from_tensor(input))
 
 
-def reduce_join(inputs: Any, axis: Any = None, keepdims: bool | None = None, separator: str = "", name: str | None = None) -> Any:
+def reduce_join(inputs: TensorLike, axis: TensorLike | None = None, keepdims: bool | None = None, separator: str = "", name: str | None = None) -> Any:
     """The strings along dimensions of a ragged tensor joined, over all (None) without separator; `keepdims` may not be true."""
 
-    def join_rows(x: Any, axis: Any, name: str | None = None) -> Tensor:
+    def join_rows(x: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
         return reduce_join_dense(x, axis, separator="" if axis is None else separator, name=name)
 
     join_segments = functools.partial(unsorted_segment_join, separator=separator)
@@ -141,7 +144,7 @@ def reduce_join(inputs: Any, axis: Any = None, keepdims: bool | None = None, sep
 
 @dispatch_for_types(reduce_join_dense, RaggedTensor, RaggedTensorValue)
 def _reduce_join_of_ragged(
-    inputs: Any, axis: Any = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
+    inputs: TensorLike, axis: TensorLike | None = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
     reduction_indices: Any = None, keepdims: bool | None = None,
 ) -> Any:  # fmt: skip
     keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
@@ -210,7 +213,7 @@ def ngrams(
 
 
 def _row_ngrams(
-    data: RaggedTensor, ngram_width: Any, separator: str, left: Any, right: Any, pad_width: int, preserve_short: bool
+    data: RaggedTensor, ngram_width: Any, separator: str, left: str, right: str, pad_width: int, preserve_short: bool
 ) -> RaggedTensor:
     widths = ngram_width if isinstance(ngram_width, (list, tuple)) else [ngram_width]
     if any(w < 1 for w in widths):
@@ -227,7 +230,7 @@ def _row_ngrams(
 
 @export("strings.unicode_encode")
 def unicode_encode(
-    input: Any, output_encoding: str, errors: str = "replace", replacement_char: int = 65533, name: str | None = None
+    input: TensorLike, output_encoding: str, errors: str = "replace", replacement_char: int = 65533, name: str | None = None
 ) -> Any:
     """Strings of int32 code points.
 
@@ -291,7 +294,7 @@ def _decoded(input: Any, encoding: str, errors: str, replacement_char: int, repl
 
 @export("strings.unicode_decode")
 def unicode_decode(
-    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,
     replace_control_characters: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """The int32 code points of each string, one more ragged dimension.
@@ -313,7 +316,7 @@ def unicode_decode(
 
 @export("strings.unicode_decode_with_offsets")
 def unicode_decode_with_offsets(
-    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 65533,
     replace_control_characters: bool = False, name: str | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """What `unicode_decode` gives, and the int64 bytes where the characters start, in the same form."""
@@ -323,7 +326,7 @@ def unicode_decode_with_offsets(
 
 @export("strings.unicode_split")
 def unicode_split(
-    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = 65533, name: str | None = None
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 65533, name: str | None = None
 ) -> Any:
     """The characters of each string as strings, one more ragged dimension; arguments as `unicode_decode`'s."""
     with name_scope(name, "UnicodeSplit", [input]):
@@ -333,7 +336,7 @@ def unicode_split(
 
 @export("strings.unicode_split_with_offsets")
 def unicode_split_with_offsets(
-    input: Any, input_encoding: str, errors: str = "replace", replacement_char: int = 65533, name: str | None = None
+    input: TensorLike, input_encoding: str, errors: str = "replace", replacement_char: int = 65533, name: str | None = None
 ) -> tuple[Any, Any]:
     """What `unicode_split` gives, and the int64 bytes where the characters start, in the same form."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):

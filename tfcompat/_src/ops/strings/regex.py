@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.strings import re2
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _add = functools.partial(op, gradient=NotDifferentiable("strings are not differentiable"), place=HOST, depth=2)
 
@@ -74,7 +77,7 @@ _add("StaticRegexFullMatch", "(input: string, *, pattern: string) -> (output: bo
 
 @export("regex_replace", "strings.regex_replace")
 def regex_replace(
-    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+    input: TensorLike, pattern: TensorLike, rewrite: TensorLike, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
     """Each string with matches of `pattern` replaced.
 
@@ -94,7 +97,7 @@ def regex_replace(
 
 
 @export("strings.regex_full_match")
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:
     """Whether the regular expression `pattern` matches the whole of each string; InvalidArgumentError for a bad pattern."""
     if isinstance(pattern, (str, bytes)):
         return raw.StaticRegexFullMatch(input, pattern=pattern, name=name)

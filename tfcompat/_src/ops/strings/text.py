@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.shape import rank
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.sparse.parts import ragged_indices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tfcompat._src.base.arrays import TensorLike
 
 _UNIT = '{"BYTE", "UTF8_CHAR"} = "BYTE"'
 _NO_GRADIENT = NotDifferentiable("strings are not differentiable")
@@ -95,37 +100,37 @@ def _decoded(text: bytes) -> bytes:
 
 
 @export("strings.length")
-def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The length of each string, int32, in bytes or ("UTF8_CHAR") code points."""
     return raw.StringLength(input, unit=unit, name=name)
 
 
 @export("string_strip", "strings.strip")
-def string_strip(input: Any, name: str | None = None) -> Tensor:
+def string_strip(input: TensorLike, name: str | None = None) -> Tensor:
     """Each string without white space at its ends."""
     return raw.StringStrip(input, name=name)
 
 
 @export("strings.lower")
-def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+def string_lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Each string in lower case: ASCII letters, or all with the encoding "utf-8"."""
     return raw.StringLower(input, encoding=encoding, name=name)
 
 
 @export("strings.upper")
-def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+def string_upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
     """Each string in upper case: ASCII letters, or all with the encoding "utf-8"."""
     return raw.StringUpper(input, encoding=encoding, name=name)
 
 
 @export("encode_base64", "io.encode_base64")
-def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Each string in web-safe base64 (RFC 4648, section 5), with "=" at the end where `pad` is true."""
     return raw.EncodeBase64(input, pad=pad, name=name)
 
 
 @export("decode_base64", "io.decode_base64")
-def decode_base64(input: Any, name: str | None = None) -> Tensor:
+def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
     """Each string decoded from web-safe base64; InvalidArgumentError in a run with other characters."""
     return raw.DecodeBase64(input, name=name)
 
@@ -159,7 +164,7 @@ _add("StringJoin", '(inputs: N*string, *, N: int >= 1, separator: string = "") -
 
 
 @export("string_join", "strings.join")
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+def string_join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = None) -> Tensor:
     """The strings of several tensors of one shape (or scalars) joined element by element, `separator` between them."""
     return raw.StringJoin(inputs, separator=separator, name=name)
 
@@ -208,7 +213,7 @@ _add(
 
 @export("reduce_join", "strings.reduce_join")
 def reduce_join(
-    inputs: Any, axis: Any = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
+    inputs: TensorLike, axis: TensorLike | None = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
     reduction_indices: Any = None, keepdims: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The strings along dimensions joined.
@@ -277,7 +282,7 @@ _add("Substr", f"(input: string, pos: T, len: T, *, T: INDEX, unit: {_UNIT}) -> 
 
 
 @export("substr", "strings.substr")
-def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+def substr(input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The part of each string of `len` bytes (or code points, "UTF8_CHAR") from `pos`, which counts from the end where negative.
 
     Raises:
@@ -287,7 +292,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
 
 
 @export("compat.v2.strings.substr")
-def substr_v2(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+def substr_v2(input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """`substr` with the arguments of TensorFlow 2."""
     return substr(input, pos, len, name, unit)
 

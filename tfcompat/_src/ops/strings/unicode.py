@@ -7,7 +7,7 @@ import functools
 import json
 import pathlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 _add = functools.partial(op, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST, depth=2)
 _CODECS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be", "UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}
@@ -176,7 +179,7 @@ def _encode(values, splits, *, errors, output_encoding, replacement_char):
 
 @export("strings.unicode_transcode")
 def unicode_transcode(
-    input: Any, input_encoding: str, output_encoding: str, errors: str = "replace", replacement_char: int = 65533,
+    input: TensorLike, input_encoding: str, output_encoding: str, errors: str = "replace", replacement_char: int = 65533,
     replace_control_characters: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Each string in another encoding.
@@ -220,6 +223,6 @@ def _unicode_script(x):
 
 
 @export("strings.unicode_script")
-def unicode_script(input: Any, name: str | None = None) -> Tensor:
+def unicode_script(input: TensorLike, name: str | None = None) -> Tensor:
     """The script of each int32 code point as ICU's number (USCRIPT_LATIN is 25), -1 for what is no code point."""
     return raw.UnicodeScript(input, name=name)

@@ -21,7 +21,7 @@ from tfcompat._src.saved_model.graph_transforms.context import (
 )
 
 
-def _changed(graph_def: Any, change: Callable[[Any], None]) -> list[Any]:
+def _changed(graph_def: messages.GraphDef, change: Callable[[Any], None]) -> list[Any]:
     """Copies of all nodes, each after `change`."""
     nodes = [copied(node) for node in graph_def.node]
     for node in nodes:
@@ -30,12 +30,12 @@ def _changed(graph_def: Any, change: Callable[[Any], None]) -> list[Any]:
 
 
 @transform("remove_device")
-def _remove_device(graph_def: Any, context: Context) -> list[Any]:
+def _remove_device(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     return _changed(graph_def, lambda node: node.ClearField("device"))
 
 
 @transform("set_device")
-def _set_device(graph_def: Any, context: Context) -> list[Any]:
+def _set_device(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     device, only_missing = context.one("device", ""), context.truth("if_default", False)
 
     def change(node: Any) -> None:
@@ -45,7 +45,7 @@ def _set_device(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("remove_control_dependencies")
-def _remove_control_dependencies(graph_def: Any, context: Context) -> list[Any]:
+def _remove_control_dependencies(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     def change(node: Any) -> None:
         node.input[:] = [name for name in node.input if not is_control(name)]
 
@@ -53,7 +53,7 @@ def _remove_control_dependencies(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("remove_attribute")
-def _remove_attribute(graph_def: Any, context: Context) -> list[Any]:
+def _remove_attribute(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     attribute, kind = context.one("attribute_name"), context.one("op_name", "*")
 
     def change(node: Any) -> None:
@@ -64,7 +64,7 @@ def _remove_attribute(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("rename_attribute")
-def _rename_attribute(graph_def: Any, context: Context) -> list[Any]:
+def _rename_attribute(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     old, new, kind = context.one("old_attribute_name"), context.one("new_attribute_name"), context.one("op_name", "*")
 
     def change(node: Any) -> None:
@@ -78,7 +78,7 @@ def _rename_attribute(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("rename_op")
-def _rename_op(graph_def: Any, context: Context) -> list[Any]:
+def _rename_op(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     old, new = context.one("old_op_name"), context.one("new_op_name")
 
     def change(node: Any) -> None:
@@ -88,7 +88,7 @@ def _rename_op(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("add_default_attributes")
-def _add_default_attributes(graph_def: Any, context: Context) -> Any:
+def _add_default_attributes(graph_def: messages.GraphDef, context: Context) -> Any:
     result = copied(graph_def)
     for node in result.node:
         spec = op_spec.find(node.op)
@@ -101,7 +101,7 @@ def _add_default_attributes(graph_def: Any, context: Context) -> Any:
 
 
 @transform("sort_by_execution_order")
-def _sort_by_execution_order(graph_def: Any, context: Context) -> list[Any]:
+def _sort_by_execution_order(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     return matching.in_order(graph_def.node)
 
 
@@ -114,7 +114,7 @@ def _short_name(number: int) -> str:
 
 
 @transform("obfuscate_names")
-def _obfuscate_names(graph_def: Any, context: Context) -> list[Any]:
+def _obfuscate_names(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     kept, names, number = {*context.inputs, *context.outputs}, {}, 0
     for node in graph_def.node:
         names[node.name] = node.name
@@ -138,7 +138,7 @@ def _obfuscate_names(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("remove_nodes")
-def _remove_nodes(graph_def: Any, context: Context) -> list[Any]:
+def _remove_nodes(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     if not context.parameters.get("op"):
         raise invalid("remove_nodes takes the op types that go, as in remove_nodes(op=Identity).")
     nodes = list(graph_def.node)
@@ -174,7 +174,7 @@ def _without(nodes: list[Any], pattern: matching.Pattern, kept: set[str]) -> lis
 
 
 @transform("merge_duplicate_nodes")
-def _merge_duplicate_nodes(graph_def: Any, context: Context) -> list[Any]:
+def _merge_duplicate_nodes(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     nodes, kept = list(graph_def.node), {*context.inputs, *context.outputs}
     while True:
         first: dict[Any, str] = {}
@@ -211,7 +211,7 @@ def _contents(node: Any, named: set[str]) -> Any:
 
 
 @transform("strip_unused_nodes")
-def _strip_unused_nodes(graph_def: Any, context: Context) -> list[Any]:
+def _strip_unused_nodes(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     inputs = {node_of(name) for name in context.inputs}
     nodes = {node.name: node for node in graph_def.node}
     needed, todo = set(inputs), [node_of(name) for name in context.outputs]

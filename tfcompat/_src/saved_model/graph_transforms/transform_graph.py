@@ -63,7 +63,7 @@ def _parsed(text: str) -> Iterator[tuple[str, dict[str, list[str]]]]:
         yield found[1], parameters
 
 
-def _applied(graph_def: Any, context: Context) -> Any:
+def _applied(graph_def: messages.GraphDef, context: Context) -> Any:
     """The GraphDef after one transform; as it was where that fails and its errors are to be ignored."""
     if context.transform in NOT_BUILT:
         raise NotImplementedError(f"The transform {context.transform!r} is not built; there are {', '.join(sorted(TRANSFORMS))}.")
@@ -83,7 +83,7 @@ def _applied(graph_def: Any, context: Context) -> Any:
     return result
 
 
-def _check_inputs(graph_def: Any) -> None:
+def _check_inputs(graph_def: messages.GraphDef) -> None:
     names = {node.name for node in graph_def.node}
     lost = [(node.name, name) for node in graph_def.node for name in node.input if node_of(name) not in names]
     if lost:

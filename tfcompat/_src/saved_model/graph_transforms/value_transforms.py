@@ -47,7 +47,7 @@ def _value(node: Any) -> np.ndarray:
 
 
 @transform("fold_constants")
-def _fold_constants(graph_def: Any, context: Context) -> list[Any]:
+def _fold_constants(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     inputs, result = {node_of(name) for name in context.inputs}, copied(graph_def)
     with Graph().as_default() as graph:
         import_graph_def(_without_shapes(copied(result), ()) if context.truth("clear_output_shapes", True) else result, name="")
@@ -65,7 +65,7 @@ def _fold_constants(graph_def: Any, context: Context) -> list[Any]:
     return _with_constants(result, graph, {name: value for name, value in values.items() if value.nbytes <= most}, constants, context)
 
 
-def _without_shapes(graph_def: Any, kept: Any) -> Any:
+def _without_shapes(graph_def: messages.GraphDef, kept: Any) -> Any:
     """The GraphDef without what its nodes say of the shapes of their outputs, but for those in `kept`."""
     for node in graph_def.node:
         if node.name not in kept:
@@ -73,7 +73,7 @@ def _without_shapes(graph_def: Any, kept: Any) -> Any:
     return graph_def
 
 
-def _computed(nodes: list[Any], names: list[str], graph: Any, library: Any) -> dict[str, np.ndarray]:
+def _computed(nodes: list[Any], names: list[str], graph: Graph, library: Any) -> dict[str, np.ndarray]:
     """The values of tensors of constant nodes, which run without the others that they wait for."""
     alone = []
     for node in nodes:
@@ -136,7 +136,7 @@ def _folded(order: list[Any], constants: dict[str, frozenset[str]]) -> list[str]
     return [name for name in sorted(taken) if node_of(name) in constants and kinds[node_of(name)] != "Const"]
 
 
-def _with_constants(graph_def: Any, graph: Any, values: dict[str, Any], constants: dict[str, frozenset[str]], context: Context) -> list[Any]:
+def _with_constants(graph_def: messages.GraphDef, graph: Graph, values: dict[str, Any], constants: dict[str, frozenset[str]], context: Context) -> list[Any]:
     """The nodes that are needed, with constants in place of tensors; the inputs as placeholders stand last."""
     names = {name: f"{node_of(name)}/_{number}__cf__{number}" for number, name in enumerate(values)}
     for node in graph_def.node:
@@ -165,7 +165,7 @@ def _as_placeholder(node: Any) -> Any:
 
 
 @transform("fold_batch_norms")
-def _fold_batch_norms(graph_def: Any, context: Context) -> list[Any]:
+def _fold_batch_norms(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     product = Pattern(("Conv2D", "MatMul", "DepthwiseConv2dNative"), (Pattern(), _CONSTANT))
     return replaced(graph_def.node, Pattern(("Mul",), (product, _CONSTANT)), _with_factors_in_weights)
 
@@ -187,7 +187,7 @@ def _with_factors_in_weights(match: Match, used: set[str]) -> list[Any] | None:
 
 
 @transform("fold_old_batch_norms")
-def _fold_old_batch_norms(graph_def: Any, context: Context) -> list[Any]:
+def _fold_old_batch_norms(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     return list(optimize_for_inference.fold_batch_norms(graph_def).node)
 
 
@@ -200,7 +200,7 @@ def _range(values: np.ndarray, least: float, most: float) -> tuple[np.float32, n
 
 
 @transform("round_weights")
-def _round_weights(graph_def: Any, context: Context) -> list[Any]:
+def _round_weights(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     steps = context.integer("num_steps", 256)
 
     def rounded(match: Match, used: set[str]) -> list[Any]:
@@ -217,7 +217,7 @@ def _round_weights(graph_def: Any, context: Context) -> list[Any]:
 
 
 @transform("quantize_weights")
-def _quantize_weights(graph_def: Any, context: Context) -> list[Any]:
+def _quantize_weights(graph_def: messages.GraphDef, context: Context) -> list[Any]:
     least = context.integer("minimum_size", 1024)
 
     def quantized(match: Match, used: set[str]) -> list[Any]:

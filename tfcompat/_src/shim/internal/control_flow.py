@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import to_tensor
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
-def _Identity(data: Any, name: str | None = None) -> Any:
+
+def _Identity(data: TensorLike, name: str | None = None) -> Any:
     """A copy of a tensor, a ref to the same variable, or a composite of copies."""
     if isinstance(data, CompositeTensor):
         return nest.map_structure(_Identity, data, expand_composites=True)
@@ -19,7 +22,7 @@ def _Identity(data: Any, name: str | None = None) -> Any:
 
 
 def _Enter(
-    data: Any, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, use_ref: bool = True,
+    data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, use_ref: bool = True,
     use_input_shape: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`data` made known to the loop `frame_name`; of a ref, the ref itself with `use_ref`."""

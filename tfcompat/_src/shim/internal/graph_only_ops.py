@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.eager.mode import graph_mode
@@ -11,15 +11,19 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
 
-def graph_placeholder(dtype: Any, shape: Any, name: str | None = None) -> Tensor:
+
+def graph_placeholder(dtype: DType, shape: Any, name: str | None = None) -> Tensor:
     """A placeholder of the default graph; `shape` is a TensorShape, or a list or tuple of sizes."""
     with name_scope(name, "placeholder") as scope:
         made: Tensor = raw.Placeholder(dtype=dtype.base_dtype, shape=TensorShape(shape), name=scope)
     return made
 
 
-def graph_zeros_like(tensor: Any) -> Tensor:
+def graph_zeros_like(tensor: TensorLike) -> Tensor:
     """Zeros of a tensor's dtype and shape, as a node of its graph."""
     graph = convert_to_tensor(tensor).graph
     with graph_mode(), graph.as_default(), name_scope(None, "zeros_like", [tensor]) as scope:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.graph_util import _node_name
 
+if TYPE_CHECKING:
+    from tfcompat._src.proto import messages
 
-def _extract_graph_summary(graph_def: Any) -> tuple[dict[str, list[str]], dict[str, Any], dict[str, int]]:
+
+def _extract_graph_summary(graph_def: messages.GraphDef) -> tuple[dict[str, list[str]], dict[str, Any], dict[str, int]]:
     """Names of the inputs of each node and of the nodes that it is colocated with, the nodes by name, and their positions."""
     inputs: dict[str, list[str]] = {}
     for node in graph_def.node:

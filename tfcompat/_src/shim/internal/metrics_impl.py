@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.metrics.metric import aggregated
@@ -11,16 +11,19 @@ from tfcompat._src.metrics.thresholds import counts_at
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.binary import div_no_nan
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _COUNTS = ("tp", "fn", "tn", "fp")
 
 
-def _aggregate_variable(v: Any, collections: Any) -> Any:
+def _aggregate_variable(v: TensorLike, collections: Any) -> Any:
     """The value of a metric's variable, over all replicas where one runs, added to collections."""
     return aggregated(lambda: raw.Identity(v), collections)
 
 
 def _confusion_matrix_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Any, weights: Any = None, includes: Iterable[str] | None = None
+    labels: Any, predictions: TensorLike, thresholds: Any, weights: TensorLike | None = None, includes: Iterable[str] | None = None
 ) -> tuple[Any, Any]:
     """Counts at thresholds and their updates, under the keys `includes` of "tp", "fn", "tn" and "fp", by default all."""
     includes = _COUNTS if includes is None else tuple(includes)

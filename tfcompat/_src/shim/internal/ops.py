@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.composite_tensor import CompositeTensor
@@ -23,6 +23,10 @@ from tfcompat._src.nodes.convert import convert_to_tensor, internal_convert_to_t
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DTypeLike
 
 _UIDS = itertools.count(1)
 _default_session_stack = SESSIONS
@@ -144,7 +148,7 @@ def internal_convert_n_to_tensor(
 
 
 def internal_convert_to_tensor_or_composite(
-    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     """A composite tensor as it is, anything else as a tensor.
 
@@ -160,13 +164,13 @@ def internal_convert_to_tensor_or_composite(
     return value
 
 
-def convert_to_tensor_or_composite(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+def convert_to_tensor_or_composite(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
     """A composite tensor as it is, anything else as a tensor."""
     return internal_convert_to_tensor_or_composite(value, dtype, name)
 
 
 def internal_convert_n_to_tensor_or_composite(
-    values: Sequence[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False
+    values: Sequence[Any], dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> list[Any]:
     """Tensors or composite tensors of a list of values, named `name_0`, `name_1`, and so on; None stays None.
 
@@ -183,7 +187,7 @@ def internal_convert_n_to_tensor_or_composite(
     ]
 
 
-def convert_n_to_tensor_or_composite(values: Sequence[Any], dtype: Any = None, name: str | None = None) -> list[Any]:
+def convert_n_to_tensor_or_composite(values: Sequence[Any], dtype: DTypeLike | None = None, name: str | None = None) -> list[Any]:
     """Tensors or composite tensors of a list of values, named `name_0`, `name_1`, and so on; None stays None."""
     return internal_convert_n_to_tensor_or_composite(values, dtype, name)
 
@@ -198,7 +202,7 @@ def _NodeDef(op_type: str, name: str, device: Any = None, attrs: Mapping[str, An
     return node
 
 
-def _create_c_op(graph: Graph, node_def: Any, inputs: Sequence[Any], control_inputs: Sequence[Operation]) -> Operation:
+def _create_c_op(graph: Graph, node_def: messages.NodeDef, inputs: Sequence[Any], control_inputs: Sequence[Operation]) -> Operation:
     """Adds the operation that a NodeDef describes to a graph; inputs that are lists are given as lists.
 
     Raises:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import errors
 from tfcompat._src.graph.constant_value import known_value
 from tfcompat._src.runtime.devices import DeviceAttributes
 from tfcompat._src.runtime.session import Session
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
 
 
 class _SessionOptions(NamedTuple):
@@ -105,7 +108,7 @@ def TF_Message(status: errors.Status) -> str:
     return status.message
 
 
-def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:
+def TF_TryEvaluateConstant_wrapper(graph: Graph, output: Any) -> Any:
     """The value of a tensor of a graph that depends on constants and known shapes only, else None; a scalar as a NumPy scalar."""
     name, index = output  # of `Tensor._as_tf_output`
     value = known_value(graph.get_operation_by_name(name).outputs[index])

@@ -40,7 +40,7 @@ class WholeTreeAnalyzer(transformer.Base):
         self.current_analyzer: Analyzer | None = None
         self.analyzers: dict[Any, Analyzer] = {}
 
-    def visit_FunctionDef(self, node: Any) -> Any:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         around, graph = self.current_analyzer, self.graphs[node]
         analyzer = self.current_analyzer = self.analyzers[node] = Analyzer(graph)
         self.generic_visit(node)
@@ -81,7 +81,7 @@ class Annotator(transformer.Base):
             self._annotate_block(node, _ENTRIES[type(node)](node))
         return node
 
-    def visit_FunctionDef(self, node: Any) -> Any:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         around, self.current_analyzer = self.current_analyzer, self.cross_function_analyzer.analyzers[node]
         self.generic_visit(node)
         self.current_analyzer = around

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -23,6 +23,9 @@ from tfcompat._src.ops.composed.check_ops import assert_none_equal
 from tfcompat._src.ops.control.groups import with_dependencies
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import absolute, log
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class _LinearOperatorBijector(Bijector):
@@ -128,7 +131,7 @@ class Affine(_LinearOperatorBijector):
     """
 
     def __init__(
-        self, shift: Any = None, scale_identity_multiplier: Any = None, scale_diag: Any = None,
+        self, shift: TensorLike | None = None, scale_identity_multiplier: Any = None, scale_diag: Any = None,
         scale_tril: Any = None, scale_perturb_factor: Any = None, scale_perturb_diag: Any = None,
         validate_args: bool = False, name: str = "affine",
     ) -> None:  # fmt: skip
@@ -192,7 +195,7 @@ def _nonzero(multiplier: Tensor) -> Tensor:
 
 
 def _scale_operator(
-    shift: Any, multiplier: Any, diag: Any, tril: Any, perturb_diag: Any, perturb_factor: Any, validate_args: bool
+    shift: TensorLike, multiplier: TensorLike, diag: TensorLike, tril: TensorLike, perturb_diag: Any, perturb_factor: Any, validate_args: bool
 ) -> LinearOperator:
     """The scale of `Affine` as a linear operator."""
     size = None if perturb_factor is None else dimension_size(perturb_factor, axis=-2)

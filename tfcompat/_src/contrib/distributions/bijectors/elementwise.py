@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from tfcompat._src.ops.math.unary import (
     square,
 )  # fmt: skip
 from tfcompat._src.ops.nn.activation import softplus
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 @contextlib.contextmanager
@@ -92,7 +95,7 @@ class AffineScalar(Bijector):
     """y = scale x + shift, both broadcasting Tensors that may be None; `scale` is not 0."""
 
     def __init__(
-        self, shift: Any = None, scale: Any = None, validate_args: bool = False, name: str = "affine_scalar"
+        self, shift: TensorLike | None = None, scale: TensorLike | None = None, validate_args: bool = False, name: str = "affine_scalar"
     ) -> None:
         with init_scope(name, [scale, shift]):
             self._shift = None if shift is None else convert_to_tensor(shift, name="shift")
@@ -177,7 +180,7 @@ class Gumbel(Bijector):
     """y = exp(-exp(-(x - loc) / scale)), the Gumbel distribution function; `scale` is positive."""
 
     def __init__(
-        self, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool = False, name: str = "gumbel"
+        self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, validate_args: bool = False, name: str = "gumbel"
     ) -> None:
         with init_scope(name, [loc, scale]):
             self._loc = convert_to_tensor(loc, name="loc")
@@ -211,7 +214,7 @@ class Kumaraswamy(Bijector):
     """y = (1 - (1 - x)^(1 / concentration0))^(1 / concentration1), the Kumaraswamy quantile; both are positive."""
 
     def __init__(
-        self, concentration1: Any = None, concentration0: Any = None, validate_args: bool = False,
+        self, concentration1: TensorLike | None = None, concentration0: TensorLike | None = None, validate_args: bool = False,
         name: str = "kumaraswamy",
     ) -> None:  # fmt: skip
         message = "Concentration parameter must be positive."
@@ -279,7 +282,7 @@ class SinhArcsinh(Bijector):
     """y = sinh((arcsinh(x) + skewness) tailweight) (Jones and Pewsey 2009); `tailweight` is positive."""
 
     def __init__(
-        self, skewness: Any = None, tailweight: Any = None, validate_args: bool = False, name: str = "SinhArcsinh"
+        self, skewness: Any = None, tailweight: TensorLike | None = None, validate_args: bool = False, name: str = "SinhArcsinh"
     ) -> None:
         with init_scope(name, [skewness, tailweight]):
             tailweight = 1.0 if tailweight is None else tailweight
@@ -317,7 +320,7 @@ def _sqrt_of_square_plus_1(x: Tensor) -> Tensor:
 class Softplus(Bijector):
     """y = c log(1 + exp(x / c)) with c = `hinge_softness`, a Tensor that is not 0; 1 by default."""
 
-    def __init__(self, hinge_softness: Any = None, validate_args: bool = False, name: str = "softplus") -> None:
+    def __init__(self, hinge_softness: TensorLike | None = None, validate_args: bool = False, name: str = "softplus") -> None:
         with name_scope(name, values=[hinge_softness]):
             softness = None if hinge_softness is None else convert_to_tensor(hinge_softness, name="hinge_softness")
             if validate_args and softness is not None:
@@ -408,7 +411,7 @@ class Weibull(Bijector):
     """y = 1 - exp(-(x / scale)^concentration), the Weibull distribution function; both parameters are positive."""
 
     def __init__(
-        self, scale: Any = 1.0, concentration: Any = 1.0, validate_args: bool = False, name: str = "weibull"
+        self, scale: TensorLike = 1.0, concentration: TensorLike = 1.0, validate_args: bool = False, name: str = "weibull"
     ) -> None:
         with init_scope(name, [scale, concentration]):
             self._scale = convert_to_tensor(scale, name="scale")

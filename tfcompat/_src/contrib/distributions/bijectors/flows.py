@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from tfcompat._src.ops.nn.moments import moments
 from tfcompat._src.variables.initializers import GlorotNormal
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.template import make_template
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.dtypes import DType
 
 _UNKNOWN_DEPTH = "Rightmost dimension must be known prior to graph execution."
 
@@ -105,7 +108,7 @@ MASK_INCLUSIVE, MASK_EXCLUSIVE = "inclusive", "exclusive"
 
 
 def gen_mask(
-    num_blocks: int, n_in: int, n_out: int, mask_type: str = MASK_EXCLUSIVE, dtype: Any = dtypes.float32
+    num_blocks: int, n_in: int, n_out: int, mask_type: str = MASK_EXCLUSIVE, dtype: DType = dtypes.float32
 ) -> np.ndarray:
     """[n_out, n_in]: 1 where a block of outputs may see a block of inputs, those before it and perhaps its own."""
     of_inputs = np.arange(n_in) // (n_in // num_blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from tfcompat._src.ops.nn.activation import softplus
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.ops.nn.top_k import top_k
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 
 @export("contrib.distributions.bijectors.Permute")
 class Permute(Bijector):
@@ -49,7 +52,7 @@ class Permute(Bijector):
       TypeError: it is of no integers. ValueError: it is known to be no permutation.
     """
 
-    def __init__(self, permutation: Any, validate_args: bool = False, name: str | None = None) -> None:
+    def __init__(self, permutation: TensorLike, validate_args: bool = False, name: str | None = None) -> None:
         message = "Permutation over `d` must contain exactly one of each of `{0, 1, ..., d}`."
         with name_scope(name, "permute", values=[permutation]):
             permutation = convert_to_tensor(permutation, name="permutation")
@@ -183,7 +186,7 @@ class Reshape(Bijector):
     """
 
     def __init__(
-        self, event_shape_out: Any, event_shape_in: Any = (-1,), validate_args: bool = False, name: str | None = None
+        self, event_shape_out: TensorLike, event_shape_in: TensorLike = (-1,), validate_args: bool = False, name: str | None = None
     ) -> None:
         with name_scope(name, "reshape", values=[event_shape_out, event_shape_in]):
             out = convert_to_tensor(event_shape_out, name="event_shape_out", preferred_dtype=dtypes.int32)

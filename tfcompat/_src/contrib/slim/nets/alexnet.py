@@ -22,7 +22,7 @@ def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> dict:
 
 @export("contrib.slim.nets.alexnet.alexnet_v2")
 def alexnet_v2(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.5,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
     spatial_squeeze: bool = True, scope: Any = "alexnet_v2",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """AlexNet without local response normalization, for images of 224 x 224 pixels; arguments as in `vgg.vgg_a`."""

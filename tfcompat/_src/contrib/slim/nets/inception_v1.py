@@ -75,7 +75,7 @@ def inception_v1_base(
 
 @export("contrib.slim.nets.inception.inception_v1")
 def inception_v1(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.8,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.8,
     prediction_fn: Callable = softmax, spatial_squeeze: bool = True, reuse: bool | None = None,
     scope: Any = "InceptionV1",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip

@@ -106,7 +106,7 @@ def _auxiliary(net: Tensor, num_classes: int, depth: Callable[[int], int], spati
 
 @export("contrib.slim.nets.inception.inception_v3")
 def inception_v3(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.8,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.8,
     min_depth: int = 16, depth_multiplier: float = 1.0, prediction_fn: Callable = softmax,
     spatial_squeeze: bool = True, reuse: bool | None = None, scope: Any = "InceptionV3",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip

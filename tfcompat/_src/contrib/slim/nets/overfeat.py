@@ -22,7 +22,7 @@ def overfeat_arg_scope(weight_decay: float = 0.0005) -> dict:
 
 @export("contrib.slim.nets.overfeat.overfeat")
 def overfeat(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.5,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
     spatial_squeeze: bool = True, scope: Any = "overfeat",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """OverFeat, for images of 231 x 231 pixels; arguments as in `vgg.vgg_a`."""

@@ -110,7 +110,7 @@ def published(network: Callable, unit_fn: Callable, layers: int, units: tuple[in
     """The function that builds one of the published networks; its arguments are those of `network` but for the blocks."""
 
     def resnet(
-        inputs: Tensor, num_classes: int | None = None, is_training: Any = True, global_pool: bool = True,
+        inputs: Tensor, num_classes: int | None = None, is_training: bool = True, global_pool: bool = True,
         output_stride: int | None = None, reuse: bool | None = None, scope: Any = f"{network.__name__}_{layers}",
     ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
         blocks = four_blocks(unit_fn, units)

@@ -51,7 +51,7 @@ def bottleneck(
 
 @export("contrib.slim.nets.resnet_v1.resnet_v1")
 def resnet_v1(
-    inputs: Tensor, blocks: list[resnet_utils.Block], num_classes: int | None = None, is_training: Any = True,
+    inputs: Tensor, blocks: list[resnet_utils.Block], num_classes: int | None = None, is_training: bool = True,
     global_pool: bool = True, output_stride: int | None = None, include_root_block: bool = True,
     reuse: bool | None = None, scope: Any = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip

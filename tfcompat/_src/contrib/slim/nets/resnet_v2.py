@@ -53,7 +53,7 @@ def bottleneck(
 
 @export("contrib.slim.nets.resnet_v2.resnet_v2")
 def resnet_v2(
-    inputs: Tensor, blocks: list[resnet_utils.Block], num_classes: int | None = None, is_training: Any = True,
+    inputs: Tensor, blocks: list[resnet_utils.Block], num_classes: int | None = None, is_training: bool = True,
     global_pool: bool = True, output_stride: int | None = None, include_root_block: bool = True,
     reuse: bool | None = None, scope: Any = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip

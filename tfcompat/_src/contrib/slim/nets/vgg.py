@@ -39,7 +39,7 @@ def _vgg(
 
 @export("contrib.slim.nets.vgg.vgg_a")
 def vgg_a(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.5,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
     spatial_squeeze: bool = True, scope: Any = "vgg_a",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The network with 11 layers, for images of 224 x 224 pixels.
@@ -60,7 +60,7 @@ def vgg_a(
 
 @export("contrib.slim.nets.vgg.vgg_16", "contrib.slim.nets.vgg.vgg_d")
 def vgg_16(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.5,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
     spatial_squeeze: bool = True, scope: Any = "vgg_16",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The network with 16 layers; arguments and results as in `vgg_a`."""
@@ -69,7 +69,7 @@ def vgg_16(
 
 @export("contrib.slim.nets.vgg.vgg_19", "contrib.slim.nets.vgg.vgg_e")
 def vgg_19(
-    inputs: Tensor, num_classes: int = 1000, is_training: Any = True, dropout_keep_prob: float = 0.5,
+    inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
     spatial_squeeze: bool = True, scope: Any = "vgg_19",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The network with 19 layers; arguments and results as in `vgg_a`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.timeseries import math_utils
@@ -20,6 +20,9 @@ from tfcompat._src.ops.math.compare import greater_equal
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_min
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
+
 _UNSTABLE = (
     "Filtering is numerically unstable where posterior variances differ much or inferences are nearly certain: change the transition "
     "matrix, or 'filtering_maximum_posterior_variance_ratio' or 'filtering_minimum_posterior_variance' of the "
@@ -27,7 +30,7 @@ _UNSTABLE = (
 )
 
 
-def _times_vector(matrix: Any, vector: Any, **transposed: bool) -> Tensor:
+def _times_vector(matrix: Any, vector: TensorLike, **transposed: bool) -> Tensor:
     return squeeze(matmul(matrix, expand_dims(vector, -1), **transposed), [-1])
 
 

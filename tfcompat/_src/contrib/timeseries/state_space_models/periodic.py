@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.timeseries.state_space_models.state_space_model import (
@@ -23,6 +23,9 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import equal, less
 from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import absolute, round_half_to_even, sin
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 
 class CycleStateSpaceModel(StateSpaceModel):
@@ -58,7 +61,7 @@ class CycleStateSpaceModel(StateSpaceModel):
         moved_from = arange(kept, dtype=powers.dtype) - expand_dims(powers, -1)
         return gather(all_values, moved_from % self._periodicity)
 
-    def transition_power_noise_accumulator(self, num_steps: Tensor, noise_addition_coefficient: Any = 1) -> Tensor:
+    def transition_power_noise_accumulator(self, num_steps: Tensor, noise_addition_coefficient: TensorLike = 1) -> Tensor:
         """The covariances [..., periodicity - 1, periodicity - 1] of the noise of integer numbers of steps [...].
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.math.unary import log
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import TensorLike
 
 LEAST_INITIAL_VARIANCE = 1e-5
 
@@ -138,7 +141,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         """Features of `timesteps`, integers [batch], that the model makes itself: none, [batch, 0]."""
         return zeros([shape(timesteps)[0], 0], dtype=self.dtype)
 
-    def _tensor(self, value: Any) -> Tensor:
+    def _tensor(self, value: TensorLike) -> Tensor:
         return convert_to_tensor(value, dtype=self.dtype)
 
     # Parameters and the start state.
@@ -358,7 +361,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
             state = self._exogenous_noise_increasing(current_times, current_exogenous_regressors, state)
         return state
 
-    def _exogenous_noise_decreasing(self, current_times: Any, exogenous_values: Any, state: Any) -> Any:
+    def _exogenous_noise_decreasing(self, current_times: Any, exogenous_values: TensorLike, state: Any) -> Any:
         """The state after an observation of all of it, whose value and noise dense layers make of values [batch, size]."""
         values = convert_to_tensor(exogenous_values)
         mean, variance, time = state
@@ -374,7 +377,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         )  # fmt: skip
         return mean, variance, time
 
-    def _exogenous_noise_increasing(self, current_times: Any, exogenous_values: Any, state: Any) -> Any:
+    def _exogenous_noise_increasing(self, current_times: Any, exogenous_values: TensorLike, state: Any) -> Any:
         """The state with what dense layers make of values [batch, size] added to its mean and covariance."""
         values = convert_to_tensor(exogenous_values)
         mean, variance, time = state
