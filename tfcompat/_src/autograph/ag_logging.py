@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
@@ -30,7 +29,7 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
 
 
 @export("autograph.trace")
-def trace(*args: Any) -> None:
+def trace(*args: object) -> None:
     """Prints its arguments when a function is traced.
 
     Args:
@@ -49,21 +48,21 @@ def has_verbosity(level: int) -> bool:
     return get_verbosity() >= level
 
 
-def log(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+def log(level: int, msg: str, *args: object, **kwargs: object) -> None:
     """Logs a message of a level."""
     if has_verbosity(level):
         logging.info(msg, *args, **kwargs)
         _echo(msg % args)
 
 
-def error(level: int, msg: str, *args: Any, **kwargs: Any) -> None:
+def error(level: int, msg: str, *args: object, **kwargs: object) -> None:
     """Logs an error of a level."""
     if has_verbosity(level):
         logging.error(msg, *args, **kwargs)
         _echo("ERROR: " + msg % args)
 
 
-def warn(msg: str, *args: Any, **kwargs: Any) -> None:
+def warn(msg: str, *args: object, **kwargs: object) -> None:
     """Logs a warning."""
     logging.warn(msg, *args, **kwargs)
     _echo("WARNING: " + msg % args)

@@ -28,7 +28,7 @@ def _in_status(function: Callable, status: Status) -> Callable:
     return functools.update_wrapper(run, function) if inspect.isroutine(function) else run
 
 
-def converting(function: Any, options: ConversionOptions) -> Callable:
+def converting(function: object, options: ConversionOptions) -> Callable:
     """A function that converts another when it is called; what that raises names the lines of the user's code."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ def converting(function: Any, options: ConversionOptions) -> Callable:
     return functools.update_wrapper(run, function) if inspect.isroutine(function) else run
 
 
-def traced_as(function: Any, autograph: bool, features: Any = None) -> Callable:
+def traced_as(function: Any, autograph: bool, features: object = None) -> Callable:
     """How tf.function calls a Python function: converted or as it is."""
     if not autograph:
         return _in_status(function, Status.DISABLED)
@@ -58,13 +58,13 @@ def tf_convert(f: Any, ctx: ControlStatusCtx, convert_by_default: bool = True, u
     return _in_status(f, ctx.status)
 
 
-def in_context(function: Any, by_default: bool = True) -> Callable:
+def in_context(function: object, by_default: bool = True) -> Callable:
     """A user's function as the library traces it: converted where the code around is, as it is where that is off."""
     return tf_convert(function, control_status_ctx(), by_default)
 
 
 @export("contrib.autograph.convert")
-def convert(recursive: bool = False, optional_features: Any = None, user_requested: bool = True) -> Callable:
+def convert(recursive: bool = False, optional_features: object = None, user_requested: bool = True) -> Callable:
     """A decorator that converts a function when it is called.
 
     Args:
@@ -74,7 +74,7 @@ def convert(recursive: bool = False, optional_features: Any = None, user_request
     """
     options = ConversionOptions(recursive, user_requested, optional_features=optional_features)
 
-    def decorated(function: Any) -> Callable:
+    def decorated(function: object) -> Callable:
         found = converting(function, options)
         if inspect.isroutine(function):
             found.__signature__ = inspect.signature(function)
@@ -99,7 +99,7 @@ def call_with_unspecified_conversion_status(func: Callable) -> Callable:
 
 
 @export("contrib.autograph.converted_call")
-def converted_call(f: Any, options: ConversionOptions, args: tuple, kwargs: dict | None, caller_fn_scope: Any = None) -> Any:
+def converted_call(f: object, options: ConversionOptions, args: tuple, kwargs: dict | None, caller_fn_scope: object = None) -> Any:
     """Calls a function converted.
 
     Args:
@@ -134,7 +134,7 @@ def _name_of_converted(function: types.FunctionType) -> str:
     return name if inspect_utils.islambda(function) else Namer(inspect_utils.getnamespace(function)).function_name(name)
 
 
-def _graph_function(entity: Any, options: ConversionOptions) -> Callable:
+def _graph_function(entity: object, options: ConversionOptions) -> Callable:
     function = function_of(entity)
     try:
         conversion.converted_tree(function, options)
@@ -150,14 +150,14 @@ def _graph_class(entity: type, options: ConversionOptions) -> type:
     return type(entity)(f"Tf{entity.__name__}", (entity,), methods)
 
 
-def converted_entity(entity: Any, options: ConversionOptions) -> Any:
+def converted_entity(entity: object, options: ConversionOptions) -> Any:
     """The function or class that a function, a method or a class becomes."""
     return _graph_class(entity, options) if isinstance(entity, type) else _graph_function(entity, options)
 
 
 @export("autograph.to_graph", "contrib.autograph.to_graph")
 def to_graph(
-    entity: Any, recursive: bool = True, arg_values: Any = None, arg_types: Any = None, experimental_optional_features: Any = None
+    entity: object, recursive: bool = True, arg_values: object = None, arg_types: object = None, experimental_optional_features: object = None
 ) -> Any:
     """Converts a function, a method or a class.
 
@@ -177,15 +177,15 @@ def to_graph(
 
 
 @export("compat.v2.autograph.to_graph")
-def to_graph_v2(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
+def to_graph_v2(entity: object, recursive: bool = True, experimental_optional_features: object = None) -> Any:
     """See `to_graph`."""
     return to_graph(entity, recursive, experimental_optional_features=experimental_optional_features)
 
 
 @export("autograph.to_code", "contrib.autograph.to_code")
 def to_code(
-    entity: Any, recursive: bool = True, arg_values: Any = None, arg_types: Any = None, indentation: str = "  ",
-    experimental_optional_features: Any = None,
+    entity: object, recursive: bool = True, arg_values: object = None, arg_types: object = None, indentation: str = "  ",
+    experimental_optional_features: object = None,
 ) -> str:  # fmt: skip
     """The source code of what `to_graph` gives.
 
@@ -207,6 +207,6 @@ def to_code(
 
 
 @export("compat.v2.autograph.to_code")
-def to_code_v2(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+def to_code_v2(entity: object, recursive: bool = True, experimental_optional_features: object = None) -> str:
     """See `to_code`."""
     return to_code(entity, recursive, experimental_optional_features=experimental_optional_features)

@@ -131,12 +131,12 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
 
 
 @functools.singledispatch
-def zip_items(*iterables: Any) -> Any:
+def zip_items(*iterables: object) -> Any:
     """`zip`; of datasets alone, a dataset of tuples."""
     return zip(*iterables)
 
 
-def zip_(*iterables: Any) -> Any:
+def zip_(*iterables: object) -> Any:
     return zip_items(*iterables) if iterables else zip()
 
 
@@ -170,7 +170,7 @@ def _frames_of(scope: Any, caller: types.FrameType | None) -> list[types.FrameTy
     return found
 
 
-def eval_in_original_context(f: Callable, args: tuple, caller_fn_scope: Any) -> Any:
+def eval_in_original_context(f: Callable, args: tuple, caller_fn_scope: object) -> Any:
     """Calls `eval` with the names that the innermost function of a FunctionScope sees.
 
     Args:
@@ -180,7 +180,7 @@ def eval_in_original_context(f: Callable, args: tuple, caller_fn_scope: Any) -> 
     return f(*args, *(frame.f_globals, frame.f_locals)[len(args) - 1 :])
 
 
-def super_in_original_context(f: Callable, args: tuple, caller_fn_scope: Any) -> Any:
+def super_in_original_context(f: Callable, args: tuple, caller_fn_scope: object) -> Any:
     """Calls `super`, without arguments for the class and the object of the outermost function of a FunctionScope.
 
     Args:

@@ -26,7 +26,7 @@ class AutomaticControlDependencies:
         self._returned: list[Tensor] = []
         return self
 
-    def mark_as_return(self, tensor: Any) -> Any:
+    def mark_as_return(self, tensor: object) -> Any:
         """The results of the block that wait for it, from a tensor, a composite tensor or a TensorArray."""
         return tensor if self._is_eager else nest.map_structure(self._mark, tensor, expand_composites=True)
 

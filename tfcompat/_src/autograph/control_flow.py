@@ -53,7 +53,7 @@ def value(read: Callable[[], Any], name: str) -> Any:
         return Undefined(name)
 
 
-def is_staged(condition: Any) -> bool:
+def is_staged(condition: object) -> bool:
     """Whether a condition is known only when a graph runs."""
     return is_dense_tensor_like(condition) and not isinstance(condition, (EagerTensor, CompositeTensor))
 
@@ -188,7 +188,7 @@ class Loop:
         """Gives the variables the values that they have after the loop."""
         self._set((*variables, *self._rest))
 
-    def run(self, test: Callable, step: Callable, counter: Any = None, **options: Any) -> None:
+    def run(self, test: Callable, step: Callable, counter: object = None, **options: Any) -> None:
         """Builds a tf.while_loop of the variables, behind `counter` where one is given; `test` and `step` take all of them.
 
         Variables that do not become tensors raise as tf.while_loop says.

@@ -51,7 +51,7 @@ def runtime(options: ConversionOptions) -> Runtime:
     return Runtime(options)
 
 
-def converted(function: Any, options: ConversionOptions) -> Any:
+def converted(function: object, options: ConversionOptions) -> Any:
     """What is called in place of a function, a method or an object that can be called: itself where it is not converted."""
     if not options.internal_convert_user_code:
         return function
@@ -75,7 +75,7 @@ def converted(function: Any, options: ConversionOptions) -> Any:
     return function if made is method else types.MethodType(made, function)
 
 
-def _is_decorated_by_wrapt(function: Any) -> bool:
+def _is_decorated_by_wrapt(function: object) -> bool:
     """Whether calling `function` runs a wrapper of wrapt: it also passes for the function or method inside, which converts without it."""
     wrapt = sys.modules.get("wrapt")
     return wrapt is not None and isinstance(function, (wrapt.FunctionWrapper, wrapt.BoundFunctionWrapper))

@@ -44,7 +44,7 @@ def may_change(node: FunctionNode) -> bool:
 class _Scope:
     """A function that is being converted."""
 
-    def __init__(self, node: FunctionNode, numbers: Any) -> None:
+    def __init__(self, node: FunctionNode, numbers: object) -> None:
         self.parameters = symbols.parameters(node.args)
         self.numbers = numbers
         body = node.body if isinstance(node.body, list) else []

@@ -41,7 +41,7 @@ def is_whitelisted_for_graph(o: Any, check_call_override: bool = True, allow_nam
     return not allow_namedtuple_subclass or not any(map(inspect_utils.isnamedtuple, o.__bases__))
 
 
-def _belongs_to_whitelisted(method: Any) -> bool:
+def _belongs_to_whitelisted(method: object) -> bool:
     """Whether the class that defines a method is let run as it is."""
     owner = inspect_utils.getmethodclass(method)
     if owner is None:
@@ -62,7 +62,7 @@ def node_to_graph(node: Any, context: EntityContext) -> Any:
     return Converter(context.program.options.uses).convert(node)
 
 
-def convert_entity_to_ast(o: Any, program_ctx: ProgramContext) -> tuple[tuple[Any], str, transformer.EntityInfo]:
+def convert_entity_to_ast(o: object, program_ctx: ProgramContext) -> tuple[tuple[Any], str, transformer.EntityInfo]:
     """The tree of a converted function in a tuple, what it is called, and its EntityInfo.
 
     Args:
@@ -90,7 +90,7 @@ def convert_entity_to_ast(o: Any, program_ctx: ProgramContext) -> tuple[tuple[An
     return (node,), name, info
 
 
-def convert(entity: Any, program_ctx: ProgramContext) -> Any:
+def convert(entity: object, program_ctx: ProgramContext) -> Any:
     """A converted function, method or class.
 
     Raises:

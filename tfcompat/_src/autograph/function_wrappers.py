@@ -46,7 +46,7 @@ class FunctionScope:
         """The name of a function as a name scope may be called."""
         return f"fn{name}" if name and name.startswith("_") else name
 
-    def mark_return_value(self, value: Any) -> Any:
+    def mark_return_value(self, value: object) -> Any:
         """The result of the function, which waits for what acts in it where the options say so."""
         return self._dependencies.mark_as_return(value) if self.use_auto_deps else value
 

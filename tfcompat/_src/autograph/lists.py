@@ -14,13 +14,9 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.tensor_like import is_tensor
 from tfcompat._src.nodes.convert import constant
 
-if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
-    from tfcompat._src.base.dtypes import DTypeLike
-
 
 @export("contrib.autograph.stack")
-def stack(list_or_tensor: TensorLike, element_dtype: Any = None, strict: bool = True) -> Any:
+def stack(list_or_tensor: Any, element_dtype: Any = None, strict: bool = True) -> Any:
     """The elements of a TensorList as one tensor.
 
     Args:

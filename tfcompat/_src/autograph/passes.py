@@ -27,7 +27,7 @@ class EntityContext(transformer.Context):
       namer: a Namer. entity_info: an EntityInfo. program_ctx: the ProgramContext. target_name: what the result is called.
     """
 
-    def __init__(self, namer: Any, entity_info: transformer.EntityInfo, program_ctx: ProgramContext, target_name: str | None = None) -> None:
+    def __init__(self, namer: object, entity_info: transformer.EntityInfo, program_ctx: ProgramContext, target_name: str | None = None) -> None:
         super().__init__(entity_info)
         self.namer, self.program, self.target_name = namer, program_ctx, target_name
 

@@ -87,7 +87,7 @@ def compiled(node: FunctionNode, code: types.CodeType) -> types.CodeType:
     return found
 
 
-def instantiated(code: types.CodeType, function: types.FunctionType, runtime: Any) -> types.FunctionType:
+def instantiated(code: types.CodeType, function: types.FunctionType, runtime: object) -> types.FunctionType:
     """A function of converted code that sees the globals and the cells of the one that it was made of."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[RUNTIME] = types.CellType(runtime)

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 # ---- what values are ----
 
 
-def is_tensor(*args: Any) -> bool:
+def is_tensor(*args: object) -> bool:
     """Whether any argument is a tensor."""
     return any(map(is_one_tensor, args))
 
 
-def is_dense_tensor(t: Any) -> bool:
+def is_dense_tensor(t: object) -> bool:
     """Whether a value is a tensor, and no SparseTensor."""
     return is_one_tensor(t) and not isinstance(t, SparseTensor)
 
 
-def is_tensor_array(t: Any) -> bool:
+def is_tensor_array(t: object) -> bool:
     """Whether a value is a TensorArray."""
     return isinstance(t, TensorArray)
 
@@ -44,7 +44,7 @@ def is_tensor_list(t: Any) -> bool:
     return is_one_tensor(t) and t.dtype == dtypes.variant and not t.shape.ndims
 
 
-def is_range_tensor(t: Any) -> bool:
+def is_range_tensor(t: object) -> bool:
     """Whether a value is what `tf.range` adds to a graph."""
     return isinstance(t, Tensor) and not isinstance(t, EagerTensor) and t.op.type == "Range"
 
@@ -57,7 +57,7 @@ def capitalize_initial(s: str) -> str:
     return s[:1].upper() + s[1:]
 
 
-def alias_tensors(*args: Any) -> Any:
+def alias_tensors(*args: object) -> Any:
     """The arguments, of which tensors become copies of themselves; one argument alone as it is, several as an iterator.
 
     Raises:
@@ -77,7 +77,7 @@ def get_range_len(start: Any, limit: Any, delta: Any) -> Any:
     return raw.Maximum(whole + rest, raw.ZerosLike(whole))
 
 
-def control_dependency_on_returns(return_value: Any) -> Any:
+def control_dependency_on_returns(return_value: object) -> Any:
     """A block whose operations wait for what a function gave: one value, or a list or tuple of them, or None for nothing.
 
     Args:
@@ -133,7 +133,7 @@ class TensorList:
         """How many elements there are, as a tensor."""
         return raw.TensorListLength(self.list_)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return list_functions.tensor_list_get_item(self.list_, key, self.dtype)
 
     def __setitem__(self, key: TensorLike, value: TensorLike) -> None:
@@ -149,7 +149,7 @@ class MatchDType(NamedTuple):
     arg_number: int
 
 
-def _dtype_of(wanted: Any, args: Sequence[Any]) -> Any:
+def _dtype_of(wanted: object, args: Sequence[Any]) -> Any:
     """A dtype where a MatchDType may stand for it.
 
     Raises:
@@ -164,7 +164,7 @@ def _dtype_of(wanted: Any, args: Sequence[Any]) -> Any:
 
 
 def wrap_py_func(
-    f: Callable[..., Any], return_dtypes: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, use_dummy_return: bool = False
+    f: Callable[..., Any], return_dtypes: object, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None, use_dummy_return: bool = False
 ) -> Any:
     """Calls a Python function each time the operation runs; arguments that are tensors come to it as eager tensors.
 

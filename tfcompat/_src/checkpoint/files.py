@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class PendingFile:
         """How many bytes were written."""
         return self._writer.size
 
-    def write(self, data: Any) -> None:
+    def write(self, data: object) -> None:
         """Appends bytes or a contiguous uint8 array."""
         with file_io.tensorflow_errors(self.temporary):
             self._writer.write(data)

@@ -14,7 +14,7 @@ from tfcompat._src.checkpoint.v1_reader import V1Reader
 from tfcompat._src.platform import compat, file_io
 
 
-def open_checkpoint(pattern: Any) -> SavedTensors:
+def open_checkpoint(pattern: object) -> SavedTensors:
     """The tensors of the checkpoint with this prefix (version 2) or path or pattern (version 1).
 
     Raises:
@@ -35,14 +35,14 @@ class CheckpointReader:
       errors.NotFoundError: there is none. errors.DataLossError: its index is damaged.
     """
 
-    def __init__(self, filename: Any) -> None:
+    def __init__(self, filename: object) -> None:
         self._saved = open_checkpoint(filename)
 
-    def has_tensor(self, tensor_str: Any) -> bool:
+    def has_tensor(self, tensor_str: object) -> bool:
         """Whether there is a tensor of that name."""
         return self._saved.info(compat.as_text(tensor_str)) is not None
 
-    def get_tensor(self, tensor_str: Any) -> Any:
+    def get_tensor(self, tensor_str: object) -> Any:
         """The values of a tensor: an array, or bytes or a NumPy number where it is a scalar.
 
         Raises:
@@ -65,6 +65,6 @@ class CheckpointReader:
 
 
 @export("train.NewCheckpointReader")
-def NewCheckpointReader(filepattern: Any) -> CheckpointReader:  # noqa: N802
+def NewCheckpointReader(filepattern: object) -> CheckpointReader:  # noqa: N802
     """A CheckpointReader for a checkpoint of either version; see its class for what it raises."""
     return CheckpointReader(filepattern)

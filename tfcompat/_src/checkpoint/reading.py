@@ -36,7 +36,7 @@ def check_version(version: Any, newest: int) -> None:
     raise errors.InvalidArgumentError(None, None, problem)
 
 
-def tensor_info(dtype: int, shape: Any, parts: Iterable[Any]) -> TensorInfo:
+def tensor_info(dtype: int, shape: object, parts: Iterable[Any]) -> TensorInfo:
     """What messages say of a tensor: a DataType, a TensorShapeProto and TensorSliceProtos.
 
     Raises:

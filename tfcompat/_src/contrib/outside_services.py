@@ -198,6 +198,6 @@ def fused_conv2d_bias_activation(
 
 
 @export("contrib.util.loader.load_op_library", "contrib.nearest_neighbor.loader.load_op_library", "contrib.slim.loader.load_op_library")
-def load_op_library(path: Any) -> Any:
+def load_op_library(path: object) -> Any:
     """`tf.load_op_library` of a package's file, which says why compiled operations cannot be used."""
     return load_library.load_op_library(path)

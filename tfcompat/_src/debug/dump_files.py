@@ -117,7 +117,7 @@ def watch_key(node_name: str, output_slot: int, debug_op: str) -> str:
     return f"{node_name}:{output_slot}:{debug_op}"
 
 
-def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
+def has_inf_or_nan(datum: object, tensor: Any) -> bool:
     """Whether a tensor has infinite values or NaNs: a filter for `DebugDumpDir.find` and the debugger's command line.
 
     Args:

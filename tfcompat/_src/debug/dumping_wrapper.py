@@ -30,7 +30,7 @@ class DumpingDebugWrapperSession(NonInteractiveDebugWrapperSession):
     """
 
     def __init__(
-        self, sess: Any, session_root: str, watch_fn: Callable[[Any, Any], Any] | None = None, thread_name_filter: str | None = None,
+        self, sess: object, session_root: str, watch_fn: Callable[[Any, Any], Any] | None = None, thread_name_filter: str | None = None,
         pass_through_operrors: bool | None = None, log_usage: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(sess, watch_fn, thread_name_filter, pass_through_operrors)
@@ -43,7 +43,7 @@ class DumpingDebugWrapperSession(NonInteractiveDebugWrapperSession):
             raise ValueError(f"session_root path points to a non-empty directory: {self._session_root}")
         self._counter = itertools.count()
 
-    def prepare_run_debug_urls(self, fetches: Any, feed_dict: Any) -> list[str]:
+    def prepare_run_debug_urls(self, fetches: object, feed_dict: Any) -> list[str]:
         """Makes the folder of a run, writes into it what is fetched and fed, and returns its URL."""
         folder = os.path.join(self._session_root, f"run_{time.time_ns() // 1000}_{next(self._counter)}")
         file_io.makedirs(folder)

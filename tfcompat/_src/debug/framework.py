@@ -32,7 +32,7 @@ def _check_type(value: object, expected: type | tuple[type, ...]) -> None:
 class OnSessionInitRequest:
     """Tells a debugger session at its making what it is around: `session`, a tf.Session or MonitoredSession."""
 
-    def __init__(self, sess: Any) -> None:
+    def __init__(self, sess: object) -> None:
         _check_type(sess, (BaseSession, MonitoredSession))
         self.session = sess
 
@@ -56,7 +56,7 @@ class OnRunStartRequest:
     """Tells a debugger session of a run: its arguments, the number of the run (the first is 1), and whether it is one of a callable."""
 
     def __init__(
-        self, fetches: Any, feed_dict: Any, run_options: Any, run_metadata: messages.RunMetadata, run_call_count: int, is_callable_runner: bool = False
+        self, fetches: object, feed_dict: object, run_options: object, run_metadata: messages.RunMetadata, run_call_count: int, is_callable_runner: bool = False
     ) -> None:  # fmt: skip
         self.fetches, self.feed_dict, self.run_options, self.run_metadata = fetches, feed_dict, run_options, run_metadata
         self.run_call_count, self.is_callable_runner = run_call_count, is_callable_runner
@@ -309,7 +309,7 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
         return found, OnRunEndRequest(response.action, metadata, self._client_graph_def(), error)
 
     @staticmethod
-    def _options_of(options: Any, callable_options: Any) -> messages.RunOptions:
+    def _options_of(options: object, callable_options: Any) -> messages.RunOptions:
         """The options that watches are put into: the caller's own, but for a copy of those in a CallableOptions."""
         if callable_options is None:
             return options or messages.RunOptions()
@@ -318,7 +318,7 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
         return copied
 
     def _runner(
-        self, fetches: Any, feed_dict: Any, callable_runner: Callable[..., Any] | None, args: Sequence[Any], callable_options: Any
+        self, fetches: object, feed_dict: object, callable_runner: Callable[..., Any] | None, args: Sequence[Any], callable_options: object
     ) -> Callable[[Any, Any], Any]:  # fmt: skip
         """A function of options and metadata that runs in the session."""
         if callable_runner:
@@ -327,7 +327,7 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
             return lambda options, metadata: self._call_with(callable_options, options)(*args, run_metadata=metadata)
         return lambda options, metadata: self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=metadata)
 
-    def _call_with(self, callable_options: Any, options: Any) -> Callable[..., Any]:
+    def _call_with(self, callable_options: object, options: object) -> Callable[..., Any]:
         """The callable of a CallableOptions message, with other options if they are given."""
         wanted = messages.CallableOptions()
         wanted.CopyFrom(callable_options)
@@ -338,16 +338,16 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
             kept = self._callables[id(callable_options)] = (wanted, self._sess._make_callable_from_options(wanted))
         return kept[1]
 
-    def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Callable[..., Any]:
+    def make_callable(self, fetches: object, feed_list: object = None, accept_options: bool = False) -> Callable[..., Any]:
         """A function of the values of `feed_list` that computes `fetches`, seen by the debugger."""
         runner = self._sess.make_callable(fetches, feed_list=feed_list, accept_options=True)
 
-        def call(*values: Any, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
+        def call(*values: Any, options: object = None, run_metadata: messages.RunMetadata | None = None) -> Any:
             return self.run(None, options=options, run_metadata=run_metadata, callable_runner=runner, callable_runner_args=values)
 
         return call
 
-    def _make_callable_from_options(self, callable_options: Any) -> Callable[..., Any]:
+    def _make_callable_from_options(self, callable_options: object) -> Callable[..., Any]:
         def call(*values: Any, run_metadata: messages.RunMetadata | None = None) -> Any:
             return self.run(None, run_metadata=run_metadata, callable_options=callable_options, callable_runner_args=values)
 
@@ -392,7 +392,7 @@ class BaseDebugWrapperSession(SessionInterface, abc.ABC):
         run_options.trace_level = messages.RunOptions.FULL_TRACE
 
 
-def _check_arguments(fetches: Any, feed_dict: Any, callable_runner: Any, callable_options: Any) -> None:
+def _check_arguments(fetches: object, feed_dict: object, callable_runner: object, callable_options: object) -> None:
     if callable_runner and callable_options:
         raise ValueError(
             "callable_runner and callable_options are mutually exclusive, but are both specified in this call to BaseDebugWrapperSession.run()."
@@ -442,7 +442,7 @@ class NonInteractiveDebugWrapperSession(BaseDebugWrapperSession):
         urls, watched = self._prepare_run_watch_config(request.fetches, request.feed_dict)
         return OnRunStartResponse(OnRunStartAction.DEBUG_RUN, [urls] if isinstance(urls, str) else list(urls), **vars(watched))
 
-    def _prepare_run_watch_config(self, fetches: Any, feed_dict: Any) -> tuple[Names, WatchOptions]:
+    def _prepare_run_watch_config(self, fetches: object, feed_dict: object) -> tuple[Names, WatchOptions]:
         """The URLs that a run's debug ops write to, and what is watched."""
         urls = self.prepare_run_debug_urls(fetches, feed_dict)
         watched = WatchOptions() if self._watch_fn is None else self._watch_fn(fetches, feed_dict)

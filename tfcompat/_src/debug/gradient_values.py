@@ -9,7 +9,7 @@ from tfcompat._src.debug.dump_dir import DebugDumpDir, WatchKeyDoesNotExistInDeb
 from tfcompat._src.ops.control.gradients_debugger import GradientsDebugger
 
 
-def gradient_values_from_dump(grad_debugger: GradientsDebugger, x_tensor: Any, dump: DebugDumpDir) -> list[Any]:
+def gradient_values_from_dump(grad_debugger: GradientsDebugger, x_tensor: object, dump: DebugDumpDir) -> list[Any]:
     """Returns the values that a run gave the gradient of a tensor: one for each time that it was computed.
 
     Args:

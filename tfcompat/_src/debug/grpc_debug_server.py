@@ -57,7 +57,7 @@ class EventListenerBaseServicer(debug_service.EventListenerServicer):
 
     # ---- calls of the service ----
 
-    def SendEvents(self, request_iterator: Iterator[messages.Event], context: Any) -> Iterator[Any]:
+    def SendEvents(self, request_iterator: Iterator[messages.Event], context: object) -> Iterator[Any]:
         """Hands the messages of a stream to its handler, large ones when all their parts have come.
 
         Yields:
@@ -190,7 +190,7 @@ class _Parts:
     def __init__(self) -> None:
         self._of: dict[Any, dict[int, Any]] = {}
 
-    def add(self, key: Any, index: int, count: int, part: Any) -> list[Any] | None:
+    def add(self, key: object, index: int, count: int, part: object) -> list[Any] | None:
         """Keeps a part; returns all when the last has come."""
         found = self._of.setdefault(key, {})
         found[index] = part

@@ -16,7 +16,7 @@ from tfcompat._src.graph.graph import Graph
 Addresses = str | list[str]
 
 
-def publish_traceback(debug_server_urls: Addresses, graph: Graph, feed_dict: Any, fetches: Any, old_graph_version: int) -> int:
+def publish_traceback(debug_server_urls: Addresses, graph: Graph, feed_dict: object, fetches: object, old_graph_version: int) -> int:
     """Sends the tracebacks of a graph and the program's source files, if the graph has grown.
 
     Args:
@@ -33,7 +33,7 @@ def publish_traceback(debug_server_urls: Addresses, graph: Graph, feed_dict: Any
     return graph.version
 
 
-def gated_watch_fn(fetches: Any, feeds: Any) -> WatchOptions:
+def gated_watch_fn(fetches: object, feeds: object) -> WatchOptions:
     """Watches everything, each tensor as soon as the server asks for it."""
     return WatchOptions(debug_ops=["DebugIdentity(gated_grpc=true)"])
 
@@ -62,7 +62,7 @@ class GrpcDebugWrapperSession(NonInteractiveDebugWrapperSession):
             raise TypeError(f"Expected type str or list in grpc_debug_server_addresses, received type {type(given)}")
         self._grpc_debug_server_urls = [_url(address) for address in ([given] if isinstance(given, str) else given)]
 
-    def prepare_run_debug_urls(self, fetches: Any, feed_dict: Any) -> list[str]:
+    def prepare_run_debug_urls(self, fetches: object, feed_dict: object) -> list[str]:
         """Returns the URLs of the servers."""
         return self._grpc_debug_server_urls
 
@@ -73,7 +73,7 @@ def _url(address: str) -> str:
     return common.GRPC_URL_PREFIX + address.removeprefix(common.GRPC_URL_PREFIX)
 
 
-def _ask_to_quit(number: int, frame: Any) -> None:
+def _ask_to_quit(number: int, frame: object) -> None:
     """Asks on the terminal whether an interrupt ends the program."""
     while True:
         answer = input("\nSIGINT received. Quit program? (Y/n): ").strip()
@@ -98,7 +98,7 @@ class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
     """
 
     def __init__(
-        self, sess: Any, grpc_debug_server_addresses: Addresses, thread_name_filter: str | None = None,
+        self, sess: object, grpc_debug_server_addresses: Addresses, thread_name_filter: str | None = None,
         send_traceback_and_source_code: bool = True, log_usage: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(sess, grpc_debug_server_addresses, gated_watch_fn, thread_name_filter, log_usage)
@@ -106,7 +106,7 @@ class TensorBoardDebugWrapperSession(GrpcDebugWrapperSession):
         self._sent_graph_version = -1
         register_signal_handler()
 
-    def run(self, fetches: Any, feed_dict: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def run(self, fetches: object, feed_dict: object = None, *args: Any, **kwargs: Any) -> Any:
         """Runs as `BaseDebugWrapperSession.run`, after the tracebacks of new nodes are sent."""
         if self._send_traceback_and_source_code:
             sent = publish_traceback(self._grpc_debug_server_urls, self.graph, feed_dict, fetches, self._sent_graph_version)

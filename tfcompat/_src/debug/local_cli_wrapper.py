@@ -56,7 +56,7 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
 
     def __init__(
         self,
-        sess: Any,
+        sess: object,
         dump_root: str | None = None,
         log_usage: bool = True,
         ui_type: str = "curses",
@@ -204,7 +204,7 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
             shutil.rmtree(self._dump_root)
 
     def _prep_debug_cli_for_run_end(
-        self, debug_dump: DebugDumpDir, tf_error: Any, passed_filter: str | None, passed_filter_exclude_node_names: str | None
+        self, debug_dump: DebugDumpDir, tf_error: object, passed_filter: str | None, passed_filter_exclude_node_names: str | None
     ) -> None:
         """Makes the interface that shows a dump.
 
@@ -229,7 +229,7 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
         if tf_error:
             self._run_cli.set_help_intro(cli_shared.get_error_intro(tf_error))
 
-    def _prep_profile_cli_for_run_end(self, py_graph: Any, run_metadata: Any) -> None:
+    def _prep_profile_cli_for_run_end(self, py_graph: Any, run_metadata: object) -> None:
         """Makes the interface that shows the times of a run."""
         self._init_command, self._title_color = "lp", "black_on_white"
         self._run_cli = profile_analyzer_cli.create_profiler_ui(py_graph, run_metadata, ui_type=self._ui_type, config=self._config)
@@ -311,7 +311,7 @@ class LocalCLIDebugWrapperSession(framework.BaseDebugWrapperSession):
         """Where a run is dumped to."""
         return ["file://" + self._dump_root]
 
-    def _update_run_calls_state(self, run_call_count: int, fetches: Any, feed_dict: Any, is_callable_runner: bool = False) -> None:
+    def _update_run_calls_state(self, run_call_count: int, fetches: object, feed_dict: Any, is_callable_runner: bool = False) -> None:
         """Notes which run this is, for the screens about it."""
         self._run_call_count = run_call_count
         self._feed_dict = feed_dict

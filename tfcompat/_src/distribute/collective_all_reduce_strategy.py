@@ -46,7 +46,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
     """
 
     def __init__(
-        self, container_strategy: Any, communication: CollectiveCommunication, cluster_resolver: Any,
+        self, container_strategy: object, communication: CollectiveCommunication, cluster_resolver: Any,
         num_gpus_per_worker: int | None = None,
     ) -> None:  # fmt: skip
         self._communication, self._num_gpus = communication, num_gpus_per_worker
@@ -62,7 +62,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
     def _local_devices(self) -> tuple[str, ...]:
         return device_util.local_devices() if self._num_gpus is None else device_util.local_devices_from_num_gpus(self._num_gpus)
 
-    def _join(self, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
+    def _join(self, cluster_spec: object, task_type: str | None, task_id: int | None) -> None:
         """Makes this the strategy of a task of a cluster.
 
         Raises:
@@ -125,7 +125,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
 
         return shared
 
-    def _reduce_to(self, reduce_op: ReduceOp, value: TensorLike, destinations: Any) -> Any:
+    def _reduce_to(self, reduce_op: ReduceOp, value: TensorLike, destinations: object) -> Any:
         if self._num_workers == 1 or isinstance(value, Mirrored):
             return super()._reduce_to(reduce_op, value, destinations)
         if isinstance(value, DistributedValues) and len(self._devices) == 1:
@@ -145,7 +145,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
 
     # ---- configuration ----
 
-    def _configure(self, session_config: messages.ConfigProto, cluster_spec: Any, task_type: str | None, task_id: int | None) -> None:
+    def _configure(self, session_config: messages.ConfigProto, cluster_spec: object, task_type: str | None, task_id: int | None) -> None:
         if cluster_spec:
             self._join(cluster_spec, task_type, task_id)
         if session_config is not None:
@@ -183,10 +183,10 @@ class CollectiveAllReduceStrategy(Strategy):
 
     _kind = CollectiveAllReduceExtended
 
-    def __init__(self, communication: Any = CollectiveCommunication.AUTO) -> None:
+    def __init__(self, communication: object = CollectiveCommunication.AUTO) -> None:
         super().__init__(self._made(communication, None))
 
-    def _made(self, communication: Any, num_gpus_per_worker: int | None) -> CollectiveAllReduceExtended:
+    def _made(self, communication: object, num_gpus_per_worker: int | None) -> CollectiveAllReduceExtended:
         if not isinstance(communication, CollectiveCommunication):
             raise ValueError(f"communication must be a tf.distribute.experimental.CollectiveCommunication, not {communication!r}")
         return self._kind(self, communication, TFConfigClusterResolver(), num_gpus_per_worker)

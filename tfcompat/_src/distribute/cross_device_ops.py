@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def devices_of(destinations: Any) -> tuple[str, ...]:
+def devices_of(destinations: object) -> tuple[str, ...]:
     """The devices of a distributed value, a variable, a tensor or a device string.
 
     Raises:
@@ -47,7 +47,7 @@ def devices_of(destinations: Any) -> tuple[str, ...]:
     return (device_util.resolve(destinations.device),)
 
 
-def simple_broadcast(value: TensorLike, destinations: Any) -> Any:
+def simple_broadcast(value: TensorLike, destinations: object) -> Any:
     """Copies of `value` on the devices of `destinations`; the copy itself where it is one."""
     devices = devices_of(destinations)
     copies = [copy_tensor_or_indexed_slices_to_device(value, d) for d in devices]
@@ -63,7 +63,7 @@ def _simple_reduce(per_replica: DistributedValues, where: str, accumulate: Calla
         return divide_by_n_tensors_or_indexed_slices(total, len(values)) if reduce_op is ReduceOp.MEAN else total
 
 
-def reduce_non_distributed_value(reduce_op: Any, replicas: int, value: TensorLike, destinations: Any) -> Any:
+def reduce_non_distributed_value(reduce_op: object, replicas: int, value: TensorLike, destinations: object) -> Any:
     """The reduction of a value that all replicas share.
 
     Raises:
@@ -79,7 +79,7 @@ def reduce_non_distributed_value(reduce_op: Any, replicas: int, value: TensorLik
     return simple_broadcast(value, destinations)
 
 
-def _as_per_replica(value: Any) -> DistributedValues:
+def _as_per_replica(value: object) -> DistributedValues:
     if isinstance(value, DistributedValues):
         return value
     where = getattr(value, "device", None)
@@ -95,7 +95,7 @@ class CrossDeviceOps:
     A subclass defines `reduce_implementation` and `batch_reduce_implementation`.
     """
 
-    def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
+    def reduce(self, reduce_op: object, per_replica_value: object, destinations: object) -> Any:
         """The sum or mean of the replicas' values, on the devices of `destinations`.
 
         Args:
@@ -109,7 +109,7 @@ class CrossDeviceOps:
         devices_of(destinations)
         return self.reduce_implementation(as_reduce_op(reduce_op), _as_per_replica(per_replica_value), destinations)
 
-    def batch_reduce(self, reduce_op: Any, value_destination_pairs: Iterable[tuple]) -> list[Any]:
+    def batch_reduce(self, reduce_op: object, value_destination_pairs: Iterable[tuple]) -> list[Any]:
         """`reduce` for each pair of a value and its destinations; ValueError where an element is no pair."""
         pairs = list(value_destination_pairs)
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
@@ -118,7 +118,7 @@ class CrossDeviceOps:
             devices_of(destinations)
         return self.batch_reduce_implementation(as_reduce_op(reduce_op), [(_as_per_replica(v), d) for v, d in pairs])
 
-    def broadcast(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast(self, tensor: object, destinations: object) -> Any:
         """Copies of a tensor on the devices of `destinations`."""
         return self.broadcast_implementation(tensor, destinations)
 
@@ -130,7 +130,7 @@ class CrossDeviceOps:
         """`batch_reduce`, with checked arguments."""
         raise NotImplementedError("batch_reduce_implementation method must be implemented in descendants.")
 
-    def broadcast_implementation(self, tensor: TensorLike, destinations: Any) -> Any:
+    def broadcast_implementation(self, tensor: TensorLike, destinations: object) -> Any:
         """`broadcast`, with checked arguments."""
         return simple_broadcast(tensor, destinations)
 
@@ -223,7 +223,7 @@ class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
     """
 
     def __init__(
-        self, worker_devices: Sequence[str], num_gpus_per_worker: int, all_reduce_spec: Any = ("pscpu/pscpu", 2, -1), num_packs: int = 0,
+        self, worker_devices: Sequence[str], num_gpus_per_worker: int, all_reduce_spec: object = ("pscpu/pscpu", 2, -1), num_packs: int = 0,
         agg_small_grads_max_bytes: int = 0, agg_small_grads_max_group: int = 10,
     ) -> None:  # fmt: skip
         super().__init__("pscpu/pscpu", num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group)
@@ -232,7 +232,7 @@ class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
         self._all_reduce_spec = [_all_reduce_spec((spec,) if isinstance(spec, str) else spec) for spec in specs]
 
 
-def _all_reduce_spec(spec: Any) -> _AllReduceSpec:
+def _all_reduce_spec(spec: object) -> _AllReduceSpec:
     if not isinstance(spec, tuple):
         raise ValueError(f"A tuple is expected for all-reduce spec: {spec!r}")
     if not 1 <= len(spec) <= 3:
@@ -258,7 +258,7 @@ class CollectiveAllReduce(CrossDeviceOps):
         self._num_workers, self._merge_scope = num_workers, all_reduce_merge_scope
         self._keys = collective_keys or CollectiveKeys()
 
-    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any) -> Any:
+    def reduce_implementation(self, reduce_op: ReduceOp, per_replica_value: object, destinations: object) -> Any:
         reduced = self._reduced(reduce_op, [per_replica_value])[0]
         devices = devices_of(destinations)
         if isinstance(reduced, Mirrored) and reduced.devices == devices:

@@ -29,11 +29,11 @@ class DefaultExtended(StrategyExtended):
 
     _is_default = True
 
-    def __init__(self, container_strategy: Any) -> None:
+    def __init__(self, container_strategy: object) -> None:
         super().__init__(container_strategy, ("",))
 
     @contextlib.contextmanager
-    def _scope(self, strategy: Any) -> Any:
+    def _scope(self, strategy: object) -> Any:
         if has_strategy():
             raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
         yield strategy
@@ -41,7 +41,7 @@ class DefaultExtended(StrategyExtended):
     def _require_cross_replica(self) -> None:
         """Everything may be called without a scope."""
 
-    def colocate_vars_with(self, colocate_with_variable: Any) -> contextlib.AbstractContextManager:
+    def colocate_vars_with(self, colocate_with_variable: object) -> contextlib.AbstractContextManager:
         return colocated(colocate_with_variable)
 
     def variable_created_in_scope(self, v: Any) -> bool:
@@ -51,22 +51,22 @@ class DefaultExtended(StrategyExtended):
         with ReplicaContext(self._strategy, constant(0, dtypes.int32)):
             return fn(*args, **kwargs)
 
-    def _reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+    def _reduce_to(self, reduce_op: object, value: object, destinations: object) -> Any:
         return value
 
-    def _reduce(self, reduce_op: Any, value: Any) -> Any:
+    def _reduce(self, reduce_op: object, value: object) -> Any:
         return value
 
-    def _batch_reduce_to(self, reduce_op: Any, pairs: list[tuple]) -> list:
+    def _batch_reduce_to(self, reduce_op: object, pairs: list[tuple]) -> list:
         return [value for value, _ in pairs]
 
-    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+    def _broadcast_to(self, tensor: object, destinations: object) -> Any:
         return tensor
 
-    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+    def _update(self, var: object, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
         return self._update_non_slot(var, fn, (var, *args), kwargs, group)
 
-    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+    def _update_non_slot(self, colocate_with: object, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
         with colocated(colocate_with):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
@@ -85,10 +85,10 @@ class DefaultExtended(StrategyExtended):
             raise ValueError("input_fn must return a tf.data.Dataset or a callable.")
         return _DefaultInputFunction(found)
 
-    def _make_dataset_iterator(self, dataset: Any) -> Any:
+    def _make_dataset_iterator(self, dataset: object) -> Any:
         return _DefaultInputIterator(dataset)
 
-    def _experimental_distribute_dataset(self, dataset: Any) -> Any:
+    def _experimental_distribute_dataset(self, dataset: object) -> Any:
         return dataset
 
     def _experimental_distribute_datasets_from_function(self, dataset_fn: Callable) -> Any:

@@ -126,7 +126,7 @@ class SingleDeviceMap(DeviceMap):
             raise AssertionError(f"A SingleDeviceMap takes a device string, not {device!r}.")
         super().__init__((device_util.canonicalize(device),))
 
-    def select_for_current_replica(self, values: Sequence[Any], replica_context: Any) -> Any:
+    def select_for_current_replica(self, values: Sequence[Any], replica_context: object) -> Any:
         (only,) = values
         return only
 
@@ -151,7 +151,7 @@ class ReplicaDeviceMap(DeviceMap):
     def devices_by_replica(self) -> Iterator[tuple[str, ...]]:
         return ((d,) for d in self._devices)
 
-    def select_for_current_replica(self, values: Sequence[Any], replica_context: Any) -> Any:
+    def select_for_current_replica(self, values: Sequence[Any], replica_context: object) -> Any:
         return values[0 if replica_context is None or len(values) == 1 else replica_number(replica_context)]
 
     def replica_for_device(self, device: str) -> int | None:
@@ -178,7 +178,7 @@ class WorkerDeviceMap(DeviceMap):
         super().__init__(_distinct(devices))
         self._num_replicas_per_worker = num_replicas_per_worker
 
-    def select_for_current_replica(self, values: Sequence[Any], replica_context: Any) -> Any:
+    def select_for_current_replica(self, values: Sequence[Any], replica_context: object) -> Any:
         return values[0 if replica_context is None else replica_number(replica_context) // self._num_replicas_per_worker]
 
     def __repr__(self) -> str:

@@ -53,7 +53,7 @@ class _WorkerContext:
     """
 
     def __init__(
-        self, strategy: Any, cluster_spec: ClusterSpec | None, task_type: str | None, task_id: int | None, session_config: Any = None,
+        self, strategy: Any, cluster_spec: ClusterSpec | None, task_type: str | None, task_id: int | None, session_config: object = None,
         rpc_layer: str | None = "grpc", worker_barrier: Any = None,
     ) -> None:  # fmt: skip
         self._strategy, self._cluster_spec, self._session_config = strategy, cluster_spec, session_config
@@ -155,7 +155,7 @@ def _run_std_server(
 
 def _run_single_worker(
     worker_fn: Callable[[Any], Any], strategy: Any, cluster_spec: ClusterSpec | None, task_type: str | None, task_id: int | None,
-    session_config: Any, rpc_layer: str | None = "", worker_barrier: _Barrier | None = None, coord: Coordinator | None = None,
+    session_config: object, rpc_layer: str | None = "", worker_barrier: _Barrier | None = None, coord: Coordinator | None = None,
 ) -> Any:  # fmt: skip
     """Calls a function with a copy of the strategy that is configured for a task, in the context of that; `coord` gets what it raises."""
     session_config, strategy = copy.deepcopy(session_config), copy.deepcopy(strategy)
@@ -169,7 +169,7 @@ def _run_single_worker(
 
 
 def _run_client(
-    worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: Any, spec: ClusterSpec,
+    worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: object, spec: ClusterSpec,
     session_config: messages.ConfigProto, rpc_layer: str,
 ) -> Any:  # fmt: skip
     """Calls the functions of all workers and of the evaluator, in threads, against the servers of a cluster.
@@ -195,8 +195,8 @@ def _run_client(
 
 
 def run_distribute_coordinator(
-    worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any] | None = None, eval_strategy: Any = None,
-    mode: str = CoordinatorMode.STANDALONE_CLIENT, cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None,
+    worker_fn: Callable[[Any], Any], strategy: object, eval_fn: Callable[[Any], Any] | None = None, eval_strategy: object = None,
+    mode: str = CoordinatorMode.STANDALONE_CLIENT, cluster_spec: object = None, task_type: str | None = None, task_id: int | None = None,
     session_config: messages.ConfigProto | None = None, rpc_layer: str = "grpc",
 ) -> Any:  # fmt: skip
     """Calls `worker_fn(strategy)` for a task, or is its server.
@@ -241,7 +241,7 @@ def run_distribute_coordinator(
 
 
 def _run_task(
-    worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: Any, spec: ClusterSpec,
+    worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: object, spec: ClusterSpec,
     task_type: str | None, task_id: int | None, session_config: messages.ConfigProto, rpc_layer: str,
 ) -> Any:  # fmt: skip
     """Does the part of a task of a cluster; see `run_distribute_coordinator`."""

@@ -90,13 +90,13 @@ class Strategy:
         """
         return self._extended._scope(self)
 
-    def colocate_vars_with(self, colocate_with_variable: Any) -> contextlib.AbstractContextManager:
+    def colocate_vars_with(self, colocate_with_variable: object) -> contextlib.AbstractContextManager:
         """Deprecated: `extended.colocate_vars_with`."""
         return self._extended.colocate_vars_with(colocate_with_variable)
 
     # ---- input ----
 
-    def make_dataset_iterator(self, dataset: Any) -> Any:
+    def make_dataset_iterator(self, dataset: object) -> Any:
         """An iterator that splits each batch of a tf.data.Dataset over the replicas."""
         return self._extended._make_dataset_iterator(dataset)
 
@@ -117,11 +117,11 @@ class Strategy:
         with self.scope():
             return self._extended._make_input_fn_iterator(input_fn)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: SessionLike | None = None) -> Any:
+    def experimental_make_numpy_dataset(self, numpy_input: object, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
         return self._extended.experimental_make_numpy_dataset(numpy_input, session)
 
-    def experimental_distribute_dataset(self, dataset: Any) -> Any:
+    def experimental_distribute_dataset(self, dataset: object) -> Any:
         """A tf.data.Dataset whose batches are split over the replicas."""
         return self._extended._experimental_distribute_dataset(dataset)
 
@@ -146,7 +146,7 @@ class Strategy:
         with self.scope():
             return self._extended.call_for_each_replica(in_context(fn, by_default=False), args=args, kwargs=kwargs)
 
-    def reduce(self, reduce_op: Any, value: Any, axis: int | None = None) -> Tensor:
+    def reduce(self, reduce_op: object, value: object, axis: int | None = None) -> Tensor:
         """The sum or mean of the replicas' values.
 
         Args:
@@ -171,15 +171,15 @@ class Strategy:
         with self.scope():
             return total / cast(count, total.dtype)
 
-    def experimental_local_results(self, value: Any) -> tuple:
+    def experimental_local_results(self, value: object) -> tuple:
         """The components of a distributed value, or `(value,)`."""
         return self._extended._local_results(value)
 
-    def unwrap(self, value: Any) -> tuple:
+    def unwrap(self, value: object) -> tuple:
         """Deprecated: `experimental_local_results`."""
         return self._extended._local_results(value)
 
-    def group(self, value: Any, name: str | None = None) -> Any:
+    def group(self, value: object, name: str | None = None) -> Any:
         """One operation that waits for all components of `value`."""
         value = self._extended._local_results(value)
         if len(value) != 1 or name is not None:
@@ -198,7 +198,7 @@ class Strategy:
     # ---- configuration ----
 
     def configure(
-        self, session_config: messages.ConfigProto | None = None, cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None
+        self, session_config: messages.ConfigProto | None = None, cluster_spec: object = None, task_type: str | None = None, task_id: int | None = None
     ) -> None:
         """Prepares a session's ConfigProto, and this strategy for a cluster."""
         self._extended._configure(session_config, cluster_spec, task_type, task_id)
@@ -207,7 +207,7 @@ class Strategy:
         """Whether other tasks train with this one, by graphs of their own."""
         return self._extended._in_multi_worker_mode()
 
-    def update_config_proto(self, config_proto: Any) -> Any:
+    def update_config_proto(self, config_proto: object) -> Any:
         """A copy of a ConfigProto with what this strategy needs."""
         return self._extended._update_config_proto(config_proto)
 

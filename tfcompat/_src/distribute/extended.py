@@ -179,7 +179,7 @@ class StrategyExtended:
     def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         raise NotImplementedError("must be implemented in descendants")
 
-    def update(self, var: Any, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True) -> Any:
+    def update(self, var: object, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True) -> Any:
         """`fn(component, ...)` for each component of a variable, on its device.
 
         Args:
@@ -191,7 +191,7 @@ class StrategyExtended:
         return self._update(var, fn, tuple(args), kwargs or {}, group)
 
     def update_non_slot(
-        self, colocate_with: Any, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True
+        self, colocate_with: object, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True
     ) -> Any:
         """`fn(...)` on each device of `colocate_with`, which `non_slot_devices` gave; see `update`."""
         self._require_cross_replica()
@@ -207,7 +207,7 @@ class StrategyExtended:
         """Where variables that belong to an optimizer as a whole are."""
         raise NotImplementedError("must be implemented in descendants")
 
-    def _local_results(self, value: Any) -> tuple:
+    def _local_results(self, value: object) -> tuple:
         return value.values if isinstance(value, DistributedValues) else (value,)
 
     def value_container(self, value: Any) -> Any:
@@ -216,17 +216,17 @@ class StrategyExtended:
 
     # ---- reductions ----
 
-    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+    def reduce_to(self, reduce_op: object, value: object, destinations: object) -> Any:
         """The sum or mean of the replicas' values, on the devices of `destinations`."""
         self._require_cross_replica()
         return self._reduce_to(as_reduce_op(reduce_op), value, destinations)
 
-    def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Iterable[tuple]) -> list:
+    def batch_reduce_to(self, reduce_op: object, value_destination_pairs: Iterable[tuple]) -> list:
         """`reduce_to` for each pair of a value and its destinations."""
         self._require_cross_replica()
         return self._batch_reduce_to(as_reduce_op(reduce_op), list(value_destination_pairs))
 
-    def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+    def broadcast_to(self, tensor: object, destinations: object) -> Any:
         """Copies of a tensor on the devices of `destinations`; a Python number is given back."""
         self._require_cross_replica()
         return self._broadcast_to(tensor, destinations)
@@ -284,7 +284,7 @@ class StrategyExtended:
         workers = self._input_workers
         return input_lib.InputFunctionIterator(input_fn, workers, self._input_contexts(workers.num_workers), self._strategy)
 
-    def experimental_make_numpy_dataset(self, numpy_input: Any, session: SessionLike | None = None) -> Any:
+    def experimental_make_numpy_dataset(self, numpy_input: object, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
         return one_host_numpy_dataset(numpy_input, device_util.get_host_for_device(self.worker_devices[0]), session)
 
@@ -299,7 +299,7 @@ class StrategyExtended:
     # ---- steps in a loop ----
 
     def experimental_run_steps_on_iterator(
-        self, fn: Callable, iterator: Any, iterations: int = 1, initial_loop_values: Any = None
+        self, fn: Callable, iterator: object, iterations: int = 1, initial_loop_values: object = None
     ) -> MultiStepContext:
         """Runs `iterations` steps of `fn(context, inputs)` in one loop.
 
@@ -315,7 +315,7 @@ class StrategyExtended:
         with self._strategy.scope():
             return self._steps_in_loop(fn, iterator, iterations, {} if initial_loop_values is None else initial_loop_values)
 
-    def _steps_in_loop(self, fn: Callable, iterator: Any, iterations: Any, initial_values: Any) -> MultiStepContext:
+    def _steps_in_loop(self, fn: Callable, iterator: Any, iterations: object, initial_values: object) -> MultiStepContext:
         context = MultiStepContext()
 
         def step(i: Any, *_: Any) -> list:

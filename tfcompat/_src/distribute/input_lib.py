@@ -76,10 +76,10 @@ class _SingleWorkerDatasetIterator:
     output_types = structure.legacy_property("types")
 
 
-def _empty(spec: Any) -> Any:
+def _empty(spec: object) -> Any:
     """An element without rows: its first dimension, and any that is not known, is 0."""
 
-    def empty_of(shape: Any, kind: Any) -> Any:
+    def empty_of(shape: Any, kind: object) -> Any:
         sizes = [0 if size is None else size for size in shape.as_list()]
         return zeros([0, *sizes[1:]] if sizes and shape.is_fully_defined() else sizes, kind)
 
@@ -229,7 +229,7 @@ class DatasetIterator(DistributedIteratorV1):
     """An iterator over a dataset whose elements go to the replicas in turn; arguments as for DistributedDataset."""
 
     def __init__(
-        self, dataset: DatasetV2, input_workers: InputWorkers, strategy: Any, split_batch_by: int | None = None, input_context: Any = None
+        self, dataset: DatasetV2, input_workers: InputWorkers, strategy: object, split_batch_by: int | None = None, input_context: object = None
     ) -> None:
         datasets = DistributedDataset(dataset, input_workers, strategy, split_batch_by, input_context)._cloned_datasets
         super().__init__(input_workers, _iterators_of(datasets, input_workers), strategy)
@@ -246,7 +246,7 @@ class InputFunctionIterator(DistributedIteratorV1):
       ValueError: it gives something else, or there are not as many contexts as hosts.
     """
 
-    def __init__(self, input_fn: Callable[[Any], Any], input_workers: InputWorkers, input_contexts: Sequence[Any], strategy: Any) -> None:
+    def __init__(self, input_fn: Callable[[Any], Any], input_workers: InputWorkers, input_contexts: Sequence[Any], strategy: object) -> None:
         _check_contexts(input_workers, input_contexts)
         iterators: list[Any] = []
         for i, (worker, context) in enumerate(zip(input_workers.worker_devices, input_contexts)):
@@ -289,7 +289,7 @@ class _IterableInput:
             raise RuntimeError("__iter__() is only supported inside of tf.function or when eager execution is enabled.")
         return self._iterator(DistributedIterator)
 
-    def reduce(self, initial_state: Any, reduce_fn: Callable[[Any, Any], Any]) -> Any:
+    def reduce(self, initial_state: object, reduce_fn: Callable[[Any, Any], Any]) -> Any:
         """What is left of a state after `state = reduce_fn(state, input)` for each input, in a loop of the graph.
 
         Raises:
@@ -299,7 +299,7 @@ class _IterableInput:
         if self._input_workers.num_workers > 1:
             raise ValueError("Dataset iteration within a tf.function is not supported for multiple workers.")
 
-        def step(has_value: Any, found: list, state: Any) -> tuple[Any, list, Any]:
+        def step(has_value: object, found: list, state: object) -> tuple[Any, list, Any]:
             state = reduce_fn(state, iterator._regrouped(found[0]))
             return (*_next_or_empty(iterator), state)
 
@@ -321,7 +321,7 @@ class DistributedDataset(_IterableInput):
     """
 
     def __init__(
-        self, dataset: DatasetV2, input_workers: InputWorkers, strategy: Any, split_batch_by: int | None = None, input_context: Any = None
+        self, dataset: DatasetV2, input_workers: InputWorkers, strategy: object, split_batch_by: int | None = None, input_context: Any = None
     ) -> None:
         super().__init__(input_workers, strategy)
         if split_batch_by:
@@ -373,7 +373,7 @@ class DistributedDatasetV1(_IterableInputV1, DistributedDataset):
 class DistributedDatasetsFromFunction(_IterableInput):
     """The datasets of batches for one replica each that `dataset_fn(input_context)` makes for each host, whenever an iteration begins."""
 
-    def __init__(self, dataset_fn: Callable[[Any], DatasetV2], input_workers: InputWorkers, input_contexts: Sequence[Any], strategy: Any) -> None:
+    def __init__(self, dataset_fn: Callable[[Any], DatasetV2], input_workers: InputWorkers, input_contexts: Sequence[Any], strategy: object) -> None:
         super().__init__(input_workers, strategy)
         _check_contexts(input_workers, input_contexts)
         self._dataset_fn, self._input_contexts = dataset_fn, input_contexts
@@ -391,7 +391,7 @@ class DistributedDatasetsFromFunctionV1(_IterableInputV1, DistributedDatasetsFro
 
 
 def get_distributed_dataset(
-    dataset: DatasetV2, input_workers: InputWorkers, strategy: Any, split_batch_by: int | None = None, input_context: Any = None
+    dataset: DatasetV2, input_workers: InputWorkers, strategy: object, split_batch_by: int | None = None, input_context: object = None
 ) -> DistributedDataset:
     """A dataset of tf.compat.v1 or of TensorFlow 2 as one of all replicas; arguments as for DistributedDataset."""
     kind = DistributedDatasetV1 if isinstance(dataset, DatasetV1) else DistributedDataset
@@ -399,7 +399,7 @@ def get_distributed_dataset(
 
 
 def get_distributed_datasets_from_function(
-    dataset_fn: Callable[[Any], DatasetV2], input_workers: InputWorkers, input_contexts: Sequence[Any], strategy: Any
+    dataset_fn: Callable[[Any], DatasetV2], input_workers: InputWorkers, input_contexts: Sequence[Any], strategy: object
 ) -> DistributedDatasetsFromFunction:
     """The inputs of all replicas by a function of an InputContext; arguments as for DistributedDatasetsFromFunction."""
     kind = DistributedDatasetsFromFunction if executing_eagerly_outside_functions() else DistributedDatasetsFromFunctionV1

@@ -47,7 +47,7 @@ def _gpus(devices: Sequence[str]) -> list[str]:
     return [d for d in devices if DeviceSpec.from_string(d).device_type == "GPU"]
 
 
-def _devices_of_cluster(cluster_spec: Any, gpus_per_worker: int) -> Iterator[str]:
+def _devices_of_cluster(cluster_spec: object, gpus_per_worker: int) -> Iterator[str]:
     """Device strings of the GPUs of each chief and worker; of its CPU where there are none."""
     jobs = normalize_cluster_spec(cluster_spec).as_dict()
     for job in ("chief", "worker"):
@@ -152,7 +152,7 @@ class MirroredExtended(StrategyExtended):
     def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)
 
-    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+    def _update(self, var: object, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
         if not isinstance(var, DistributedVariable):
             raise AssertionError(f"{var!r} was not made under this strategy.")
         return self._on_each(var.devices, var.values, fn, args, kwargs, group)
@@ -174,7 +174,7 @@ class MirroredExtended(StrategyExtended):
             return v.get()
         return identity(v.get().value())
 
-    def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
+    def non_slot_devices(self, var_list: object) -> tuple[str, ...]:
         return self._devices
 
     def _input_contexts(self, count: int) -> list[InputContext]:

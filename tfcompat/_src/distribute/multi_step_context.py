@@ -27,12 +27,12 @@ class MultiStepContext:
         """What the last step gave, by name: a tensor where it was reduced, else a value of each replica."""
         return self._last_step_outputs
 
-    def _set_last_step_outputs(self, outputs: Any) -> None:
+    def _set_last_step_outputs(self, outputs: object) -> None:
         if not isinstance(outputs, dict):
             raise ValueError("Need a dictionary to set last_step_outputs.")
         self._last_step_outputs = outputs
 
-    def set_last_step_output(self, name: str, output: Any, reduce_op: Any = None) -> None:
+    def set_last_step_output(self, name: str, output: object, reduce_op: object = None) -> None:
         """Gives a tensor of each step.
 
         Args:
@@ -60,7 +60,7 @@ class MultiStepContext:
         """Values that are no tensors, by name: of the last time the step was built."""
         return self._non_tensor_outputs
 
-    def set_non_tensor_output(self, name: str, output: Any) -> None:
+    def set_non_tensor_output(self, name: str, output: object) -> None:
         """Gives a value that is no tensor; a tuple of those of all replicas, where replicas give it."""
         mode = _mode()
         if mode.replica_context is None:

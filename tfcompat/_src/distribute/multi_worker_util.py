@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.proto import messages
 from tfcompat._src.train.cluster import ClusterSpec
 from tfcompat._src.train.worker_context import get_current_worker_context
@@ -11,7 +9,7 @@ from tfcompat._src.train.worker_context import get_current_worker_context
 _TASK_TYPES = ("chief", "worker", "evaluator", "ps")
 
 
-def normalize_cluster_spec(cluster_spec: Any) -> ClusterSpec:
+def normalize_cluster_spec(cluster_spec: object) -> ClusterSpec:
     """A dict or a ClusterDef as a ClusterSpec, which comes back as it is; ValueError for anything else."""
     if isinstance(cluster_spec, (dict, messages.ClusterDef)):
         return ClusterSpec(cluster_spec)
@@ -20,7 +18,7 @@ def normalize_cluster_spec(cluster_spec: Any) -> ClusterSpec:
     return cluster_spec
 
 
-def _tasks(cluster_spec: Any, task_type: str | None, task_id: int | None) -> dict[str, list[str]]:
+def _tasks(cluster_spec: object, task_type: str | None, task_id: int | None) -> dict[str, list[str]]:
     """The tasks by their type, when the cluster has such a task.
 
     Raises:
@@ -41,7 +39,7 @@ def _tasks(cluster_spec: Any, task_type: str | None, task_id: int | None) -> dic
     return tasks
 
 
-def is_chief(cluster_spec: Any = None, task_type: str | None = None, task_id: int | None = None) -> bool:
+def is_chief(cluster_spec: object = None, task_type: str | None = None, task_id: int | None = None) -> bool:
     """Whether a task writes checkpoints and summaries: the chief, an evaluator, or the first worker of a cluster without a chief.
 
     Raises:
@@ -51,7 +49,7 @@ def is_chief(cluster_spec: Any = None, task_type: str | None = None, task_id: in
     return task_type in ("chief", "evaluator") or (task_type == "worker" and task_id == 0 and "chief" not in tasks)
 
 
-def worker_count(cluster_spec: Any, task_type: str | None) -> int:
+def worker_count(cluster_spec: object, task_type: str | None) -> int:
     """How many tasks train together with one of this type, itself among them: the chief and the workers, or one evaluator.
 
     Raises:
@@ -63,7 +61,7 @@ def worker_count(cluster_spec: Any, task_type: str | None) -> int:
     return 1 if task_type == "evaluator" else len(tasks.get("chief", ())) + len(tasks.get("worker", ()))
 
 
-def collective_leader(cluster_spec: Any, task_type: str | None, task_id: int | None) -> str:
+def collective_leader(cluster_spec: object, task_type: str | None, task_id: int | None) -> str:
     """The task that brings devices together for collective nodes: the chief, or the first worker; "" for an evaluator, or without a cluster.
 
     Raises:
@@ -75,7 +73,7 @@ def collective_leader(cluster_spec: Any, task_type: str | None, task_id: int | N
     return "" if task_type == "evaluator" else f"/job:{'chief' if 'chief' in tasks else 'worker'}/replica:0/task:0"
 
 
-def id_in_cluster(cluster_spec: Any, task_type: str | None, task_id: int | None) -> int:
+def id_in_cluster(cluster_spec: object, task_type: str | None, task_id: int | None) -> int:
     """The number of a task among those that train together: the chief is the first.
 
     Raises:

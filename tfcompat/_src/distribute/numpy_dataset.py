@@ -32,7 +32,7 @@ def init_var_from_numpy(input_var: Any, numpy_input: np.ndarray, session: Sessio
     session.run(input_var.assign(fed), {fed: numpy_input})
 
 
-def one_host_numpy_dataset(numpy_input: Any, host_device: str, session: SessionLike | None) -> Any:
+def one_host_numpy_dataset(numpy_input: object, host_device: str, session: SessionLike | None) -> Any:
     """A dataset of the rows of a structure of arrays, kept in variables on a device, to which `session` gives their values."""
     arrays = [np.asarray(each) for each in nest.flatten(numpy_input)]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class OneDeviceExtended(StrategyExtended):
     """What OneDeviceStrategy does."""
 
-    def __init__(self, container_strategy: Any, where: str) -> None:
+    def __init__(self, container_strategy: object, where: str) -> None:
         super().__init__(container_strategy, (device_util.resolve(where),))
         self._device = self._devices[0]
 
@@ -39,30 +39,30 @@ class OneDeviceExtended(StrategyExtended):
         made._strategy_of_one = self._strategy
         return made
 
-    def _validate_colocate_with_variable(self, variable: Any) -> None:
+    def _validate_colocate_with_variable(self, variable: object) -> None:
         if getattr(variable, "_strategy_of_one", None) is not self._strategy:
             raise ValueError(f"`colocate_vars_with` must only be passed a variable created in this strategy's scope, not: {variable}")
 
-    def variable_created_in_scope(self, v: Any) -> bool:
+    def variable_created_in_scope(self, v: object) -> bool:
         return getattr(v, "_strategy_of_one", None) is self._strategy
 
     def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
         with device(self._device), ReplicaContext(self._strategy, constant(0, dtypes.int32)):
             return fn(*args, **kwargs)
 
-    def _reduce_to(self, reduce_op: Any, value: Any, destinations: Any) -> Any:
+    def _reduce_to(self, reduce_op: object, value: object, destinations: object) -> Any:
         return value
 
-    def _batch_reduce_to(self, reduce_op: Any, pairs: list[tuple]) -> list:
+    def _batch_reduce_to(self, reduce_op: object, pairs: list[tuple]) -> list:
         return [value for value, _ in pairs]
 
-    def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
+    def _broadcast_to(self, tensor: object, destinations: object) -> Any:
         return tensor
 
-    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+    def _update(self, var: object, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
         return self._update_non_slot(var, fn, (var, *args), kwargs, group)
 
-    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+    def _update_non_slot(self, colocate_with: object, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
         with device(self._device), distribution_context.updating(self._device):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
@@ -70,7 +70,7 @@ class OneDeviceExtended(StrategyExtended):
     def read_var(self, v: TensorLike) -> Any:
         return identity(v)
 
-    def non_slot_devices(self, var_list: Any) -> tuple[str, ...]:
+    def non_slot_devices(self, var_list: object) -> tuple[str, ...]:
         return (self._device,)
 
     def _input_contexts(self, count: int) -> list[InputContext]:
@@ -79,7 +79,7 @@ class OneDeviceExtended(StrategyExtended):
     def _split_batch_by(self) -> None:
         return None
 
-    def value_container(self, value: Any) -> Any:
+    def value_container(self, value: object) -> Any:
         return value
 
 

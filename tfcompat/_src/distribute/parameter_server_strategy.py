@@ -82,7 +82,7 @@ class CentralStorageExtended(StrategyExtended):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
 
-    def read_var(self, v: Any) -> Any:
+    def read_var(self, v: object) -> Any:
         return identity(v.get().value() if isinstance(v, AggregatingVariable) else v)
 
     def non_slot_devices(self, var_list: Any) -> Any:
@@ -92,14 +92,14 @@ class CentralStorageExtended(StrategyExtended):
         return [InputContext(1, 0, self._num_replicas_in_sync)]
 
 
-def _single(structured: Any) -> Any:
+def _single(structured: object) -> Any:
     """A nest with the component in place of each mirrored value of one component.
 
     Raises:
       ValueError: there is a value per replica, or of several components.
     """
 
-    def get(x: Any) -> Any:
+    def get(x: object) -> Any:
         if isinstance(x, PerReplica) or (isinstance(x, Mirrored) and len(x.devices) > 1):
             raise ValueError(f"A variable on one device cannot be updated with one value for each of several devices: {x!r}")
         return x.primary if isinstance(x, Mirrored) else x

@@ -107,7 +107,7 @@ class ReplicaContext:
         return nest.pack_sequence_as(value, list(found) if isinstance(found, (list, tuple)) else [found])
 
 
-def _where(value: Any) -> Any:
+def _where(value: object) -> Any:
     """The destinations of a value that goes back to where it came from."""
     return value.device if isinstance(value, IndexedSlices) else value
 

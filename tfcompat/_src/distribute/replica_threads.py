@@ -117,7 +117,7 @@ class _Replica(threading.Thread):
         return self.merge_result
 
 
-def call_for_each_replica(strategy: Any, devices: Sequence[str], fn: Callable, args: tuple, kwargs: dict) -> Any:
+def call_for_each_replica(strategy: object, devices: Sequence[str], fn: Callable, args: tuple, kwargs: dict) -> Any:
     """Results of `fn` in all replicas, with PerReplica values at the leaves.
 
     Args:
@@ -150,7 +150,7 @@ def call_for_each_replica(strategy: Any, devices: Sequence[str], fn: Callable, a
     return regroup(devices, [replica.result for replica in replicas])
 
 
-def _merge(strategy: Any, devices: Sequence[str], replicas: list[_Replica]) -> None:
+def _merge(strategy: object, devices: Sequence[str], replicas: list[_Replica]) -> None:
     """Calls the function that the replicas want to merge with, and gives each replica its part of the result."""
     args = regroup(devices, [replica.merge_args for replica in replicas])
     kwargs = regroup(devices, [replica.merge_kwargs for replica in replicas])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice
@@ -13,7 +11,7 @@ from tfcompat._src.runtime.devices import accelerator_count
 
 
 @export("tpu.experimental.initialize_tpu_system", "contrib.distribute.initialize_tpu_system")
-def initialize_tpu_system(cluster_resolver: Any = None) -> int:
+def initialize_tpu_system(cluster_resolver: object = None) -> int:
     """The number of TPU cores of this machine; JAX starts them by itself.
 
     Raises:
@@ -38,7 +36,7 @@ class TPUStrategy(Strategy):
       errors.NotFoundError: there is no TPU. NotImplementedError: another value of the last two.
     """
 
-    def __init__(self, tpu_cluster_resolver: Any = None, steps_per_run: int | None = None, device_assignment: Any = None) -> None:
+    def __init__(self, tpu_cluster_resolver: object = None, steps_per_run: int | None = None, device_assignment: object = None) -> None:
         if steps_per_run not in (None, 1) or device_assignment is not None:
             raise NotImplementedError("tfcompat has no TPUStrategy with steps_per_run or device_assignment.")
         devices = [f"/device:TPU:{i}" for i in range(initialize_tpu_system(tpu_cluster_resolver))]
@@ -50,6 +48,6 @@ class TPUStrategy(Strategy):
         return 1
 
 
-def is_tpu_strategy(strategy: Any) -> bool:
+def is_tpu_strategy(strategy: object) -> bool:
     """Whether replicas are on the cores of TPUs; false for None."""
     return isinstance(strategy, TPUStrategy)

@@ -243,17 +243,17 @@ def regroup(device_map: DeviceMap | Sequence[str], values: Sequence[Any], wrap_c
     return first if all(v is first for v in values) else wrap_class(device_map, values)
 
 
-def select_replica(replica_id: int, structured: Any) -> Any:
+def select_replica(replica_id: int, structured: object) -> Any:
     """A nest with the component of one replica in place of each distributed value."""
     return nest.map_structure(lambda x: x.values[replica_id] if hasattr(x, "_is_distributed") else x, structured)
 
 
-def select_device(device: str, structured: Any) -> Any:
+def select_device(device: str, structured: object) -> Any:
     """A nest with the component on one device in place of each distributed value."""
     return nest.map_structure(lambda x: x.get(device) if hasattr(x, "_is_distributed") else x, structured)
 
 
-def select_device_mirrored(device: str, structured: Any) -> Any:
+def select_device_mirrored(device: str, structured: object) -> Any:
     """A nest with the component on one device in place of each mirrored value; TypeError for a value per replica."""
 
     def get(x: Any) -> Any:
@@ -290,6 +290,6 @@ def _grouped(devices: Sequence[str], values: Sequence[Any]) -> Any:
     return Mirrored(devices, found)
 
 
-def value_container(value: Any) -> Any:
+def value_container(value: object) -> Any:
     """The distributed variable that `value` is a component of, or `value`."""
     return getattr(value, "_distributed_container", value) if isinstance(value, Variable) else value

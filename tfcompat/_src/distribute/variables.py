@@ -124,7 +124,7 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
         """Subtracts from the value; in a replica, what the aggregation makes of all replicas' values."""
         return self._change(lambda v, *a, **k: v.assign_sub(*a, **k), *args, **kwargs)
 
-    def _scatter(self, kind: str, sparse_delta: Any, use_locking: bool, name: str | None) -> Any:
+    def _scatter(self, kind: str, sparse_delta: object, use_locking: bool, name: str | None) -> Any:
         return self._change(lambda v, delta: v._scatter(kind, delta, use_locking, name), sparse_delta)
 
 
@@ -170,7 +170,7 @@ class AggregatingVariable(MirroredVariable):
       aggregation: how values that replicas assign are combined.
     """
 
-    def __init__(self, strategy: Any, v: BaseResourceVariable, aggregation: VariableAggregation) -> None:
+    def __init__(self, strategy: object, v: BaseResourceVariable, aggregation: VariableAggregation) -> None:
         super().__init__(strategy, SingleDeviceMap(v.device), (v,), aggregation)
 
 
@@ -269,7 +269,7 @@ def _assign_on(where: str, variable: BaseResourceVariable, tensor: Tensor) -> An
 # ---- making ----
 
 
-def create_mirrored_variable(strategy: Any, devices: Sequence[str], make_components: Callable[..., list], kwargs: dict[str, Any]) -> DistributedVariable:
+def create_mirrored_variable(strategy: object, devices: Sequence[str], make_components: Callable[..., list], kwargs: dict[str, Any]) -> DistributedVariable:
     """A variable of several components, in the collections that it was asked for.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -42,7 +42,7 @@ class Bernoulli(ScalarDistribution):
     """
 
     def __init__(
-        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = dtypes.int32, validate_args: bool = False,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: object = dtypes.int32, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Bernoulli",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:
@@ -67,7 +67,7 @@ class Bernoulli(ScalarDistribution):
     def _batch_shape(self) -> TensorShape:
         return self._logits.shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         uniform = random_uniform(self._sample_shape(n), seed=seed, dtype=self.probs.dtype)
         return cast(less(uniform, self.probs), self.dtype)
 

@@ -66,7 +66,7 @@ class Beta(ScalarDistribution):
     def _batch_shape(self) -> TensorShape:
         return self.total_concentration.shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         wide1 = ones_like(self.total_concentration, dtype=self.dtype) * self.concentration1
         wide0 = ones_like(self.total_concentration, dtype=self.dtype) * self.concentration0
         gamma1 = random_gamma(shape=[n], alpha=wide1, dtype=self.dtype, seed=seed)
@@ -139,7 +139,7 @@ class BetaWithSoftplusConcentration(Beta):
     """`Beta` with softplus of both concentrations."""
 
     def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, concentration1: object, concentration0: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "BetaWithSoftplusConcentration",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[concentration1, concentration0]) as name:

@@ -44,7 +44,7 @@ def _condition_key(kwargs: dict[str, Any]) -> tuple:
     return tuple((name, _hashable(value)) for name, value in sorted(kwargs.items()))
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(_hashable(each) for each in value)
     return value if isinstance(value, (int, float, str, bool, type(None))) else id(value)
@@ -161,7 +161,7 @@ class Bijector:
     def _forward_event_shape(self, input_shape: TensorShape) -> TensorShape:
         return input_shape
 
-    def forward_event_shape(self, input_shape: Any) -> TensorShape:
+    def forward_event_shape(self, input_shape: object) -> TensorShape:
         """The static shape of f(x) from that of x."""
         return self._forward_event_shape(TensorShape(input_shape))
 
@@ -177,7 +177,7 @@ class Bijector:
     def _inverse_event_shape(self, output_shape: Any) -> TensorShape:
         return TensorShape(output_shape)
 
-    def inverse_event_shape(self, output_shape: Any) -> TensorShape:
+    def inverse_event_shape(self, output_shape: object) -> TensorShape:
         """The static shape of x from that of f(x)."""
         return self._inverse_event_shape(output_shape)
 
@@ -189,7 +189,7 @@ class Bijector:
     def _inverse(self, y: Tensor) -> Any:
         raise NotImplementedError("inverse not implemented")
 
-    def _call_forward(self, x: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_forward(self, x: object, name: str, **kwargs: Any) -> Tensor:
         with self._name_scope(name, [x]):
             x = self._checked(x, "x")
             if not self._is_injective:
@@ -203,7 +203,7 @@ class Bijector:
         """f(x); TypeError where `x` is not of the bijector's dtype."""
         return self._call_forward(x, name)
 
-    def _call_inverse(self, y: Any, name: str, **kwargs: Any) -> Any:
+    def _call_inverse(self, y: object, name: str, **kwargs: Any) -> Any:
         with self._name_scope(name, [y]):
             y = self._checked(y, "y")
             if not self._is_injective:
@@ -225,7 +225,7 @@ class Bijector:
     def _forward_log_det_jacobian(self, x: Tensor) -> Any:
         raise NotImplementedError("forward_log_det_jacobian not implemented.")
 
-    def _call_inverse_log_det_jacobian(self, y: Any, event_ndims: Any, name: str, **kwargs: Any) -> Any:
+    def _call_inverse_log_det_jacobian(self, y: object, event_ndims: object, name: str, **kwargs: Any) -> Any:
         with self._name_scope(name, [y]):
             if self._known_constant(event_ndims) is not None:
                 return self._known_constant(event_ndims)
@@ -246,7 +246,7 @@ class Bijector:
         """
         return self._call_inverse_log_det_jacobian(y, event_ndims, name)
 
-    def _call_forward_log_det_jacobian(self, x: Any, event_ndims: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_forward_log_det_jacobian(self, x: object, event_ndims: object, name: str, **kwargs: Any) -> Tensor:
         if not self._is_injective:
             raise NotImplementedError(
                 "forward_log_det_jacobian cannot be implemented for non-injective transforms."
@@ -266,7 +266,7 @@ class Bijector:
     def _known_constant(self, event_ndims: Any) -> Tensor | None:
         return None if isinstance(event_ndims, (Tensor, np.ndarray)) else self._constant_ildj_map.get(event_ndims)
 
-    def _log_det(self, mapping: _Mapping, event_ndims: Any, kwargs: dict, ways: tuple[Callable, Callable]) -> Tensor:
+    def _log_det(self, mapping: _Mapping, event_ndims: object, kwargs: dict, ways: tuple[Callable, Callable]) -> Tensor:
         """The inverse log determinant of a mapping, in the first of two ways that is implemented."""
         key = _hashable(event_ndims)
         if key not in mapping.ildj:
@@ -283,19 +283,19 @@ class Bijector:
                 self._constant_ildj_map[key] = found
         return mapping.ildj[key]
 
-    def _by_inverse(self, mapping: _Mapping, event_ndims: Any, kwargs: dict) -> tuple[Tensor, dict]:
+    def _by_inverse(self, mapping: _Mapping, event_ndims: object, kwargs: dict) -> tuple[Tensor, dict]:
         new = {} if mapping.y is not None else {"y": self._forward(mapping.x, **kwargs)}
         y = new.get("y", mapping.y)
         ildj = self._inverse_log_det_jacobian(y, **kwargs)
         return self._reduce_jacobian_det_over_event(y, ildj, self.inverse_min_event_ndims, event_ndims), new
 
-    def _by_forward(self, mapping: _Mapping, event_ndims: Any, kwargs: dict) -> tuple[Tensor, dict]:
+    def _by_forward(self, mapping: _Mapping, event_ndims: object, kwargs: dict) -> tuple[Tensor, dict]:
         new = {} if mapping.x is not None else {"x": self._inverse(mapping.y, **kwargs)}
         x = new.get("x", mapping.x)
         ildj = -self._forward_log_det_jacobian(x, **kwargs)
         return self._reduce_jacobian_det_over_event(x, ildj, self.forward_min_event_ndims, event_ndims), new
 
-    def _ildj_of_fibers(self, y: Tensor, event_ndims: Any, kwargs: dict) -> tuple:
+    def _ildj_of_fibers(self, y: Tensor, event_ndims: object, kwargs: dict) -> tuple:
         """The inverse log determinants at every x of `y`."""
         try:
             at, signed, least = y, self._inverse_log_det_jacobian(y, **kwargs), self.inverse_min_event_ndims
@@ -308,7 +308,7 @@ class Bijector:
                 raise error from None
         return tuple(self._reduce_jacobian_det_over_event(at, each, least, event_ndims) for each in signed)
 
-    def _reduce_jacobian_det_over_event(self, y: Tensor, ildj: Tensor, min_event_ndims: int, event_ndims: Any) -> Tensor:
+    def _reduce_jacobian_det_over_event(self, y: Tensor, ildj: Tensor, min_event_ndims: int, event_ndims: object) -> Tensor:
         """`ildj` summed over the dimensions of an event that the function takes one by one."""
         y_rank = rank(y)
         sizes = shape(y)[y_rank - event_ndims : y_rank - min_event_ndims]
@@ -345,7 +345,7 @@ class Bijector:
             checks.append(assert_rank(event_ndims, 0, message="Expected scalar."))
         return checks
 
-    def _maybe_get_static_event_ndims(self, event_ndims: Any) -> int | None:
+    def _maybe_get_static_event_ndims(self, event_ndims: object) -> int | None:
         known = maybe_get_static_value(event_ndims)
         if isinstance(known, (np.generic, np.ndarray)):
             if known.dtype not in (np.int32, np.int64):
@@ -366,7 +366,7 @@ class Bijector:
         if self.dtype is not None and self.dtype.base_dtype != x.dtype.base_dtype:
             raise TypeError(f"Input had dtype {self.dtype} but expected {x.dtype}.")
 
-    def _mapping_of(self, kwargs: dict, x: Any = None, y: Any = None) -> _Mapping:
+    def _mapping_of(self, kwargs: dict, x: object = None, y: object = None) -> _Mapping:
         """The mapping of a tensor, which both know from now on."""
         table, value = (self._from_y, y) if x is None else (self._from_x, x)
         key = (id(value), _condition_key(kwargs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _broadcast(event: Tensor, parameters: Tensor, dtype: Any) -> tuple[Tensor, Tensor]:
+def _broadcast(event: Tensor, parameters: Tensor, dtype: object) -> tuple[Tensor, Tensor]:
     """(events [...], parameters [..., classes]) of one batch shape."""
     if event.dtype.is_floating:
         event = cast(event, dtype=dtypes.int32)
@@ -59,7 +59,7 @@ class Categorical(ScalarDistribution):
     """
 
     def __init__(
-        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = dtypes.int32, validate_args: bool = False,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: object = dtypes.int32, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Categorical",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs]) as name:

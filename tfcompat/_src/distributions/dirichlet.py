@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Dirichlet(_Concentrated):
             graph_parents=[self._concentration, self._total_concentration], name=name,
         )  # fmt: skip
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         gamma = random_gamma(shape=[n], alpha=self.concentration, dtype=self.dtype, seed=seed)
         return gamma / reduce_sum(gamma, -1, keepdims=True)
 
@@ -183,7 +183,7 @@ class DirichletMultinomial(_Concentrated):
 
     total_count = parameter("total_count", "The number of draws.")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         draws = cast(self.total_count, dtype=dtypes.int32)
         k = self.event_shape_tensor()[0]
         gamma = random_gamma(shape=[n], alpha=self.concentration, dtype=self.dtype, seed=seed)

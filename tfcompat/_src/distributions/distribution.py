@@ -46,7 +46,7 @@ class ReparameterizationType:
     def __repr__(self) -> str:
         return f"<Reparameteriation Type: {self._rep_type}>"
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self is other
 
     __hash__ = object.__hash__
@@ -170,13 +170,13 @@ class Distribution:
         return type(self)(**dict(self.parameters, **override_parameters_kwargs))
 
     @classmethod
-    def param_shapes(cls, sample_shape: Any, name: str = "DistributionParamShapes") -> dict[str, Tensor]:
+    def param_shapes(cls, sample_shape: object, name: str = "DistributionParamShapes") -> dict[str, Tensor]:
         """The shapes of parameters with which `sample()` has the shape `sample_shape`, by name."""
         with name_scope(name, values=[sample_shape]):
             return cls._param_shapes(sample_shape)
 
     @classmethod
-    def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
+    def param_static_shapes(cls, sample_shape: object) -> dict[str, TensorShape]:
         """`param_shapes` as TensorShapes; ValueError where `sample_shape` is not fully known."""
         if isinstance(sample_shape, TensorShape):
             if not sample_shape.is_fully_defined():
@@ -301,26 +301,26 @@ class Distribution:
             ways = [getattr(self, "_" + of), *([other] if other else [])]
             return first_implemented(*(functools.partial(way, value, **kwargs) for way in ways))
 
-    def _call_log_prob(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_log_prob(self, value: object, name: str, **kwargs: Any) -> Tensor:
         return self._call("log_prob", value, name, lambda x, **kw: log(self._prob(x, **kw)), **kwargs)
 
-    def _call_prob(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_prob(self, value: object, name: str, **kwargs: Any) -> Tensor:
         return self._call("prob", value, name, lambda x, **kw: exp(self._log_prob(x, **kw)), **kwargs)
 
-    def _call_log_cdf(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_log_cdf(self, value: object, name: str, **kwargs: Any) -> Tensor:
         return self._call("log_cdf", value, name, lambda x, **kw: log(self._cdf(x, **kw)), **kwargs)
 
-    def _call_cdf(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_cdf(self, value: object, name: str, **kwargs: Any) -> Tensor:
         return self._call("cdf", value, name, lambda x, **kw: exp(self._log_cdf(x, **kw)), **kwargs)
 
-    def _call_log_survival_function(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_log_survival_function(self, value: object, name: str, **kwargs: Any) -> Tensor:
         other = lambda x, **kw: log1p(-self.cdf(x, **kw))  # noqa: E731
         return self._call("log_survival_function", value, name, other, **kwargs)
 
-    def _call_survival_function(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_survival_function(self, value: object, name: str, **kwargs: Any) -> Tensor:
         return self._call("survival_function", value, name, lambda x, **kw: 1.0 - self.cdf(x, **kw), **kwargs)
 
-    def _call_quantile(self, value: Any, name: str, **kwargs: Any) -> Tensor:
+    def _call_quantile(self, value: object, name: str, **kwargs: Any) -> Tensor:
         return self._call("quantile", value, name, **kwargs)
 
     def log_prob(self, value: Any, name: str = "log_prob") -> Tensor:
@@ -347,7 +347,7 @@ class Distribution:
         """P(X > value)."""
         return self._call_survival_function(value, name)
 
-    def quantile(self, value: Any, name: str = "quantile") -> Tensor:
+    def quantile(self, value: object, name: str = "quantile") -> Tensor:
         """The x with P(X <= x) = value."""
         return self._call_quantile(value, name)
 
@@ -458,6 +458,6 @@ class ScalarDistribution(Distribution):
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
 
-    def _sample_shape(self, n: Any) -> Tensor:
+    def _sample_shape(self, n: object) -> Tensor:
         """[n] + batch shape."""
         return concat([[n], self.batch_shape_tensor()], 0)

@@ -143,7 +143,7 @@ class GammaWithSoftplusConcentrationRate(Gamma):
     """`Gamma` with softplus of both parameters."""
 
     def __init__(
-        self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, concentration: object, rate: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "GammaWithSoftplusConcentrationRate",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[concentration, rate]) as name:
@@ -186,7 +186,7 @@ class Exponential(Gamma):
     def _log_survival_function(self, value: Tensor) -> Tensor:
         return self._log_prob(value) - log(self._rate)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         sizes = concat([[n], shape(self._rate)], 0)
         least = np.finfo(self.dtype.as_numpy_dtype).tiny
         uniform = random_uniform(sizes, minval=least, maxval=1.0, seed=seed, dtype=self.dtype)
@@ -198,7 +198,7 @@ class ExponentialWithSoftplusRate(Exponential):
     """`Exponential` with the rate softplus(rate)."""
 
     def __init__(
-        self, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, rate: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "ExponentialWithSoftplusRate",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[rate]) as name:

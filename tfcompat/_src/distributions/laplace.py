@@ -36,7 +36,7 @@ class Laplace(LocationScale):
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         dtype = self.dtype.as_numpy_dtype
         above_minus_one = np.nextafter(dtype(-1.0), dtype(0.0))
         uniform = random_uniform(self._sample_shape(n), minval=above_minus_one, maxval=1.0, dtype=self.dtype, seed=seed)
@@ -86,7 +86,7 @@ class LaplaceWithSoftplusScale(Laplace):
     """`Laplace` with the scale softplus(scale)."""
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, loc: object, scale: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "LaplaceWithSoftplusScale",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[loc, scale]) as name:

@@ -132,7 +132,7 @@ def tridiag(below: TensorLike | None = None, diag: TensorLike | None = None, abo
 
 @export("contrib.distributions.reduce_weighted_logsumexp")
 def reduce_weighted_logsumexp(
-    logx: TensorLike, w: TensorLike | None = None, axis: Any = None, keep_dims: bool = False, return_sign: bool = False,
+    logx: TensorLike, w: TensorLike | None = None, axis: object = None, keep_dims: bool = False, return_sign: bool = False,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """log |sum(w exp(logx))| over dimensions, computed without overflow.

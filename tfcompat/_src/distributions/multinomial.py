@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -78,7 +78,7 @@ class Multinomial(Distribution):
     def _event_shape(self) -> TensorShape:
         return self._mean_val.shape.with_rank_at_least(1)[-1:]
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         draws = cast(self.total_count, dtype=dtypes.int32)
         k = self.event_shape_tensor()[0]
         draws = ones_like(self.logits[..., 0], dtype=draws.dtype) * draws

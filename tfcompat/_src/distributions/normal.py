@@ -37,7 +37,7 @@ class Normal(LocationScale):
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         standard = random_normal(self._sample_shape(n), mean=0.0, stddev=1.0, dtype=self.loc.dtype, seed=seed)
         return standard * self.scale + self.loc
 
@@ -82,7 +82,7 @@ class NormalWithSoftplusScale(Normal):
     """`Normal` with the scale softplus(scale)."""
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, loc: object, scale: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "NormalWithSoftplusScale",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[scale]) as name:

@@ -59,7 +59,7 @@ class StudentT(ScalarDistribution):
     loc = parameter("loc", "The median.")
     scale = parameter("scale", "The scale.")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         normal = random_normal(self._sample_shape(n), dtype=self.dtype, seed=seed)
         df = self.df * ones(self.batch_shape_tensor(), dtype=self.dtype)
         new_seed = gen_new_seed(seed, salt="student_t")
@@ -121,7 +121,7 @@ class StudentTWithAbsDfSoftplusScale(StudentT):
     """`StudentT` with floor(|df|) degrees of freedom and the scale softplus(scale)."""
 
     def __init__(
-        self, df: Any, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, df: object, loc: object, scale: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "StudentTWithAbsDfSoftplusScale",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[df, scale]) as name:

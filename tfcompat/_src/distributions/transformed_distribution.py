@@ -39,7 +39,7 @@ def _known(x: TensorLike) -> Any:
     return constant_value(convert_to_tensor(x))
 
 
-def static_logical_and(*args: Any) -> Tensor:
+def static_logical_and(*args: object) -> Tensor:
     """The conjunction of bool scalars, a constant where it is known."""
     known = [_known(x) for x in args]
     if any(x is not None and not x for x in known):
@@ -63,7 +63,7 @@ def static_logical_not(x: TensorLike) -> Tensor:
     return logical_not(x) if known is None else constant(np.logical_not(known))
 
 
-def concat_vectors(*args: Any) -> Tensor:
+def concat_vectors(*args: object) -> Tensor:
     """The vectors one after another, a constant where all are known."""
     known = [_known(x) for x in args]
     if any(x is None for x in known):
@@ -71,7 +71,7 @@ def concat_vectors(*args: Any) -> Tensor:
     return constant([x for vector in known for x in vector])
 
 
-def pick_scalar_condition(pred: TensorLike, cond_true: Any, cond_false: Any) -> Any:
+def pick_scalar_condition(pred: TensorLike, cond_true: object, cond_false: object) -> Any:
     """One of two scalars by a bool scalar."""
     known = _known(pred)
     if known is None:
@@ -140,7 +140,7 @@ class TransformedDistribution(Distribution):
     distribution = parameter("distribution", "The distribution of X.")
     bijector = parameter("bijector", "The function.")
 
-    def _override(self, given: Any, base_is_scalar: Any, validate_args: bool, name: str) -> tuple[Tensor, Tensor, bool]:
+    def _override(self, given: object, base_is_scalar: object, validate_args: bool, name: str) -> tuple[Tensor, Tensor, bool]:
         """(a given shape, whether it is not empty, whether it may be not empty)."""
         sizes = self._maybe_validate_shape_override(given, base_is_scalar, validate_args, name)
         is_given = static_logical_not(static_logical_equal(ndims_from_shape(sizes), self._zero))
@@ -148,7 +148,7 @@ class TransformedDistribution(Distribution):
         return sizes, is_given, known is None or known.size != 0
 
     def _maybe_validate_shape_override(
-        self, override_shape: Any, base_is_scalar: TensorLike, validate_args: bool, name: str
+        self, override_shape: object, base_is_scalar: TensorLike, validate_args: bool, name: str
     ) -> Tensor:
         sizes = [] if override_shape is None else override_shape
         sizes = convert_to_tensor(sizes, dtype=dtypes.int32, name=name)
@@ -157,7 +157,7 @@ class TransformedDistribution(Distribution):
             return self._empty
         checks: list = []
 
-        def demand(known: Any, holds: Callable, check: Callable, message: str) -> None:
+        def demand(known: object, holds: Callable, check: Callable, message: str) -> None:
             """Raises where a known value does not hold; leaves a check of an unknown one to the run."""
             if known is not None:
                 if not holds(known):
@@ -199,7 +199,7 @@ class TransformedDistribution(Distribution):
 
     # ---- samples ----
 
-    def _sample_n(self, n: Any, seed: int | None = None, **distribution_kwargs: Any) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None, **distribution_kwargs: Any) -> Tensor:
         sizes = concat_vectors(
             pick_vector(self._needs_rotation, self._empty, [n]), self._override_batch_shape,
             self._override_event_shape, pick_vector(self._needs_rotation, [n], self._empty),
@@ -247,7 +247,7 @@ class TransformedDistribution(Distribution):
         found = self._on_fibers(y, self._finish_log_prob_for_one_fiber, kwargs)
         return found[0] if self.bijector._is_injective else reduce_logsumexp(stack(found), axis=0)
 
-    def _finish_log_prob_for_one_fiber(self, y: Tensor, x: Tensor, ildj: Tensor, event_ndims: Any, kwargs: dict) -> Tensor:
+    def _finish_log_prob_for_one_fiber(self, y: Tensor, x: Tensor, ildj: Tensor, event_ndims: object, kwargs: dict) -> Tensor:
         log_prob = self.distribution.log_prob(self._maybe_rotate_dims(x, rotate_right=True), **kwargs)
         if self._is_maybe_event_override:
             log_prob = reduce_sum(log_prob, self._reduce_event_indices)
@@ -257,13 +257,13 @@ class TransformedDistribution(Distribution):
         found = self._on_fibers(y, self._finish_prob_for_one_fiber, kwargs)
         return found[0] if self.bijector._is_injective else sum(found)
 
-    def _finish_prob_for_one_fiber(self, y: Tensor, x: Tensor, ildj: Tensor, event_ndims: Any, kwargs: dict) -> Tensor:
+    def _finish_prob_for_one_fiber(self, y: Tensor, x: Tensor, ildj: Tensor, event_ndims: object, kwargs: dict) -> Tensor:
         prob = self.distribution.prob(self._maybe_rotate_dims(x, rotate_right=True), **kwargs)
         if self._is_maybe_event_override:
             prob = reduce_prod(prob, self._reduce_event_indices)
         return self._with_batch_shape(prob * exp(cast(ildj, prob.dtype)), y, event_ndims)
 
-    def _with_batch_shape(self, found: Tensor, y: Tensor, event_ndims: Any) -> Tensor:
+    def _with_batch_shape(self, found: Tensor, y: Tensor, event_ndims: object) -> Tensor:
         if self._is_maybe_event_override and isinstance(event_ndims, int):
             sample_and_batch = y.shape.with_rank_at_least(1)
             if sample_and_batch.ndims is not None:

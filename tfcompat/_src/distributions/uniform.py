@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distributions.distribution import FULLY_REPARAMETERIZED, ScalarDistribution, parameter
@@ -59,7 +59,7 @@ class Uniform(ScalarDistribution):
         with self._name_scope(name):
             return self.high - self.low
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         samples = random_uniform(self._sample_shape(n), dtype=self.dtype, seed=seed)
         return self.low + self.range() * samples
 

@@ -81,7 +81,7 @@ def is_integer_like(dtype: DType) -> bool:
 
 
 def assert_integer_form(
-    x: TensorLike, data: Any = None, summarize: int | None = None, message: str | None = None, int_dtype: Any = None,
+    x: TensorLike, data: object = None, summarize: int | None = None, message: str | None = None, int_dtype: object = None,
     name: str = "assert_integer_form",
 ) -> Any:  # fmt: skip
     """An operation that fails where the float `x` has a fractional part.
@@ -156,7 +156,7 @@ def embed_check_categorical_event_shape(
 
 
 def embed_check_integer_casting_closed(
-    x: Any, target_dtype: Any, assert_nonnegative: bool = True, name: str = "embed_check_casting_closed"
+    x: object, target_dtype: Any, assert_nonnegative: bool = True, name: str = "embed_check_casting_closed"
 ) -> Tensor:
     """`x`, checked to keep its values in a cast to `target_dtype`; one of the two dtypes is of integers.
 
@@ -195,7 +195,7 @@ def _range_checks(x: Tensor, target_dtype: Any, nonnegative: bool) -> list:
 
 
 def get_logits_and_probs(
-    logits: Any = None, probs: Any = None, multidimensional: bool = False, validate_args: bool = False,
+    logits: object = None, probs: object = None, multidimensional: bool = False, validate_args: bool = False,
     name: str = "get_logits_and_probs", dtype: Any = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(logits, probs) from one of the two.
@@ -250,7 +250,7 @@ def _checked_probs(probs: Tensor, multidimensional: bool) -> Tensor:
 # ---- values known while building ----
 
 
-def maybe_get_static_value(x: Any, dtype: Any = None) -> Any:
+def maybe_get_static_value(x: object, dtype: Any = None) -> Any:
     """The value of `x` as NumPy where it is known, else None."""
     if x is None:
         return None
@@ -280,7 +280,7 @@ def dimension_size(x: Tensor, axis: int) -> Any:
     return shape(x)[axis] if size is None else size
 
 
-def prefer_static_broadcast_shape(shape1: Any, shape2: Any, name: str = "prefer_static_broadcast_shape") -> Any:
+def prefer_static_broadcast_shape(shape1: object, shape2: object, name: str = "prefer_static_broadcast_shape") -> Any:
     """The shape that two shapes broadcast to: a TensorShape where both are known, else an int32 Tensor."""
     with name_scope(name, values=[shape1, shape2]):
 
@@ -291,7 +291,7 @@ def prefer_static_broadcast_shape(shape1: Any, shape2: Any, name: str = "prefer_
                 value = value.as_list()
             return convert_to_tensor(value, name="shape", dtype=dtypes.int32)
 
-        def known_shape(value: Any) -> TensorShape | None:
+        def known_shape(value: object) -> TensorShape | None:
             if isinstance(value, TensorShape):
                 return value
             known = constant_value(tensor_of(value))
@@ -434,7 +434,7 @@ def process_quadrature_grid_and_probs(
 # ---- Python ----
 
 
-def gen_new_seed(seed: Any, salt: str) -> int | None:
+def gen_new_seed(seed: object, salt: str) -> int | None:
     """Another seed, from a seed and a word; None from None."""
     if seed is None:
         return None

@@ -96,7 +96,7 @@ def clear_execution_callbacks() -> None:
 @export("contrib.eager.inf_nan_callback")
 def inf_nan_callback(
     op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None, check_inf: bool = True,
-    check_nan: bool = True, action: Any = ExecutionCallback.RAISE,
+    check_nan: bool = True, action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
     """A callback that looks for infinities and NaN among the outputs.
 
@@ -131,7 +131,7 @@ def inf_nan_callback(
 @export("contrib.eager.inf_callback")
 def inf_callback(
     op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None,
-    action: Any = ExecutionCallback.RAISE,
+    action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
     """`inf_nan_callback` that looks for infinities alone."""
     inf_nan_callback(op_type, inputs, attrs, outputs, op_name, check_nan=False, action=action)
@@ -140,14 +140,14 @@ def inf_callback(
 @export("contrib.eager.nan_callback")
 def nan_callback(
     op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None,
-    action: Any = ExecutionCallback.RAISE,
+    action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
     """`inf_nan_callback` that looks for NaN alone."""
     inf_nan_callback(op_type, inputs, attrs, outputs, op_name, check_inf=False, action=action)
 
 
 @export("contrib.eager.seterr")
-def seterr(inf_or_nan: Any = None) -> dict[str, ExecutionCallback]:
+def seterr(inf_or_nan: object = None) -> dict[str, ExecutionCallback]:
     """Says what is done about infinities and NaN in results of operations that run at once.
 
     Args:
@@ -173,7 +173,7 @@ def seterr(inf_or_nan: Any = None) -> dict[str, ExecutionCallback]:
 
 @export("contrib.eager.errstate")
 @contextlib.contextmanager
-def errstate(inf_or_nan: Any = None) -> Iterator[None]:
+def errstate(inf_or_nan: object = None) -> Iterator[None]:
     """A block in which `seterr(inf_or_nan)` holds."""
     before = seterr(inf_or_nan)
     try:

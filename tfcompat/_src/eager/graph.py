@@ -75,7 +75,7 @@ class EagerGraph(Graph):
         """Nothing: what is to run before has run."""
         return contextlib.nullcontext()
 
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
+    def colocate_with(self, op: object, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
         """Nothing: tensors are where they were made."""
         return contextlib.nullcontext()
 
@@ -197,7 +197,7 @@ class EagerGraph(Graph):
         return found
 
 
-def _agree(wanted: Any, name: str) -> bool:
+def _agree(wanted: object, name: str) -> bool:
     there = device_lib.DeviceSpec.from_string(name)
     parts = ("job", "replica", "task", "device_type", "device_index")
     return all(getattr(wanted, p) in (None, getattr(there, p)) for p in parts)
@@ -215,7 +215,7 @@ def _handle_kind(tensor: EagerTensor) -> tuple:
     return attrs["dtype"], attrs["shape"].sizes
 
 
-def _hashable(value: Any) -> Any:
+def _hashable(value: object) -> Any:
     """An inside attribute value, or a dict of them, as part of a key."""
     if isinstance(value, dict):
         return tuple([(k, _hashable(v)) for k, v in value.items()])

@@ -22,7 +22,7 @@ class _Mode:
     lock = threading.Lock()
 
 
-def eager_graph(config: Any = None) -> EagerGraph:
+def eager_graph(config: object = None) -> EagerGraph:
     """The graph whose operations run when they are made; where it is made now, on the devices of a ConfigProto."""
     with _Mode.lock:
         if _Mode.graph is None:
@@ -50,7 +50,7 @@ def _plain_graph() -> Graph:
 
 
 @export("enable_eager_execution", "contrib.eager.enable_eager_execution")
-def enable_eager_execution(config: Any = None, device_policy: Any = None, execution_mode: Any = None) -> None:
+def enable_eager_execution(config: object = None, device_policy: object = None, execution_mode: object = None) -> None:
     """Lets operations run when they are called, in the whole process from now on.
 
     Args:

@@ -78,7 +78,7 @@ class _GaugeCell:
     def __init__(self) -> None:
         self._value: Any = self._kind()
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         """Replaces the value; TypeError for one of another type."""
         if not isinstance(value, self._kind):
             raise TypeError(f"A {type(self).__name__} holds values of type {self._kind.__name__}, not {value!r}.")

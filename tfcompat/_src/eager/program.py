@@ -31,7 +31,7 @@ class ProgramGraph(Graph):
 class EagerSession(BaseSession):
     """A session that draws random numbers and has resources as all operations that run at once."""
 
-    def __init__(self, state: EagerState, graph: Graph, config: Any = None) -> None:
+    def __init__(self, state: EagerState, graph: Graph, config: object = None) -> None:
         self._state = state
         super().__init__(graph=graph, config=config)
 

@@ -66,7 +66,7 @@ class EagerState:
       config: the ConfigProto of the devices; None: the settings of the process, which stand still from the first use of a device on.
     """
 
-    def __init__(self, config: Any = None) -> None:
+    def __init__(self, config: object = None) -> None:
         self._config_given, self.process = config, process_config()
         self.variable_state = VariableState()
         self.writes: dict[str, int] = collections.Counter()
@@ -122,7 +122,7 @@ class _Renamed(MutableMapping):
     def __getitem__(self, key: str) -> Any:
         return self._mapping[self._keys[key]]
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._mapping[self._keys[key]] = value
 
     def __delitem__(self, key: str) -> None:

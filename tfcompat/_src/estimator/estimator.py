@@ -86,7 +86,7 @@ class Estimator(TrainingSteps, EvaluationSteps, SavedModelExport):
     def model_fn(self) -> Callable:
         """A function of (features, labels, mode, config) that builds the model."""
 
-        def public_model_fn(features: Any, labels: Any, mode: str, config: RunConfig) -> EstimatorSpec:
+        def public_model_fn(features: object, labels: object, mode: str, config: RunConfig) -> EstimatorSpec:
             return self._call_model_fn(features, labels, mode, config)
 
         return public_model_fn
@@ -222,7 +222,7 @@ class Estimator(TrainingSteps, EvaluationSteps, SavedModelExport):
                         yield from batch
 
     def export_saved_model(
-        self, export_dir_base: Any, serving_input_receiver_fn: Callable, assets_extra: dict[str, str] | None = None,
+        self, export_dir_base: object, serving_input_receiver_fn: Callable, assets_extra: dict[str, str] | None = None,
         as_text: bool = False, checkpoint_path: str | None = None, experimental_mode: str = ModeKeys.PREDICT,
     ) -> bytes:  # fmt: skip
         """Writes a checkpoint and the model's graph as a SavedModel.
@@ -245,7 +245,7 @@ class Estimator(TrainingSteps, EvaluationSteps, SavedModelExport):
         return self._export_all_saved_models(export_dir_base, receiver_fns, assets_extra, as_text, checkpoint_path)
 
     def experimental_export_all_saved_models(
-        self, export_dir_base: Any, input_receiver_fn_map: dict[str, Callable],
+        self, export_dir_base: object, input_receiver_fn_map: dict[str, Callable],
         assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
     ) -> bytes:  # fmt: skip
         """`export_saved_model` with a graph for each mode of a dict of functions by ModeKeys."""
@@ -289,7 +289,7 @@ class Estimator(TrainingSteps, EvaluationSteps, SavedModelExport):
         with device("/cpu:0"):
             return util.call_with_known(input_fn, **known)
 
-    def _call_model_fn(self, features: Any, labels: Any, mode: str, config: RunConfig) -> EstimatorSpec:
+    def _call_model_fn(self, features: object, labels: object, mode: str, config: RunConfig) -> EstimatorSpec:
         """The EstimatorSpec of the model; ValueError where the function gives another thing."""
         known = {"features": features, "mode": mode, "params": self.params, "config": config}
         if "labels" in util.fn_args(self._model_fn):
@@ -361,7 +361,7 @@ class EstimatorV2(Estimator):
         _assert_members_are_not_overridden(EstimatorV2, self)
 
 
-def _assert_members_are_not_overridden(cls: type, obj: Any) -> None:
+def _assert_members_are_not_overridden(cls: type, obj: object) -> None:
     """Raises ValueError where the class of `obj` overrides a member of `cls`."""
     kind = type(obj)
     if kind.__name__ == "TPUEstimator":
@@ -375,7 +375,7 @@ def _assert_members_are_not_overridden(cls: type, obj: Any) -> None:
         )
 
 
-def maybe_overwrite_model_dir_and_session_config(config: Any, model_dir: Any) -> RunConfig:
+def maybe_overwrite_model_dir_and_session_config(config: object, model_dir: Any) -> RunConfig:
     """A RunConfig with a folder and the ConfigProto of sessions.
 
     Args:
@@ -448,7 +448,7 @@ def _receiver_fns(mode: str, receiver_fn: Callable | None) -> dict[str, Callable
     return {mode: receiver_fn}
 
 
-def _has_dataset_or_queue_runner(features: Any) -> bool:
+def _has_dataset_or_queue_runner(features: object) -> bool:
     """Whether an input ends by itself: it comes from an iterator, or the graph has queue runners."""
     tensors = [value for value in nest.flatten(features) if isinstance(value, Tensor)]
     if any(tensor.op.type == "IteratorGetNext" for tensor in tensors):

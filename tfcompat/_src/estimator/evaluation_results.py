@@ -66,7 +66,7 @@ def _write_checkpoint_path_to_summary(output_dir: str, checkpoint_path: str, cur
     _write(output_dir, Summary(value=[Summary.Value(tag=tag, tensor=tensor)]), current_global_step)
 
 
-def _write(output_dir: str, summary: Any, step: int) -> None:
+def _write(output_dir: str, summary: object, step: int) -> None:
     writer = FileWriterCache.get(output_dir)
     writer.add_summary(summary, step)
     writer.flush()

@@ -33,7 +33,7 @@ class EvaluationSteps:
     _warm_start_settings: Any
 
     def _actual_eval(
-        self, input_fn: Any, strategy: Any = None, steps: int | None = None, hooks: Any = None,
+        self, input_fn: object, strategy: Any = None, steps: int | None = None, hooks: object = None,
         checkpoint_path: str | None = None, name: str | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         hooks = [*_check_hooks_type(hooks), *self._convert_eval_steps_to_hooks(steps)]
@@ -83,13 +83,13 @@ class EvaluationSteps:
             scaffold = Scaffold(local_init_op=local_init_op, copy_from_scaffold=scaffold)
         return scaffold, update_op, eval_dict, [*input_hooks, *(hooks or ()), *(evaluation_hooks or ())]
 
-    def _call_model_fn_eval(self, input_fn: Any, config: Any) -> tuple:
+    def _call_model_fn_eval(self, input_fn: object, config: object) -> tuple:
         features, labels, input_hooks = self._get_features_and_labels_from_input_fn(input_fn, ModeKeys.EVAL)
         spec = self._call_model_fn(features, labels, ModeKeys.EVAL, config)
         metrics = _verify_and_create_loss_metric(spec.eval_metric_ops, spec.loss)
         return (spec.scaffold, spec.evaluation_hooks, input_hooks, *_extract_metric_update_ops(metrics))
 
-    def _call_model_fn_eval_distributed(self, input_fn: Any, config: Any) -> tuple:
+    def _call_model_fn_eval_distributed(self, input_fn: object, config: object) -> tuple:
         strategy = self._eval_distribution
         iterator, input_hooks = self._get_iterator_from_input_fn(input_fn, ModeKeys.EVAL, strategy)
         features, labels = util.parse_iterator_result(iterator.get_next())
@@ -101,7 +101,7 @@ class EvaluationSteps:
         return (scaffold, hooks, input_hooks, *_extract_metric_update_ops(metrics, strategy))
 
     def _evaluate_run(
-        self, checkpoint_path: str | None, scaffold: Any, update_op: Any, eval_dict: dict[str, Any], all_hooks: list,
+        self, checkpoint_path: str | None, scaffold: object, update_op: object, eval_dict: dict[str, Any], all_hooks: list,
         output_dir: str,
     ) -> dict[str, Any]:  # fmt: skip
         """Evaluates the default graph; gives the results, which are logged and written to `output_dir`."""
@@ -131,7 +131,7 @@ def _check_hooks_type(hooks: Any) -> list[SessionRunHook]:
 
 
 def _verify_and_create_loss_metric(
-    eval_metric_ops: dict[str, tuple], loss: Any, distribution: Any = None
+    eval_metric_ops: dict[str, tuple], loss: object, distribution: Any = None
 ) -> dict[str, tuple]:
     """The metrics, with that of the loss."""
     if LOSS_METRIC_KEY in eval_metric_ops:

@@ -69,7 +69,7 @@ class _SavedModelExporter(Exporter):
         return self._name
 
     def export(
-        self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: bool
+        self, estimator: Any, export_path: object, checkpoint_path: object, eval_result: object, is_the_final_export: bool
     ) -> Any:
         return estimator.export_saved_model(
             export_path, self._serving_input_receiver_fn, assets_extra=self._assets_extra, as_text=self._as_text,
@@ -108,7 +108,7 @@ class FinalExporter(_Wrapper):
         self._saved_model_exporter = _SavedModelExporter(name, serving_input_receiver_fn, assets_extra, as_text)
 
     def export(
-        self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: bool
+        self, estimator: object, export_path: object, checkpoint_path: object, eval_result: object, is_the_final_export: bool
     ) -> Any:
         if not is_the_final_export:
             return None
@@ -140,7 +140,7 @@ class LatestExporter(_Wrapper):
         self._exports_to_keep = exports_to_keep
 
     def export(
-        self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: bool
+        self, estimator: object, export_path: object, checkpoint_path: object, eval_result: object, is_the_final_export: bool
     ) -> Any:
         made = self._saved_model_exporter.export(
             estimator, export_path, checkpoint_path, eval_result, is_the_final_export
@@ -198,7 +198,7 @@ class BestExporter(_Wrapper):
         self._exports_to_keep = exports_to_keep
 
     def export(
-        self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: bool
+        self, estimator: Any, export_path: object, checkpoint_path: object, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         if self._model_dir != estimator.model_dir and self._event_file_pattern:
             logging.info("Loading best metric from event files.")
@@ -257,7 +257,7 @@ class StepsExporter(_Wrapper):
         self._steps_kept: list[int] = []
 
     def export(
-        self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: bool
+        self, estimator: Any, export_path: object, checkpoint_path: object, eval_result: Any, is_the_final_export: bool
     ) -> Any:
         if not eval_result or GraphKeys.GLOBAL_STEP not in eval_result:
             raise ValueError(f"`eval_result` is empty, or does not have global step. Got eval_result: {eval_result}")
@@ -313,7 +313,7 @@ def _export_version_parser(path: garbage_collection.Path) -> garbage_collection.
     return path._replace(export_version=int(name)) if len(name) == _DIGITS_OF_A_TIME and name.isdigit() else None
 
 
-def _delete_old_exports(export_dir_base: Any, exports_to_keep: int | None) -> None:
+def _delete_old_exports(export_dir_base: object, exports_to_keep: int | None) -> None:
     if exports_to_keep is None:
         return
     old = garbage_collection._negation(garbage_collection._largest_export_versions(exports_to_keep))

@@ -34,7 +34,7 @@ def add_metrics(estimator: Estimator, metric_fn: Callable) -> Estimator:
     """
     _verify_metric_fn_args(metric_fn)
 
-    def new_model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+    def new_model_fn(features: object, labels: object, mode: str, config: object) -> EstimatorSpec:
         spec = estimator.model_fn(features, labels, mode, config)
         if mode != ModeKeys.EVAL:
             return spec
@@ -74,7 +74,7 @@ def forward_features(
     """
     keys = _verified_keys(keys)
 
-    def new_model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+    def new_model_fn(features: Any, labels: object, mode: str, config: object) -> EstimatorSpec:
         spec = estimator.model_fn(features, labels, mode, config)
         if spec.predictions is None:
             return spec
@@ -91,7 +91,7 @@ def forward_features(
     return Estimator(new_model_fn, model_dir=estimator.model_dir, config=estimator.config)
 
 
-def _verified_keys(keys: Any) -> list[str] | None:
+def _verified_keys(keys: object) -> list[str] | None:
     if keys is None:
         return None
     if isinstance(keys, str):
@@ -106,7 +106,7 @@ def _verified_keys(keys: Any) -> list[str] | None:
     return list(keys)
 
 
-def _verify_forwarded(names: list[str], features: dict[str, Any], predictions: Any) -> None:
+def _verify_forwarded(names: list[str], features: dict[str, Any], predictions: object) -> None:
     if not isinstance(predictions, dict):
         raise ValueError(f"Predictions should be a dict to be able to forward features. Given: {type(predictions)}")
     for name in names:
@@ -123,7 +123,7 @@ def _verify_forwarded(names: list[str], features: dict[str, Any], predictions: A
             )
 
 
-def _dense_feature(name: str, feature: Any, default_values: dict[str, Any]) -> Tensor:
+def _dense_feature(name: str, feature: object, default_values: dict[str, Any]) -> Tensor:
     feature = convert_to_tensor_or_sparse_tensor(feature)
     if name in default_values:
         if not isinstance(feature, SparseTensor):
@@ -163,7 +163,7 @@ class _TransformGradients(Optimizer):
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
         return self._optimizer.compute_gradients(*args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: object, global_step: object = None, name: str | None = None) -> Any:
         return self._optimizer.apply_gradients(self._transform_grads_fn(grads_and_vars), global_step, name)
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
@@ -175,7 +175,7 @@ class _TransformGradients(Optimizer):
 
 @export("contrib.estimator.export_saved_model_for_mode")
 def export_saved_model_for_mode(
-    estimator: Estimator, export_dir_base: Any, input_receiver_fn: Callable, assets_extra: dict[str, str] | None = None,
+    estimator: Estimator, export_dir_base: object, input_receiver_fn: Callable, assets_extra: dict[str, str] | None = None,
     as_text: bool = False, checkpoint_path: str | None = None, mode: str = ModeKeys.PREDICT,
 ) -> bytes:  # fmt: skip
     """Deprecated: `estimator.export_saved_model` with `experimental_mode`."""
@@ -186,7 +186,7 @@ def export_saved_model_for_mode(
 
 @export("contrib.estimator.export_all_saved_models")
 def export_all_saved_models(
-    estimator: Estimator, export_dir_base: Any, input_receiver_fn_map: dict[str, Callable],
+    estimator: Estimator, export_dir_base: object, input_receiver_fn_map: dict[str, Callable],
     assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
 ) -> bytes:  # fmt: skip
     """Deprecated: `estimator.experimental_export_all_saved_models`."""

@@ -61,7 +61,7 @@ def _negation(f: Rule) -> Rule:
     return lambda paths: sorted({*paths} - {*f(paths)})
 
 
-def _get_paths(base_dir: Any, parser: Callable[[Path], Path | None]) -> list[Path]:
+def _get_paths(base_dir: object, parser: Callable[[Path], Path | None]) -> list[Path]:
     """What a folder holds, sorted.
 
     Args:

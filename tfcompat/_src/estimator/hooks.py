@@ -38,7 +38,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
     """
 
     def __init__(
-        self, estimator: Estimator, input_fn: Any, steps: int | None = None, hooks: Any = None, name: str | None = None,
+        self, estimator: Estimator, input_fn: Any, steps: int | None = None, hooks: object = None, name: str | None = None,
         every_n_iter: int = 100,
     ) -> None:  # fmt: skip
         if every_n_iter is None or every_n_iter <= 0:
@@ -64,7 +64,7 @@ class InMemoryEvaluatorHook(SessionRunHook):
             self._eval_variables = {v.name: v for v in get_collection(GraphKeys.GLOBAL_VARIABLES)}
             self._placeholders = {name: placeholder(v.dtype) for name, v in self._eval_variables.items()}
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         if get_collection(GraphKeys.SAVEABLE_OBJECTS):
             raise ValueError("InMemoryEvaluator does not support saveables other than global variables.")
         trained = {v.name: v for v in get_collection(GraphKeys.GLOBAL_VARIABLES)}

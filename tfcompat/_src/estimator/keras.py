@@ -44,8 +44,8 @@ _LOST_WEIGHTS = (
 
 @export("keras.estimator.model_to_estimator")
 def model_to_estimator(
-    keras_model: Any = None, keras_model_path: str | None = None, custom_objects: dict[str, Any] | None = None,
-    model_dir: str | None = None, config: Any = None, checkpoint_format: str | None = "saver",
+    keras_model: object = None, keras_model_path: str | None = None, custom_objects: dict[str, Any] | None = None,
+    model_dir: str | None = None, config: object = None, checkpoint_format: str | None = "saver",
 ) -> Estimator:  # fmt: skip
     """An Estimator of a compiled Keras model, with the model's weights as first values.
 
@@ -67,8 +67,8 @@ def model_to_estimator(
 
 @export("compat.v2.keras.estimator.model_to_estimator")
 def model_to_estimator_v2(
-    keras_model: Any = None, keras_model_path: str | None = None, custom_objects: dict[str, Any] | None = None,
-    model_dir: str | None = None, config: Any = None, checkpoint_format: str | None = "checkpoint",
+    keras_model: object = None, keras_model_path: str | None = None, custom_objects: dict[str, Any] | None = None,
+    model_dir: str | None = None, config: object = None, checkpoint_format: str | None = "checkpoint",
 ) -> Estimator:  # fmt: skip
     """`model_to_estimator` of the second API, which makes checkpoints by objects by default."""
     return _model_to_estimator(
@@ -77,7 +77,7 @@ def model_to_estimator_v2(
 
 
 def _model_to_estimator(
-    keras_model: Any, keras_model_path: str | None, custom_objects: Any, model_dir: str | None, config: Any,
+    keras_model: Any, keras_model_path: str | None, custom_objects: object, model_dir: str | None, config: object,
     checkpoint_format: str, estimator_class: type[Estimator],
 ) -> Estimator:  # fmt: skip
     if not (keras_model or keras_model_path):
@@ -133,11 +133,11 @@ def _any_weight_initialized(keras_model: Any) -> bool:
     return any(hasattr(weight, "_keras_initialized") for layer in keras_model.layers for weight in layer.weights)
 
 
-def _as_tensor(x: Any) -> Any:
+def _as_tensor(x: object) -> Any:
     return x if is_tensor(x) else convert_to_tensor_or_sparse_tensor(x)
 
 
-def _to_ordered_tensor_list(values: Any, names: list[str] | None, what: str, role: str) -> list[Any] | None:
+def _to_ordered_tensor_list(values: object, names: list[str] | None, what: str, role: str) -> list[Any] | None:
     """Features or labels as a list of tensors, in the order of the model."""
     if values is None:
         return None
@@ -152,13 +152,13 @@ def _to_ordered_tensor_list(values: Any, names: list[str] | None, what: str, rol
     return [_as_tensor(values[name]) for name in names]
 
 
-def _convert_estimator_io_to_keras(keras_model: Any, features: Any, labels: Any) -> tuple[Any, Any, Any]:
+def _convert_estimator_io_to_keras(keras_model: Any, features: Any, labels: object) -> tuple[Any, Any, Any]:
     """Tensors of inputs, targets and sample weights (None where there are none)."""
     sample_weights = None
     if isinstance(features, dict) and set(features) == _WEIGHTED_FEATURES:
         features, sample_weights = features["features"], features["sample_weights"]
 
-    def names(values: Any, kind: str) -> list[str] | None:
+    def names(values: object, kind: str) -> list[str] | None:
         if not isinstance(values, dict):
             return None
         if keras_model._is_graph_network:
@@ -208,11 +208,11 @@ def _optimizer_config(keras_model: Any) -> Any:
         return None
 
 
-def _create_keras_model_fn(keras_model: Any, custom_objects: Any = None, save_object_ckpt: bool = False) -> Callable:
+def _create_keras_model_fn(keras_model: Any, custom_objects: object = None, save_object_ckpt: bool = False) -> Callable:
     """The model function of an Estimator that builds copies of a Keras model."""
     optimizer_config = _optimizer_config(keras_model)
 
-    def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def model_fn(features: object, labels: object, mode: str) -> EstimatorSpec:
         model = _clone_and_build_model(mode, keras_model, custom_objects, features, labels, optimizer_config)
         predictions = dict(zip(_output_names(model), model.outputs))
         loss, train_op, metrics = None, None, None
@@ -244,7 +244,7 @@ def _output_names(model: Any) -> list[str]:
     return [re.sub(r"_\d$", "", name) for name in model.output_names]
 
 
-def _save_first_checkpoint(keras_model: Any, custom_objects: Any, config: Any, save_object_ckpt: bool) -> str:
+def _save_first_checkpoint(keras_model: Any, custom_objects: object, config: Any, save_object_ckpt: bool) -> str:
     """Saves the weights of the model, or first values of a copy, unless there is a checkpoint; gives its path."""
     folder = os.path.join(config.model_dir, "keras")
     path = latest_checkpoint(folder)

@@ -64,8 +64,8 @@ class EstimatorSpec(_Spec):
     """
 
     def __new__(
-        cls, mode: str, predictions: Any = None, loss: TensorLike | None = None, train_op: Any = None, eval_metric_ops: Any = None,
-        export_outputs: Any = None, training_chief_hooks: Any = None, training_hooks: Any = None, scaffold: Any = None,
+        cls, mode: str, predictions: object = None, loss: TensorLike | None = None, train_op: object = None, eval_metric_ops: object = None,
+        export_outputs: object = None, training_chief_hooks: Any = None, training_hooks: Any = None, scaffold: object = None,
         evaluation_hooks: Any = None, prediction_hooks: Any = None,
     ) -> EstimatorSpec:  # fmt: skip
         train_op = _validate_estimator_spec_train_op(train_op, mode)
@@ -159,7 +159,7 @@ def _require_default_graph(value: Any, what: str, prefix: str = "") -> None:
         )
 
 
-def _validate_estimator_spec_train_op(train_op: Any, mode: str) -> Any:
+def _validate_estimator_spec_train_op(train_op: object, mode: str) -> Any:
     if train_op is None:
         if mode == ModeKeys.TRAIN:
             raise ValueError("Missing train_op.")
@@ -186,7 +186,7 @@ def _validate_estimator_spec_loss(loss: Any, mode: str) -> Any:
     return loss
 
 
-def _validate_estimator_spec_predictions(predictions: Any, mode: str) -> Any:
+def _validate_estimator_spec_predictions(predictions: object, mode: str) -> Any:
     if predictions is None:
         if mode == ModeKeys.PREDICT:
             raise ValueError("Missing predictions.")
@@ -216,7 +216,7 @@ def _validate_estimator_spec_hooks(hooks: Iterable[Any] | None) -> tuple:
     return hooks
 
 
-def _validate_eval_metric_ops(eval_metric_ops: Any) -> dict[str, tuple]:
+def _validate_eval_metric_ops(eval_metric_ops: object) -> dict[str, tuple]:
     """The metrics as (value, update operation); variables of Keras metrics become local ones."""
     if eval_metric_ops is None:
         return {}
@@ -245,12 +245,12 @@ def _validate_eval_metric_ops(eval_metric_ops: Any) -> dict[str, tuple]:
     return eval_metric_ops
 
 
-def _check_is_tensor_or_operation(x: Any, name: str) -> None:
+def _check_is_tensor_or_operation(x: object, name: str) -> None:
     if not (isinstance(x, Operation) or is_dense_tensor_like(x)):
         raise TypeError(f"{name} must be Operation or Tensor, given: {x}")
 
 
-def _check_is_tensor(x: Any, tensor_name: str) -> Any:
+def _check_is_tensor(x: object, tensor_name: str) -> Any:
     if not is_dense_tensor_like(x):
         raise TypeError(f"{tensor_name} must be Tensor, given: {x}")
     return x
@@ -261,7 +261,7 @@ def _check_is_tensor(x: Any, tensor_name: str) -> Any:
     "contrib.estimator.call_logit_fn",
     "compat.v2.estimator.experimental.call_logit_fn",
 )
-def call_logit_fn(logit_fn: Callable, features: Any, mode: str, params: Any, config: Any) -> Any:
+def call_logit_fn(logit_fn: Callable, features: object, mode: str, params: object, config: object) -> Any:
     """Calls a function that computes logits, with those of the arguments that it takes.
 
     Args:
@@ -283,7 +283,7 @@ def call_logit_fn(logit_fn: Callable, features: Any, mode: str, params: Any, con
     return logits
 
 
-def verify_model_fn_args(model_fn: Callable, params: Any) -> None:
+def verify_model_fn_args(model_fn: Callable, params: object) -> None:
     """Raises ValueError where a model function takes no `features`, no `params` although there are some, or anything
     unknown.
     """

@@ -32,7 +32,7 @@ _SINGLE_TENSOR_DEFAULT_NAMES = {
 }
 
 
-def wrap_and_check_input_tensors(tensors: Any, field_name: str, allow_int_keys: bool = False) -> dict[Any, Any]:
+def wrap_and_check_input_tensors(tensors: object, field_name: str, allow_int_keys: bool = False) -> dict[Any, Any]:
     """A tensor or dict of tensors as a dict.
 
     Args:
@@ -52,7 +52,7 @@ def wrap_and_check_input_tensors(tensors: Any, field_name: str, allow_int_keys: 
     return tensors
 
 
-def _check_tensor(tensor: TensorLike, name: Any, error_label: str = "feature") -> None:
+def _check_tensor(tensor: TensorLike, name: object, error_label: str = "feature") -> None:
     """Raises ValueError for what is no Tensor, SparseTensor or object with a `tensor` that converts to one."""
     if isinstance(tensor, (Tensor, SparseTensor)):
         return
@@ -65,7 +65,7 @@ def _check_tensor(tensor: TensorLike, name: Any, error_label: str = "feature") -
         raise error from None
 
 
-def _check_tensor_key(name: Any, error_label: str = "feature", allow_ints: bool = False) -> None:
+def _check_tensor_key(name: object, error_label: str = "feature", allow_ints: bool = False) -> None:
     if isinstance(name, str) or (allow_ints and isinstance(name, int)):
         return
     raise ValueError(f"{error_label} keys must be strings{' or ints' if allow_ints else ''}: {name}.")
@@ -114,7 +114,7 @@ class TensorServingInputReceiver(_Receiver):
     """
 
     def __new__(
-        cls, features: TensorLike, receiver_tensors: Any, receiver_tensors_alternatives: Any = None
+        cls, features: TensorLike, receiver_tensors: object, receiver_tensors_alternatives: object = None
     ) -> TensorServingInputReceiver:
         if features is None:
             raise ValueError("features must be defined.")
@@ -128,7 +128,7 @@ class TensorServingInputReceiver(_Receiver):
 class UnsupervisedInputReceiver(ServingInputReceiver):
     """What a graph for training or evaluation without labels receives; arguments are those of ServingInputReceiver."""
 
-    def __new__(cls, features: Any, receiver_tensors: Any) -> UnsupervisedInputReceiver:  # type: ignore[misc]
+    def __new__(cls, features: object, receiver_tensors: object) -> UnsupervisedInputReceiver:  # type: ignore[misc]
         return super().__new__(cls, features, receiver_tensors)  # type: ignore[return-value]
 
 
@@ -149,7 +149,7 @@ class SupervisedInputReceiver(_SupervisedReceiver):
       ValueError: a key or value of another type.
     """
 
-    def __new__(cls, features: Any, labels: Any, receiver_tensors: Any) -> SupervisedInputReceiver:
+    def __new__(cls, features: object, labels: object, receiver_tensors: object) -> SupervisedInputReceiver:
         wrap_and_check_input_tensors(features, "feature", allow_int_keys=True)
         wrap_and_check_input_tensors(labels, "label", allow_int_keys=True)
         return super().__new__(cls, features, labels, wrap_and_check_input_tensors(receiver_tensors, "receiver_tensor"))
@@ -182,7 +182,7 @@ def _placeholder_from_tensor(t: Any, default_batch_size: int | None = None) -> T
     return placeholder(t.dtype, shape, name=t.op.name if hasattr(t, "op") else None)
 
 
-def _placeholders(values: Any, single_name: str, default_batch_size: int | None) -> tuple[Any, dict[str, Tensor]]:
+def _placeholders(values: object, single_name: str, default_batch_size: int | None) -> tuple[Any, dict[str, Tensor]]:
     """Placeholders in the structure of `values`, a tensor or dict of them, and as a dict."""
     if isinstance(values, dict):
         made = {name: _placeholder_from_tensor(t, default_batch_size) for name, t in values.items()}
@@ -218,7 +218,7 @@ def build_raw_serving_input_receiver_fn(
     "compat.v2.estimator.experimental.build_raw_supervised_input_receiver_fn",
 )
 def build_raw_supervised_input_receiver_fn(
-    features: Any, labels: Any, default_batch_size: int | None = None
+    features: object, labels: object, default_batch_size: int | None = None
 ) -> Callable[[], SupervisedInputReceiver]:
     """A function that makes a receiver of features and labels.
 
@@ -245,7 +245,7 @@ def build_raw_supervised_input_receiver_fn(
 
 @export("contrib.estimator.build_supervised_input_receiver_fn_from_input_fn")
 def build_supervised_input_receiver_fn_from_input_fn(
-    input_fn: Callable, **input_fn_args: Any
+    input_fn: Callable, **input_fn_args: object
 ) -> Callable[[], SupervisedInputReceiver]:
     """A function that makes a receiver of what an input function gives when it is called with `input_fn_args`."""
     with Graph().as_default():

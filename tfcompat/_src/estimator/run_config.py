@@ -202,7 +202,7 @@ class RunConfig:
         return config
 
 
-def _is_strategy(strategy: Any) -> bool:
+def _is_strategy(strategy: object) -> bool:
     """Whether there is a strategy that is told about the cluster; that of TPUs is not."""
     return strategy is not None and not type(strategy).__name__.startswith("TPUStrategy")
 

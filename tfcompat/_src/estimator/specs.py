@@ -11,7 +11,7 @@ from tfcompat._src.estimator.exporter import Exporter
 from tfcompat._src.train.session_run_hook import SessionRunContext, SessionRunHook, SessionRunValues
 
 
-def _validate_input_fn(input_fn: Any) -> None:
+def _validate_input_fn(input_fn: object) -> None:
     if not callable(input_fn):
         raise TypeError(f"`input_fn` must be callable, given: {input_fn}")
 
@@ -104,7 +104,7 @@ class EvalSpec(_EvalFields):
 
     def __new__(
         cls, input_fn: Callable, steps: int | None = 100, name: str | None = None, hooks: Any = None,
-        exporters: Any = None, start_delay_secs: float = 120, throttle_secs: float = 600,
+        exporters: object = None, start_delay_secs: float = 120, throttle_secs: float = 600,
     ) -> EvalSpec:  # fmt: skip
         _validate_input_fn(input_fn)
         if steps is not None and steps <= 0:
@@ -119,7 +119,7 @@ class EvalSpec(_EvalFields):
         return super().__new__(cls, input_fn, steps, name, hooks, exporters, start_delay_secs, throttle_secs)
 
 
-def _assert_eval_spec(eval_spec: Any) -> None:
+def _assert_eval_spec(eval_spec: object) -> None:
     if not isinstance(eval_spec, EvalSpec):
         raise TypeError(f"`eval_spec` must have type `tf.estimator.EvalSpec`. Got: {type(eval_spec)}")
 

@@ -61,7 +61,7 @@ def _train_and_evaluate_by_coordinator(estimator: Estimator, train_spec: TrainSp
     """As `train_and_evaluate`, where a strategy trains on the tasks of a cluster."""
     config = estimator.config
 
-    def of_task(kind: str, strategy: Any) -> Estimator:
+    def of_task(kind: str, strategy: object) -> Estimator:
         """A copy of the estimator that has the strategy and knows the task of this thread."""
         made = copy.deepcopy(estimator)
         setattr(made._config, f"_{kind}_distribute", strategy)
@@ -70,10 +70,10 @@ def _train_and_evaluate_by_coordinator(estimator: Estimator, train_spec: TrainSp
         made._config._distribute_coordinator_mode = None
         return made
 
-    def train(strategy: Any) -> None:
+    def train(strategy: object) -> None:
         of_task("train", strategy).train(train_spec.input_fn, max_steps=train_spec.max_steps, hooks=list(train_spec.hooks))
 
-    def evaluate(strategy: Any) -> None:
+    def evaluate(strategy: object) -> None:
         _TrainingExecutor(of_task("eval", strategy), train_spec, eval_spec)._start_continuous_evaluation()
 
     return run_distribute_coordinator(

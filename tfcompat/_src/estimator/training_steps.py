@@ -35,12 +35,12 @@ class TrainingSteps:
     _train_distribution: Any
     _warm_start_settings: Any
 
-    def _train_model(self, input_fn: Any, hooks: list, saving_listeners: list) -> Any:
+    def _train_model(self, input_fn: object, hooks: list, saving_listeners: list) -> Any:
         if self._train_distribution:
             return self._train_model_distributed(input_fn, hooks, saving_listeners)
         return self._train_model_default(input_fn, hooks, saving_listeners)
 
-    def _train_model_default(self, input_fn: Any, hooks: list, saving_listeners: list) -> Any:
+    def _train_model_default(self, input_fn: object, hooks: list, saving_listeners: list) -> Any:
         """Trains in a new graph; gives the last loss."""
         with Graph().as_default() as graph, graph.device(self._device_fn):
             set_random_seed(self._config.tf_random_seed)
@@ -51,13 +51,13 @@ class TrainingSteps:
             step = training_util.get_global_step(graph)
             return self._train_with_estimator_spec(spec, list(input_hooks), hooks, step, saving_listeners)
 
-    def _train_model_distributed(self, input_fn: Any, hooks: list, saving_listeners: list) -> Any:
+    def _train_model_distributed(self, input_fn: object, hooks: list, saving_listeners: list) -> Any:
         if getattr(self._config, "_distribute_coordinator_mode", None) is not None:
             raise ValueError("A strategy that trains on the tasks of a cluster needs tf.estimator.train_and_evaluate, in place of `train`.")
         self._config._train_distribute.configure(self._config.session_config)
         return self._actual_train_model_distributed(self._config._train_distribute, input_fn, hooks, saving_listeners)
 
-    def _actual_train_model_distributed(self, strategy: Any, input_fn: Any, hooks: list, saving_listeners: list) -> Any:
+    def _actual_train_model_distributed(self, strategy: Any, input_fn: object, hooks: list, saving_listeners: list) -> Any:
         """Trains in a new graph with a copy of the model on each device of a strategy."""
         with Graph().as_default() as graph, strategy.scope(), strategy._scale_loss_for_estimator_enabled():
             set_random_seed(self._config.tf_random_seed)
@@ -85,7 +85,7 @@ class TrainingSteps:
         estimator_spec: EstimatorSpec,
         worker_hooks: list,
         hooks: list,
-        global_step_tensor: Any,
+        global_step_tensor: object,
         saving_listeners: list,
     ) -> Any:
         """Trains the model of the default graph; gives the last loss.
@@ -150,7 +150,7 @@ class TrainingSteps:
         return made
 
     def _run_training(
-        self, estimator_spec: EstimatorSpec, worker_hooks: list, saver_hooks: Any, save_secs: Any = 0, save_steps: Any = USE_DEFAULT
+        self, estimator_spec: EstimatorSpec, worker_hooks: list, saver_hooks: Any, save_secs: Any = 0, save_steps: object = USE_DEFAULT
     ) -> Any:
         """Runs steps until it is to stop; gives the last loss. `save_secs`, `save_steps`: between checkpoints that no hook saves."""
         config = self._config
@@ -175,7 +175,7 @@ class TrainingSteps:
             logging.warning("Training with estimator made no steps. Perhaps input is empty or misspecified.")
         return loss
 
-    def _hooks_of_first_worker(self, scaffold: Any) -> list[SessionRunHook]:
+    def _hooks_of_first_worker(self, scaffold: object) -> list[SessionRunHook]:
         """Hooks that write summaries and the speed, where a master only evaluates."""
         config, made = self._config, []
         if (config.task_type, config.task_id) != (TaskType.WORKER, 0):

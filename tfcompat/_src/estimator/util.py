@@ -25,13 +25,13 @@ def fn_args(fn: Callable) -> tuple[str, ...]:
     return tuple(names[1:] if inspect.ismethod(fn) or inspect.isclass(fn) else names)
 
 
-def call_with_known(fn: Callable, **known: Any) -> Any:
+def call_with_known(fn: Callable, **known: object) -> Any:
     """`fn` with those of the arguments in `known` that it takes."""
     names = fn_args(fn)
     return fn(**{name: value for name, value in known.items() if name in names})
 
 
-def parse_input_fn_result(result: Any) -> tuple[Any, Any, list[SessionRunHook]]:
+def parse_input_fn_result(result: object) -> tuple[Any, Any, list[SessionRunHook]]:
     """Features, labels (None where there are none) and hooks of what an input function gave.
 
     Args:
@@ -48,7 +48,7 @@ def parse_input_fn_result(result: Any) -> tuple[Any, Any, list[SessionRunHook]]:
     return (*parse_iterator_result(result), hooks)
 
 
-def parse_iterator_result(result: Any) -> tuple[Any, Any]:
+def parse_iterator_result(result: object) -> tuple[Any, Any]:
     """Features and labels (None where there are none) of an element; ValueError for a tuple that is no pair."""
     if not isinstance(result, (list, tuple)):
         return result, None
@@ -66,7 +66,7 @@ class _DatasetInitializerHook(SessionRunHook):
     def begin(self) -> None:
         self._initializer = self._iterator.initializer
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         session.run(self._initializer)
 
 
@@ -83,7 +83,7 @@ class MultiHostDatasetInitializerHook(SessionRunHook):
     def __init__(self, dataset_initializers: list) -> None:
         self._initializers = dataset_initializers
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         start = time.time()
         session.run(self._initializers)
         logging.info("Initialized dataset iterators in %d seconds", time.time() - start)

@@ -31,8 +31,8 @@ class WarmStartSettings(_Settings):
     """
 
     def __new__(
-        cls, ckpt_to_initialize_from: Any, vars_to_warm_start: Any = ".*", var_name_to_vocab_info: Any = None,
-        var_name_to_prev_var_name: Any = None,
+        cls, ckpt_to_initialize_from: object, vars_to_warm_start: object = ".*", var_name_to_vocab_info: object = None,
+        var_name_to_prev_var_name: object = None,
     ) -> WarmStartSettings:  # fmt: skip
         if not ckpt_to_initialize_from:
             raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
@@ -45,18 +45,18 @@ class WarmStartSettings(_Settings):
         )
 
 
-def _variables_index(saved_model_dir: Any) -> str:
+def _variables_index(saved_model_dir: object) -> str:
     return files.get_variables_path(saved_model_dir) + ".index"
 
 
-def _get_saved_model_ckpt(saved_model_dir: Any) -> str:
+def _get_saved_model_ckpt(saved_model_dir: object) -> str:
     """The checkpoint of a SavedModel; ValueError where there is none."""
     if not file_io.exists(_variables_index(saved_model_dir)):
         raise ValueError(f"Directory provided has an invalid SavedModel format: {saved_model_dir}")
     return files.get_variables_path(saved_model_dir)
 
 
-def _get_default_warm_start_settings(warm_start_from: Any) -> WarmStartSettings | None:
+def _get_default_warm_start_settings(warm_start_from: object) -> WarmStartSettings | None:
     """The settings of a path or of settings; ValueError for anything else but None."""
     if warm_start_from is None or isinstance(warm_start_from, WarmStartSettings):
         return warm_start_from

@@ -19,10 +19,10 @@ class _Named(abc.ABC):
     def name(self) -> str:
         """The name of the column, also of its scopes."""
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return str(self) < str(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return str(self) > str(other)
 
 
@@ -166,13 +166,13 @@ class EarlierInterface:
     def _transform_feature(self, inputs: Any) -> Any:
         return self.transform_feature(inputs, None)
 
-    def _get_sparse_tensors(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Any:
+    def _get_sparse_tensors(self, inputs: object, weight_collections: object = None, trainable: object = None) -> Any:
         return self.get_sparse_tensors(inputs, ScopeState(weight_collections, trainable))
 
     def _get_dense_tensor(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Any:
         return self.get_dense_tensor(inputs, ScopeState(weight_collections, trainable))
 
-    def _get_sequence_dense_tensor(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Any:
+    def _get_sequence_dense_tensor(self, inputs: object, weight_collections: object = None, trainable: object = None) -> Any:
         return self.get_sequence_dense_tensor(inputs, ScopeState(weight_collections, trainable))
 
 

@@ -73,7 +73,7 @@ class Hashed(_Keyed):
 
     num_buckets = property(lambda self: self.hash_bucket_size)
 
-    def transform_feature(self, transformation_cache: Any, state_manager: Any) -> SparseTensor:
+    def transform_feature(self, transformation_cache: object, state_manager: object) -> SparseTensor:
         sparse = self._sparse_input(transformation_cache, state_manager)
         self._check_input_dtype(sparse)
         self._check_kind(sparse)
@@ -98,7 +98,7 @@ class _HashedCategoricalColumn(Hashed, _CategoricalColumn, collections.namedtupl
 
 
 class _Vocabulary(_Keyed):
-    def transform_feature(self, transformation_cache: Any, state_manager: Any) -> SparseTensor:
+    def transform_feature(self, transformation_cache: object, state_manager: Any) -> SparseTensor:
         sparse = self._sparse_input(transformation_cache, state_manager)
         self._check_kind(sparse)
         self._check_input_dtype(sparse)
@@ -118,7 +118,7 @@ class VocabularyFile(_Vocabulary):
 
     num_buckets = property(lambda self: self.vocabulary_size + self.num_oov_buckets)
 
-    def _table(self, key_dtype: Any, name: str) -> Any:
+    def _table(self, key_dtype: object, name: str) -> Any:
         return index_table_from_file(
             vocabulary_file=self.vocabulary_file, num_oov_buckets=self.num_oov_buckets, vocab_size=self.vocabulary_size,
             default_value=self.default_value, key_dtype=key_dtype, name=name,
@@ -277,7 +277,7 @@ def _checked_hashed(key: str, hash_bucket_size: int, dtype: Any = dtypes.string)
 
 @export("feature_column.categorical_column_with_hash_bucket")
 def categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: str, hash_bucket_size: int, dtype: object = dtypes.string
 ) -> HashedCategoricalColumn:
     """A column whose ids are hashes of a feature; in a dense feature, "" and -1 stand for no value.
 
@@ -293,12 +293,12 @@ def categorical_column_with_hash_bucket(
 
 
 def _categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: str, hash_bucket_size: int, dtype: object = dtypes.string
 ) -> _HashedCategoricalColumn:
     return _HashedCategoricalColumn(*_checked_hashed(key, hash_bucket_size, dtype))
 
 
-def _check_oov(num_oov_buckets: Any, default_value: Any, default: Any, key: str) -> None:
+def _check_oov(num_oov_buckets: Any, default_value: object, default: object, key: str) -> None:
     if not num_oov_buckets:
         return
     if default_value != default:
@@ -308,7 +308,7 @@ def _check_oov(num_oov_buckets: Any, default_value: Any, default: Any, key: str)
 
 
 def _checked_file(
-    key: str, vocabulary_file: Any, vocabulary_size: Any, num_oov_buckets: Any, default_value: Any, dtype: Any
+    key: str, vocabulary_file: object, vocabulary_size: Any, num_oov_buckets: object, default_value: object, dtype: Any
 ) -> tuple:
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
@@ -338,8 +338,8 @@ def _checked_file(
 
 @export("feature_column.categorical_column_with_vocabulary_file")
 def categorical_column_with_vocabulary_file(
-    key: str, vocabulary_file: Any, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
-    default_value: int | None = None, dtype: Any = dtypes.string,
+    key: str, vocabulary_file: object, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
+    default_value: int | None = None, dtype: object = dtypes.string,
 ) -> VocabularyFileCategoricalColumn:  # fmt: skip
     """A column whose ids are the lines of a file in which the words of a feature stand.
 
@@ -361,7 +361,7 @@ def categorical_column_with_vocabulary_file(
 
 @export("compat.v2.feature_column.categorical_column_with_vocabulary_file")
 def categorical_column_with_vocabulary_file_v2(
-    key: str, vocabulary_file: Any, vocabulary_size: int | None = None, dtype: Any = dtypes.string,
+    key: str, vocabulary_file: object, vocabulary_size: int | None = None, dtype: object = dtypes.string,
     default_value: int | None = None, num_oov_buckets: int = 0,
 ) -> VocabularyFileCategoricalColumn:  # fmt: skip
     """`categorical_column_with_vocabulary_file` with the arguments in the order of TensorFlow 2."""
@@ -371,8 +371,8 @@ def categorical_column_with_vocabulary_file_v2(
 
 
 def _categorical_column_with_vocabulary_file(
-    key: str, vocabulary_file: Any, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
-    default_value: int | None = None, dtype: Any = dtypes.string,
+    key: str, vocabulary_file: object, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
+    default_value: int | None = None, dtype: object = dtypes.string,
 ) -> _VocabularyFileCategoricalColumn:  # fmt: skip
     return _VocabularyFileCategoricalColumn(
         *_checked_file(key, vocabulary_file, vocabulary_size, num_oov_buckets, default_value, dtype)
@@ -460,7 +460,7 @@ def _check_weights(dtype: DType) -> None:
 
 @export("feature_column.weighted_categorical_column")
 def weighted_categorical_column(
-    categorical_column: Any, weight_feature_key: str, dtype: Any = dtypes.float32
+    categorical_column: object, weight_feature_key: str, dtype: Any = dtypes.float32
 ) -> WeightedCategoricalColumn:
     """A column of ids with weights, which another feature holds at the same places.
 
@@ -477,7 +477,7 @@ def weighted_categorical_column(
 
 
 def _weighted_categorical_column(
-    categorical_column: Any, weight_feature_key: str, dtype: Any = dtypes.float32
+    categorical_column: object, weight_feature_key: str, dtype: Any = dtypes.float32
 ) -> _WeightedCategoricalColumn:
     _check_weights(dtype)
     return _WeightedCategoricalColumn(categorical_column, weight_feature_key, dtype)

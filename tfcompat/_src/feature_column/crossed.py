@@ -49,7 +49,7 @@ class Crossed(EarlierInterface):
             leaves += key._leaves() if isinstance(key, Crossed) else [key]
         return leaves
 
-    def transform_feature(self, transformation_cache: Any, state_manager: Any) -> SparseTensor:
+    def transform_feature(self, transformation_cache: object, state_manager: object) -> SparseTensor:
         inputs = [self._leaf_input(leaf, transformation_cache, state_manager) for leaf in self._leaves()]
         return sparse_cross_hashed(inputs=inputs, num_buckets=self.hash_bucket_size, hash_key=self.hash_key)
 
@@ -101,7 +101,7 @@ def _checked_crossed(keys: Any, hash_bucket_size: int, hash_key: Any, kinds: tup
 
 
 @export("feature_column.crossed_column")
-def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:
+def crossed_column(keys: object, hash_bucket_size: int, hash_key: int | None = None) -> CrossedColumn:
     """A column whose ids are hashes of the combinations of features.
 
     Args:
@@ -116,5 +116,5 @@ def crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None
     return CrossedColumn(*_checked_crossed(keys, hash_bucket_size, hash_key, kinds))
 
 
-def _crossed_column(keys: Any, hash_bucket_size: int, hash_key: int | None = None) -> _CrossedColumn:
+def _crossed_column(keys: object, hash_bucket_size: int, hash_key: int | None = None) -> _CrossedColumn:
     return _CrossedColumn(*_checked_crossed(keys, hash_bucket_size, hash_key, (_CategoricalColumn,)))

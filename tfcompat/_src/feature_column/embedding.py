@@ -58,7 +58,7 @@ class Embedded(EarlierInterface):
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
         return transformation_cache.get(self.categorical_column, state_manager)
 
-    def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Tensor:
+    def get_dense_tensor(self, transformation_cache: object, state_manager: object) -> Tensor:
         check_sequence(self, state_manager, wanted=False)
         return self._embedded(transformation_cache, state_manager)[0]
 
@@ -124,14 +124,14 @@ class _EmbeddingColumnLayer(Layer):
     """A layer that gives a table of embeddings."""
 
     def __init__(
-        self, embedding_shape: Any, initializer: Any, weight_collections: Any = None, trainable: bool = True,
+        self, embedding_shape: Any, initializer: Any, weight_collections: object = None, trainable: bool = True,
         name: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(trainable=trainable, name=name, **kwargs)
         self._embedding_shape, self._initializer = embedding_shape, initializer
         self._weight_collections = weight_collections
 
-    def set_weight_collections(self, weight_collections: Any) -> None:
+    def set_weight_collections(self, weight_collections: object) -> None:
         """Sets the collections that the table joins when it is made."""
         self._weight_collections = weight_collections
 
@@ -148,14 +148,14 @@ class _EmbeddingColumnLayer(Layer):
         return self._embedding_weight_var
 
 
-def check_embedding(dimension: int | None, ckpt_to_load_from: Any, tensor_name_in_ckpt: Any) -> None:
+def check_embedding(dimension: int | None, ckpt_to_load_from: object, tensor_name_in_ckpt: object) -> None:
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if (ckpt_to_load_from is None) != (tensor_name_in_ckpt is None):
         raise ValueError("Must specify both `ckpt_to_load_from` and `tensor_name_in_ckpt` or none of them.")
 
 
-def embedding_initializer(initializer: Any, dimension: int, where: str = "") -> Any:
+def embedding_initializer(initializer: object, dimension: int, where: str = "") -> Any:
     if initializer is None:
         return TruncatedNormal(mean=0.0, stddev=1 / math.sqrt(dimension))
     if not callable(initializer):
@@ -165,7 +165,7 @@ def embedding_initializer(initializer: Any, dimension: int, where: str = "") -> 
 
 @export("feature_column.embedding_column")
 def embedding_column(
-    categorical_column: Any, dimension: int, combiner: str = "mean", initializer: Any = None,
+    categorical_column: Any, dimension: int, combiner: str = "mean", initializer: object = None,
     ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None, max_norm: float | None = None,
     trainable: bool = True,
 ) -> EmbeddingColumn:  # fmt: skip
@@ -200,7 +200,7 @@ def _embedding_column(
     initializer = embedding_initializer(initializer, dimension, f" Embedding of column_name: {categorical_column.name}")
     embedding_shape = categorical_column._num_buckets, dimension
 
-    def make(weight_collections: Any, scope: Any) -> Any:
+    def make(weight_collections: object, scope: object) -> Any:
         layer = _EmbeddingColumnLayer(
             embedding_shape, initializer, weight_collections, trainable, name="embedding_column_layer"
         )

@@ -60,7 +60,7 @@ class _BaseFeaturesLayer(Layer):
     def _target_shape(self, input_shape: Any, num_elements: int) -> tuple:
         raise NotImplementedError("Calling an abstract method.")
 
-    def _check_features(self, features: Any) -> None:
+    def _check_features(self, features: object) -> None:
         if not isinstance(features, dict):
             raise ValueError("We expected a dictionary here. Instead we got: ", features)
 
@@ -76,7 +76,7 @@ class _BaseFeaturesLayer(Layer):
         return {**super().get_config(), "feature_columns": serialize_feature_columns(self._feature_columns)}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Any:
         """The layer of a configuration."""
         columns = deserialize_feature_columns(config["feature_columns"], custom_objects=custom_objects)
         return cls(**{**config, "feature_columns": columns})

@@ -75,10 +75,10 @@ class _IndicatorColumn(
 
 
 @export("feature_column.indicator_column")
-def indicator_column(categorical_column: Any) -> IndicatorColumn:
+def indicator_column(categorical_column: object) -> IndicatorColumn:
     """A dense column of how often (or with what weight) each id of a categorical column stands in an example."""
     return IndicatorColumn(categorical_column)
 
 
-def _indicator_column(categorical_column: Any) -> _IndicatorColumn:
+def _indicator_column(categorical_column: object) -> _IndicatorColumn:
     return _IndicatorColumn(categorical_column)

@@ -43,8 +43,8 @@ def watching_input_layers(watcher: Watcher) -> Iterator[None]:
 
 
 def _internal_input_layer(
-    features: dict[Any, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
-    cols_to_vars: dict | None = None, scope: Any = None, cols_to_output_tensors: dict | None = None,
+    features: dict[Any, Any], feature_columns: object, weight_collections: object = None, trainable: bool = True,
+    cols_to_vars: dict | None = None, scope: object = None, cols_to_output_tensors: dict | None = None,
     from_template: bool = False,
 ) -> Tensor:  # fmt: skip
     columns = normalize_feature_columns(feature_columns, _FeatureColumn)
@@ -82,7 +82,7 @@ def _side_by_side(
 
 @export("feature_column.input_layer")
 def input_layer(
-    features: dict[Any, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
+    features: dict[Any, Any], feature_columns: object, weight_collections: object = None, trainable: bool = True,
     cols_to_vars: dict | None = None, cols_to_output_tensors: dict | None = None,
 ) -> Tensor:  # fmt: skip
     """The tensors of dense columns side by side, in the order of their names.
@@ -118,7 +118,7 @@ class InputLayer:
     """
 
     def __init__(
-        self, feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
+        self, feature_columns: object, weight_collections: object = None, trainable: bool = True,
         cols_to_vars: dict | None = None, name: str = "feature_column_input_layer", create_scope_now: bool = True,
     ) -> None:  # fmt: skip
         self._feature_columns, self._weight_collections, self._trainable = (
@@ -146,7 +146,7 @@ class InputLayer:
 
 
 def _transformed(
-    cache: FeatureTransformationCache, columns: list[Any], state_manager: Any, features: Any
+    cache: FeatureTransformationCache, columns: list[Any], state_manager: object, features: Any
 ) -> dict[Any, Any]:
     outputs = {}
     with name_scope(None, default_name="transform_features", values=features.values()):
@@ -156,20 +156,20 @@ def _transformed(
     return outputs
 
 
-def _transform_features(features: dict[Any, Any], feature_columns: Any) -> dict[Any, Any]:
+def _transform_features(features: dict[Any, Any], feature_columns: object) -> dict[Any, Any]:
     """What columns of the earlier interface make of features."""
     columns = normalize_feature_columns(feature_columns, _FeatureColumn)
     return _transformed(_LazyBuilder(features), columns, None, features)
 
 
-def _transform_features_v2(features: dict[Any, Any], feature_columns: Any, state_manager: Any) -> dict[Any, Any]:
+def _transform_features_v2(features: dict[Any, Any], feature_columns: object, state_manager: object) -> dict[Any, Any]:
     """What columns make of features."""
     columns = normalize_feature_columns(feature_columns)
     return _transformed(FeatureTransformationCache(features), columns, state_manager, features)
 
 
 @export("feature_column.make_parse_example_spec")
-def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
+def make_parse_example_spec(feature_columns: object) -> dict[str, Any]:
     """The features that columns need, for tf.io.parse_example.
 
     Args:
@@ -185,6 +185,6 @@ def make_parse_example_spec(feature_columns: Any) -> dict[str, Any]:
 
 
 @export("compat.v2.feature_column.make_parse_example_spec")
-def make_parse_example_spec_v2(feature_columns: Any) -> dict[str, Any]:
+def make_parse_example_spec_v2(feature_columns: object) -> dict[str, Any]:
     """`make_parse_example_spec` for columns of the newer interface."""
     return merged_parse_specs(feature_columns, FeatureColumn)

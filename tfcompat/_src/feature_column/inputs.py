@@ -48,7 +48,7 @@ class FeatureTransformationCache:
             self._feature_tensors[key] = self._raw(key) if key in self._features else self._made(key, state_manager)
         return self._feature_tensors[key]
 
-    def _made(self, column: Any, state_manager: Any) -> Any:
+    def _made(self, column: object, state_manager: object) -> Any:
         if isinstance(column, str):
             raise ValueError(f"Feature {column} is not in features dictionary.")
         if not isinstance(column, self._kind):
@@ -70,7 +70,7 @@ class FeatureTransformationCache:
         """The tensor of a dense column."""
         return column.get_dense_tensor(self, state_manager)
 
-    def _raw(self, key: Any) -> Any:
+    def _raw(self, key: object) -> Any:
         feature = convert_to_tensor_or_sparse_tensor(self._features[key])
         message = f"Feature (key: {key}) cannot have rank 0. Given: {feature}"
         ndims = feature.get_shape().ndims
@@ -87,10 +87,10 @@ class _LazyBuilder(FeatureTransformationCache):
 
     _kind = _FeatureColumn
 
-    def get(self, key: Any, state_manager: Any = None) -> Any:
+    def get(self, key: object, state_manager: object = None) -> Any:
         return super().get(key, state_manager)
 
-    def _transformed(self, column: Any, state_manager: Any) -> Any:
+    def _transformed(self, column: Any, state_manager: object) -> Any:
         return column._transform_feature(self)
 
     def sparse_tensors(self, column: Any, state_manager: ScopeState | None) -> Any:
@@ -112,7 +112,7 @@ def _as_column(feature: TensorLike) -> Any:
     return expand_dims(feature, -1)
 
 
-def to_sparse_input(input_tensor: TensorLike, ignore_value: Any = None) -> SparseTensor:
+def to_sparse_input(input_tensor: TensorLike, ignore_value: object = None) -> SparseTensor:
     """A SparseTensor of the elements of a tensor that differ from `ignore_value`; a SparseTensor stays as it is.
 
     Args:

@@ -44,8 +44,8 @@ def _sum_with_bias(sums: list[Tensor], bias: Any) -> Tensor:
 
 @export("feature_column.linear_model")
 def linear_model(
-    features: dict[Any, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum",
-    weight_collections: Any = None, trainable: bool = True, cols_to_vars: dict | None = None,
+    features: dict[Any, Any], feature_columns: object, units: int = 1, sparse_combiner: str = "sum",
+    weight_collections: object = None, trainable: bool = True, cols_to_vars: dict | None = None,
 ) -> Tensor:  # fmt: skip
     """A linear function of columns.
 
@@ -81,7 +81,7 @@ class _FCLinearWrapper(scoped_layer.Layer):
     """The weights of one column in a linear model."""
 
     def __init__(
-        self, feature_column: Any, units: int = 1, sparse_combiner: str = "sum", weight_collections: Any = None,
+        self, feature_column: object, units: int = 1, sparse_combiner: str = "sum", weight_collections: object = None,
         trainable: bool = True, name: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(trainable=trainable, name=name, **kwargs)
@@ -108,7 +108,7 @@ class _BiasLayer(scoped_layer.Layer):
         self,
         units: int = 1,
         trainable: bool = True,
-        weight_collections: Any = None,
+        weight_collections: object = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -130,7 +130,7 @@ class _LinearModel(Model):
     """The linear model of columns of the earlier interface; see linear_model."""
 
     def __init__(
-        self, feature_columns: Any, units: int = 1, sparse_combiner: str = "sum", weight_collections: Any = None,
+        self, feature_columns: object, units: int = 1, sparse_combiner: str = "sum", weight_collections: object = None,
         trainable: bool = True, name: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name=name, **kwargs)
@@ -178,7 +178,7 @@ class _LinearModelLayer(base_layer.Layer):
     """The linear model of columns as a layer; see LinearModel."""
 
     def __init__(
-        self, feature_columns: Any, units: int = 1, sparse_combiner: str = "sum", trainable: bool = True,
+        self, feature_columns: object, units: int = 1, sparse_combiner: str = "sum", trainable: bool = True,
         name: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name=name, trainable=trainable, **kwargs)
@@ -228,7 +228,7 @@ class _LinearModelLayer(base_layer.Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> _LinearModelLayer:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> _LinearModelLayer:
         """The layer of a configuration."""
         columns = deserialize_feature_columns(config["feature_columns"], custom_objects=custom_objects)
         return cls(**{**config, "feature_columns": columns})
@@ -249,7 +249,7 @@ class LinearModel(Model):
     """
 
     def __init__(
-        self, feature_columns: Any, units: int = 1, sparse_combiner: str = "sum", trainable: bool = True,
+        self, feature_columns: object, units: int = 1, sparse_combiner: str = "sum", trainable: bool = True,
         name: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name=name, **kwargs)

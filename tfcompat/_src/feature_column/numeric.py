@@ -111,7 +111,7 @@ class _BucketizedColumn(
 
 
 def _checked_numeric(
-    key: str, shape: Any = (1,), default_value: Any = None, dtype: Any = dtypes.float32, normalizer_fn: Any = None
+    key: str, shape: object = (1,), default_value: Any = None, dtype: Any = dtypes.float32, normalizer_fn: object = None
 ) -> tuple:
     sizes = utils.checked_shape(shape, key)
     utils.assert_number(dtype, key)
@@ -123,7 +123,7 @@ def _checked_numeric(
 
 @export("feature_column.numeric_column")
 def numeric_column(
-    key: str, shape: Any = (1,), default_value: Any = None, dtype: Any = dtypes.float32, normalizer_fn: Any = None
+    key: str, shape: object = (1,), default_value: object = None, dtype: object = dtypes.float32, normalizer_fn: object = None
 ) -> NumericColumn:
     """A column of numbers.
 
@@ -141,12 +141,12 @@ def numeric_column(
 
 
 def _numeric_column(
-    key: str, shape: Any = (1,), default_value: Any = None, dtype: Any = dtypes.float32, normalizer_fn: Any = None
+    key: str, shape: object = (1,), default_value: object = None, dtype: object = dtypes.float32, normalizer_fn: object = None
 ) -> _NumericColumn:
     return _NumericColumn(*_checked_numeric(key, shape, default_value, dtype, normalizer_fn))
 
 
-def _checked_bucketized(source_column: Any, boundaries: Any, kinds: tuple[type, ...]) -> tuple:
+def _checked_bucketized(source_column: object, boundaries: object, kinds: tuple[type, ...]) -> tuple:
     if not isinstance(source_column, kinds):
         raise ValueError(f"source_column must be a column generated with numeric_column(). Given: {source_column}")
     if len(source_column.shape) > 1:
@@ -160,7 +160,7 @@ def _checked_bucketized(source_column: Any, boundaries: Any, kinds: tuple[type, 
 
 
 @export("feature_column.bucketized_column")
-def bucketized_column(source_column: Any, boundaries: Any) -> BucketizedColumn:
+def bucketized_column(source_column: object, boundaries: object) -> BucketizedColumn:
     """A column of the buckets in which numbers lie: [boundaries[i - 1], boundaries[i]) is bucket i.
 
     Args:
@@ -173,5 +173,5 @@ def bucketized_column(source_column: Any, boundaries: Any) -> BucketizedColumn:
     return BucketizedColumn(*_checked_bucketized(source_column, boundaries, (NumericColumn, _NumericColumn)))
 
 
-def _bucketized_column(source_column: Any, boundaries: Any) -> _BucketizedColumn:
+def _bucketized_column(source_column: object, boundaries: object) -> _BucketizedColumn:
     return _BucketizedColumn(*_checked_bucketized(source_column, boundaries, (_NumericColumn,)))

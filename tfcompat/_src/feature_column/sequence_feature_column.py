@@ -39,10 +39,10 @@ class SequenceCategorical(EarlierInterface):
     parse_example_spec = property(lambda self: parse_spec_of(self.categorical_column))
     num_buckets = property(lambda self: num_buckets_of(self.categorical_column))
 
-    def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
+    def transform_feature(self, transformation_cache: object, state_manager: object) -> Any:
         return self.categorical_column.transform_feature(transformation_cache, state_manager)
 
-    def _transform_feature(self, inputs: Any) -> Any:
+    def _transform_feature(self, inputs: object) -> Any:
         return self.categorical_column._transform_feature(inputs)
 
     def get_sparse_tensors(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -64,7 +64,7 @@ class SequenceCategoricalColumn(Configured, _SequenceCategoricalColumn, Categori
     """See sequence_categorical_column_with_identity and its like."""
 
 
-def check_sequence(column: Any, state_manager: Any, wanted: bool) -> None:
+def check_sequence(column: Any, state_manager: object, wanted: bool) -> None:
     """ValueError where the ids that a dense column is made of are those of sequences and should not be, or the reverse."""
     inner = column.categorical_column
     if isinstance(inner, _SequenceCategoricalColumn) == wanted:
@@ -128,7 +128,7 @@ def sequence_categorical_column_with_identity(
 
 @export("feature_column.sequence_categorical_column_with_hash_bucket")
 def sequence_categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: str, hash_bucket_size: int, dtype: object = dtypes.string
 ) -> SequenceCategoricalColumn:
     """`categorical_column_with_hash_bucket` for each step of sequences; the arguments are the same."""
     return SequenceCategoricalColumn(categorical.categorical_column_with_hash_bucket(key, hash_bucket_size, dtype))
@@ -136,8 +136,8 @@ def sequence_categorical_column_with_hash_bucket(
 
 @export("feature_column.sequence_categorical_column_with_vocabulary_file")
 def sequence_categorical_column_with_vocabulary_file(
-    key: str, vocabulary_file: Any, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
-    default_value: int | None = None, dtype: Any = dtypes.string,
+    key: str, vocabulary_file: object, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
+    default_value: int | None = None, dtype: object = dtypes.string,
 ) -> SequenceCategoricalColumn:  # fmt: skip
     """`categorical_column_with_vocabulary_file` for each step of sequences; the arguments are the same."""
     return SequenceCategoricalColumn(
@@ -149,7 +149,7 @@ def sequence_categorical_column_with_vocabulary_file(
 
 @export("feature_column.sequence_categorical_column_with_vocabulary_list")
 def sequence_categorical_column_with_vocabulary_list(
-    key: str, vocabulary_list: Any, dtype: Any = None, default_value: int = -1, num_oov_buckets: int = 0
+    key: str, vocabulary_list: object, dtype: object = None, default_value: int = -1, num_oov_buckets: int = 0
 ) -> SequenceCategoricalColumn:
     """`categorical_column_with_vocabulary_list` for each step of sequences; the arguments are the same."""
     return SequenceCategoricalColumn(
@@ -159,7 +159,7 @@ def sequence_categorical_column_with_vocabulary_list(
 
 @export("feature_column.sequence_numeric_column")
 def sequence_numeric_column(
-    key: str, shape: Any = (1,), default_value: Any = 0.0, dtype: Any = dtypes.float32, normalizer_fn: Any = None
+    key: str, shape: object = (1,), default_value: object = 0.0, dtype: object = dtypes.float32, normalizer_fn: object = None
 ) -> SequenceNumericColumn:
     """A column of numbers for each step of sequences.
 
@@ -176,7 +176,7 @@ def sequence_numeric_column(
     return SequenceNumericColumn(*checked_sequence_numeric(key, shape, default_value, dtype, normalizer_fn))
 
 
-def checked_sequence_numeric(key: str, shape: Any, default_value: Any, dtype: Any, normalizer_fn: Any) -> tuple:
+def checked_sequence_numeric(key: str, shape: object, default_value: object, dtype: Any, normalizer_fn: object) -> tuple:
     """The fields of a column of numbers; see sequence_numeric_column."""
     sizes = utils.checked_shape(shape, key)
     utils.assert_number(dtype, key)

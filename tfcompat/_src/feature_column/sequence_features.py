@@ -35,7 +35,7 @@ class SequenceFeatures(_BaseFeaturesLayer):
       ValueError: a column is not one of sequences; later, the features are no dict or batch sizes differ.
     """
 
-    def __init__(self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, feature_columns: object, trainable: bool = True, name: str | None = None, **kwargs: Any) -> None:
         super().__init__(
             feature_columns=feature_columns,
             trainable=trainable,

@@ -41,7 +41,7 @@ class Configured:
         return cls(**arguments)
 
 
-def serialize_feature_column(fc: Any) -> Any:
+def serialize_feature_column(fc: object) -> Any:
     """The configuration of a column, a dict; the key of a feature stays as it is.
 
     Raises:
@@ -94,7 +94,7 @@ def _column_name_with_class_name(fc: Any) -> str:
     return f"{type(fc).__name__}:{fc.name}"
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 

@@ -45,7 +45,7 @@ _FIXES = (
 class _Shared(Embedded):
     name = property(lambda self: f"{self.categorical_column.name}_shared_embedding")
 
-    def _embedded(self, transformation_cache: Any, state_manager: Any) -> tuple[Tensor, SparseTensor]:
+    def _embedded(self, transformation_cache: object, state_manager: object) -> tuple[Tensor, SparseTensor]:
         with name_scope(None, default_name=self.name):
             return super()._embedded(transformation_cache, state_manager)
 
@@ -58,7 +58,7 @@ class _SharedEmbeddingColumn(
     layer, sequence_layer = "input_layer", "sequence_input_layer"
     _var_scope_name = property(lambda self: self.shared_embedding_collection_name)
 
-    def _table(self, state_manager: Any) -> Any:
+    def _table(self, state_manager: object) -> Any:
         weights = self._found() or self._made(state_manager)
         restore(self.ckpt_to_load_from, self.tensor_name_in_ckpt, weights)
         return weights
@@ -99,7 +99,7 @@ class SharedEmbeddingColumnCreator(AutoTrackable):
     """
 
     def __init__(
-        self, dimension: int, initializer: Any, ckpt_to_load_from: Any, tensor_name_in_ckpt: Any, num_buckets: int,
+        self, dimension: int, initializer: Any, ckpt_to_load_from: object, tensor_name_in_ckpt: object, num_buckets: int,
         trainable: bool, name: str = "shared_embedding_column_creator",
     ) -> None:  # fmt: skip
         self._dimension, self._num_buckets, self._initializer = dimension, num_buckets, initializer
@@ -109,7 +109,7 @@ class SharedEmbeddingColumnCreator(AutoTrackable):
 
     dimension = property(lambda self: self._dimension)
 
-    def __call__(self, categorical_column: Any, combiner: str, max_norm: float | None) -> SharedEmbeddingColumn:
+    def __call__(self, categorical_column: object, combiner: str, max_norm: float | None) -> SharedEmbeddingColumn:
         return SharedEmbeddingColumn(categorical_column, self, combiner, max_norm)
 
     @property
@@ -146,7 +146,7 @@ class SharedEmbeddingColumn(
     _parse_example_spec = _variable_shape = property(_no_earlier_interface)
     _transform_feature = _get_dense_tensor = _get_sequence_dense_tensor = _no_earlier_interface
 
-    def _table(self, state_manager: Any) -> Any:
+    def _table(self, state_manager: object) -> Any:
         return self.shared_embedding_column_creator.embedding_weights
 
     def _get_config(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class SharedEmbeddingColumn(
 def _check_alike(columns: list[Any], kind: type) -> None:
     """ValueError where columns of ids cannot share a table."""
 
-    def inner(column: Any) -> Any:
+    def inner(column: object) -> Any:
         return column.categorical_column if isinstance(column, Weighted) else column
 
     buckets = [column._num_buckets if kind is _CategoricalColumn else column.num_buckets for column in columns]
@@ -184,7 +184,7 @@ def _check_alike(columns: list[Any], kind: type) -> None:
 
 
 def _checked_shared(
-    columns: Any, dimension: int, initializer: Any, name: str | None, checkpoint: Any, tensor: Any, kind: type
+    columns: Any, dimension: int, initializer: object, name: str | None, checkpoint: object, tensor: object, kind: type
 ) -> tuple[Any, str]:
     """The initializer and the name of a shared table."""
     if executing_eagerly():
@@ -198,7 +198,7 @@ def _checked_shared(
 
 @export("feature_column.shared_embedding_columns")
 def shared_embedding_columns(
-    categorical_columns: Any, dimension: int, combiner: str = "mean", initializer: Any = None,
+    categorical_columns: Any, dimension: int, combiner: str = "mean", initializer: object = None,
     shared_embedding_collection_name: str | None = None, ckpt_to_load_from: str | None = None,
     tensor_name_in_ckpt: str | None = None, max_norm: float | None = None, trainable: bool = True,
 ) -> list[_SharedEmbeddingColumn]:  # fmt: skip

@@ -51,7 +51,7 @@ class _StateManagerImpl(StateManager):
         self._resources: dict[Any, dict[str, Any]] = collections.defaultdict(dict)
 
     def create_variable(
-        self, feature_column: Any, name: str, shape: Any, dtype: Any = None, trainable: bool = True,
+        self, feature_column: object, name: str, shape: Any, dtype: Any = None, trainable: bool = True,
         use_resource: bool = True, initializer: Any = None,
     ) -> Any:  # fmt: skip
         if name in self._variables[feature_column]:
@@ -63,17 +63,17 @@ class _StateManagerImpl(StateManager):
         self._variables[feature_column][name] = variable
         return variable
 
-    def get_variable(self, feature_column: Any, name: str) -> Any:
+    def get_variable(self, feature_column: object, name: str) -> Any:
         if name in self._variables[feature_column]:
             return self._variables[feature_column][name]
         raise ValueError("Variable does not exist.")
 
-    def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
+    def add_resource(self, feature_column: object, name: str, resource: Any) -> None:
         self._resources[feature_column][name] = resource
         if self._layer is not None:
             self._layer._resources.append(resource)
 
-    def get_resource(self, feature_column: Any, name: str) -> Any:
+    def get_resource(self, feature_column: object, name: str) -> Any:
         if name in self._resources[feature_column]:
             return self._resources[feature_column][name]
         raise ValueError("Resource does not exist.")
@@ -93,15 +93,15 @@ class ScopeState(StateManager):
       trainable: whether variables may be trained.
     """
 
-    def __init__(self, weight_collections: Any, trainable: Any) -> None:
+    def __init__(self, weight_collections: Any, trainable: object) -> None:
         if weight_collections and GraphKeys.GLOBAL_VARIABLES not in weight_collections:
             weight_collections.append(GraphKeys.GLOBAL_VARIABLES)
         self.weight_collections, self.trainable = weight_collections, trainable
         self._made: dict[str, Any] = {}
 
     def create_variable(
-        self, feature_column: Any, name: str, shape: Any, dtype: Any = None, trainable: bool = True,
-        use_resource: bool = True, initializer: Any = None,
+        self, feature_column: object, name: str, shape: object, dtype: object = None, trainable: bool = True,
+        use_resource: bool = True, initializer: object = None,
     ) -> Any:  # fmt: skip
         self._made[name] = get_variable(
             name=name, shape=shape, dtype=dtype, initializer=initializer, trainable=trainable and self.trainable,
@@ -120,7 +120,7 @@ def with_default_collections(weight_collections: Any) -> list[str]:
     return collections_ + [k for k in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES) if k not in collections_]
 
 
-def add_to_weight_collections(variable: Any, weight_collections: Any) -> None:
+def add_to_weight_collections(variable: object, weight_collections: Any) -> None:
     """Adds a variable, or all its parts, to collections; it is in GLOBAL_VARIABLES already."""
     parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
     for collection in weight_collections:

@@ -39,13 +39,13 @@ def assert_number(dtype: Any, key: str) -> None:
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
 
 
-def assert_key_is_string(key: Any) -> None:
+def assert_key_is_string(key: object) -> None:
     """ValueError where the key of a feature is no string."""
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
 
 
-def assert_callable(normalizer_fn: Any) -> None:
+def assert_callable(normalizer_fn: object) -> None:
     """TypeError where a normalizer is given that is no function."""
     if normalizer_fn is not None and not callable(normalizer_fn):
         raise TypeError(f"normalizer_fn must be a callable. Given: {normalizer_fn}")
@@ -97,7 +97,7 @@ def check_default_value(shape: tuple[int, ...], default_value: Any, dtype: Any, 
     )
 
 
-def _filled(shape: tuple[int, ...], value: Any) -> Any:
+def _filled(shape: tuple[int, ...], value: object) -> Any:
     return tuple(_filled(shape[1:], value) for _ in range(shape[0])) if shape else value
 
 

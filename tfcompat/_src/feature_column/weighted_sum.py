@@ -13,7 +13,7 @@ from tfcompat._src.ops.sparse.embedding import safe_embedding_lookup_sparse
 from tfcompat._src.ops.sparse.layout import sparse_reshape
 
 
-def is_categorical(column: Any) -> bool:
+def is_categorical(column: object) -> bool:
     """Whether a linear model takes the column's ids."""
     return isinstance(column, (CategoricalColumn, _CategoricalColumn))
 
@@ -24,12 +24,12 @@ def num_elements_of(column: Any) -> int:
     return shape.num_elements()
 
 
-def num_weights_of(column: Any) -> int:
+def num_weights_of(column: object) -> int:
     """The number of rows of the weights of a column."""
     return num_buckets_of(column) if is_categorical(column) else num_elements_of(column)
 
 
-def as_rows(tensor: Tensor, column: Any) -> Tensor:
+def as_rows(tensor: Tensor, column: object) -> Tensor:
     """The tensor of a dense column as a matrix with a row for each example."""
     return reshape(tensor, shape=(shape_of(tensor)[0], num_elements_of(column)))
 

@@ -88,7 +88,7 @@ def indexed_case(branch_index: TensorLike, branch_fns: list[Callable], name: str
 
 
 @export("switch_case")
-def switch_case(branch_index: TensorLike, branch_fns: Any, default: Callable | None = None, name: str = "switch_case") -> Any:
+def switch_case(branch_index: TensorLike, branch_fns: object, default: Callable | None = None, name: str = "switch_case") -> Any:
     """The result of the branch that the index names.
 
     Args:
@@ -111,7 +111,7 @@ def switch_case(branch_index: TensorLike, branch_fns: Any, default: Callable | N
         return indexed_case(branch_index, [*functions, default or functions[-1]] if default is not None else functions)
 
 
-def _in_order(branch_fns: Any) -> list[Callable]:
+def _in_order(branch_fns: object) -> list[Callable]:
     if isinstance(branch_fns, dict):
         pairs = list(branch_fns.items())
     elif isinstance(branch_fns, (list, tuple)):
@@ -197,12 +197,12 @@ def _require_own_tensors(names: list[str], traced: list[Traced]) -> None:
                 raise ValueError(f"Tensor {tensor.name} in {owners[tensor.graph]} is accessed from {name}.")
 
 
-def _packed(traced: Traced, found: Any) -> Any:
+def _packed(traced: Traced, found: object) -> Any:
     """The outputs of a node in the structure that the functions gave; the node itself where that is empty."""
     return traced.packed(outputs_of(found)) if traced.leaves else found
 
 
-def _let_lower(found: Any) -> None:
+def _let_lower(found: object) -> None:
     """Says on a node, as 1.15 does, that Switch and Merge may take its place; for XLA they may not."""
     nodes = [found] if isinstance(found, Operation) else [t.op for t in nest.flatten(found)[:1]]
     if nodes and not control_flow_util.GraphOrParentsInXlaContext(get_default_graph()):
@@ -213,8 +213,8 @@ def _let_lower(found: Any) -> None:
 
 
 def while_v2(
-    cond: Callable, body: Callable, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
-    maximum_iterations: Any = None, name: str | None = None, return_same_structure: bool = True,
+    cond: Callable, body: Callable, loop_vars: object, shape_invariants: object = None, parallel_iterations: int = 10,
+    maximum_iterations: object = None, name: str | None = None, return_same_structure: bool = True,
 ) -> Any:  # fmt: skip
     """`while_loop` as one node.
 
@@ -264,7 +264,7 @@ def while_v2(
     return packed[0] if len(packed) == 1 and not return_same_structure else packed
 
 
-def _invariants(given: Any, shape_invariants: Any) -> list:
+def _invariants(given: object, shape_invariants: object) -> list:
     """The sizes that each tensor of the loop variables keeps."""
     if shape_invariants is not None:
         nest.assert_same_structure(given, shape_invariants, expand_composites=False)

@@ -45,7 +45,7 @@ _TINY = 1e-307
 
 
 def _scan(
-    fn: Callable, elems: Any, initial: Any, reverse: bool = False, inclusive: bool = False, final_only: bool = False
+    fn: Callable, elems: object, initial: object, reverse: bool = False, inclusive: bool = False, final_only: bool = False
 ) -> Any:
     """The accumulators after each element, `acc = fn(acc, element)`; without a gradient.
 
@@ -163,7 +163,7 @@ def _sum_states(idx: TensorLike, states: Any) -> Tensor:
         return reduce_logsumexp(expand_dims(states, axis=2) + chosen, axis=-1)
 
 
-def _state_to_olabel_unique(labels: Any, num_labels: Any, states: Any, unique: Any) -> Tensor:
+def _state_to_olabel_unique(labels: Any, num_labels: object, states: Any, unique: Any) -> Tensor:
     """`_state_to_olabel` by way of the different labels of each sequence."""
     count = size_along(labels, 1) + 1
     names, places = unique
@@ -226,7 +226,7 @@ def _forward_backward_log(
     return joint, behind[0, :, 0] + total[0]
 
 
-def ctc_loss_and_grad(logits: Any, labels: Any, label_length: Any, logit_length: TensorLike, unique: Any = None) -> tuple[Tensor, Tensor]:
+def ctc_loss_and_grad(logits: Any, labels: Any, label_length: Any, logit_length: TensorLike, unique: object = None) -> tuple[Tensor, Tensor]:
     """The loss [batch], and its gradient with respect to logits [time, batch, classes]; the blank is class 0."""
     classes = size_along(logits, 2)
     log_probs = log_softmax(logits)
@@ -242,7 +242,7 @@ def ctc_loss_and_grad(logits: Any, labels: Any, label_length: Any, logit_length:
 
 
 def ctc_loss_dense(
-    labels: Any, logits: Any, label_length: Any, logit_length: Any, logits_time_major: bool = True, unique: Any = None,
+    labels: object, logits: object, label_length: object, logit_length: object, logits_time_major: bool = True, unique: Any = None,
     blank_index: int = 0, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`ctc_loss_v2` for dense labels."""
@@ -272,7 +272,7 @@ def ctc_loss_dense(
 
 @export("nn.ctc_loss_v2")
 def ctc_loss_v2(
-    labels: TensorLike, logits: Any, label_length: TensorLike, logit_length: TensorLike, logits_time_major: bool = True, unique: Any = None,
+    labels: TensorLike, logits: Any, label_length: TensorLike, logit_length: TensorLike, logits_time_major: bool = True, unique: object = None,
     blank_index: int | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """CTC loss of dense or sparse labels: Graves et al., 2006.

@@ -172,7 +172,7 @@ def _input_names(python_function: Callable, args: tuple, kwargs: dict) -> list[s
     return found
 
 
-def as_spec(value: Any) -> Any:
+def as_spec(value: object) -> Any:
     """What says of which kind a tensor, or a value of tensors, is; anything else as it is."""
     if isinstance(value, CompositeTensor):
         return value._type_spec
@@ -307,14 +307,14 @@ def _fitting(spec: Any, value: TensorLike) -> Any:
     return tensor
 
 
-def _structure_key(structure: Any, has_signature: bool) -> Any:
+def _structure_key(structure: object, has_signature: bool) -> Any:
     if has_signature:
         return "signature"
     leaves = nest.flatten(structure, expand_composites=True)
     return _skeleton(structure), tuple(map(_leaf_key, leaves))
 
 
-def _skeleton(structure: Any) -> Any:
+def _skeleton(structure: object) -> Any:
     """The structure without its leaves, as a part of a key. A list or dict that an object tracks equals a plain one."""
     if isinstance(structure, (list, tuple)):
         return list if isinstance(structure, list) else type(structure), tuple(map(_skeleton, structure))
@@ -325,7 +325,7 @@ def _skeleton(structure: Any) -> Any:
     return None
 
 
-def _leaf_key(value: Any) -> Any:
+def _leaf_key(value: object) -> Any:
     if isinstance(value, (Tensor, TensorSpec)):
         return "tensor", value.dtype.base_dtype, TensorShape(value.shape).sizes
     try:
@@ -337,8 +337,8 @@ def _leaf_key(value: Any) -> Any:
 
 @export("function", "contrib.eager.function")
 def function(
-    func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
-    experimental_relax_shapes: bool = False, experimental_compile: Any = None, experimental_implements: Any = None,
+    func: Callable | None = None, input_signature: object = None, autograph: bool = True, experimental_autograph_options: object = None,
+    experimental_relax_shapes: bool = False, experimental_compile: object = None, experimental_implements: object = None,
 ) -> Any:  # fmt: skip
     """Makes a Python function of tensors a function of the graph: one node calls it.
 
@@ -363,7 +363,7 @@ def function(
 
 @export("contrib.eager.defun")
 def defun(
-    func: Callable | None = None, input_signature: Any = None, autograph: bool = True, experimental_autograph_options: Any = None,
+    func: Callable | None = None, input_signature: object = None, autograph: bool = True, experimental_autograph_options: object = None,
     experimental_relax_shapes: bool = False,
 ) -> Any:  # fmt: skip
     """`function` whose traces may make variables in every call; arguments are as there."""
@@ -375,8 +375,8 @@ def defun(
 
 
 def defun_with_attributes(
-    func: Callable | None = None, input_signature: Any = None, attributes: Any = None, autograph: bool = True,
-    experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False,
+    func: Callable | None = None, input_signature: object = None, attributes: object = None, autograph: bool = True,
+    experimental_autograph_options: object = None, experimental_relax_shapes: bool = False,
 ) -> Any:  # fmt: skip
     """`defun`; `attributes` must be empty, since nothing here reads them."""
     if attributes:
@@ -384,7 +384,7 @@ def defun_with_attributes(
     return defun(func, input_signature, autograph, experimental_autograph_options)
 
 
-def register(func: Function, *args: Any, **kwargs: Any) -> ConcreteFunction:
+def register(func: Function, *args: object, **kwargs: object) -> ConcreteFunction:
     """Adds the traced function for these arguments to the default graph."""
     found = func.get_concrete_function(*args, **kwargs)
     found.add_to_graph()

@@ -152,7 +152,7 @@ class DefinedFunction(GraphFunction):
         if self._grad_func is not None:
             self._grad_func.add_to_graph(body.outer_graph)
 
-    def _results(self, found: Any, body: FuncGraph) -> list[Tensor]:
+    def _results(self, found: object, body: FuncGraph) -> list[Tensor]:
         if found is None or isinstance(found, Operation):
             return []
         listed = list(found) if isinstance(found, (list, tuple)) else [found]
@@ -204,7 +204,7 @@ class DefinedFunction(GraphFunction):
         return call(self, args, self._shape_func, **kwargs)
 
 
-def call(function: Any, args: Any, shape_func: Callable | None, name: str | None = None, **kwargs: Any) -> Any:
+def call(function: Any, args: Any, shape_func: Callable | None, name: str | None = None, **kwargs: object) -> Any:
     """Adds a call of a function to the default graph.
 
     Raises:
@@ -280,7 +280,7 @@ def _short(dtype: dtypes.DType) -> str:
     return _LETTERS.get(kind, kind) + name[len(kind) :]
 
 
-def _attribute(value: Any) -> Any:
+def _attribute(value: object) -> Any:
     if isinstance(value, str):
         return value.encode()
     if not isinstance(value, (bool, int, float, bytes)):
@@ -367,7 +367,7 @@ def _check_acyclic(function: CallableImport, library: dict[str, CallableImport])
         seen.add(function.name)
 
 
-def from_definition(definition: Any, grad_func: Any = None) -> CallableImport:
+def from_definition(definition: object, grad_func: Any = None) -> CallableImport:
     """The function of a FunctionDef message, with the function that is its gradient."""
     found = CallableImport(definition, get_default_graph())
     found.library = {found.name: found}

@@ -47,7 +47,7 @@ def _set_host_memory(results: list[Tensor], hostmem: list[int] | None, parameter
     return results
 
 
-def If(cond: TensorLike, inputs: list, then_branch: Any, else_branch: Any, name: str | None = None) -> list[Tensor]:
+def If(cond: TensorLike, inputs: list, then_branch: object, else_branch: object, name: str | None = None) -> list[Tensor]:
     """The results of `then_branch(*inputs)` or `else_branch(*inputs)`.
 
     Args:
@@ -117,7 +117,7 @@ def For(
 
 
 def _for_by_while(
-    start: Any, limit: Any, delta: Any, inputs: list, body: DefinedFunction, name: str | None, hostmem: list[int] | None
+    start: Any, limit: Any, delta: object, inputs: list, body: DefinedFunction, name: str | None, hostmem: list[int] | None
 ) -> list[Tensor]:
     step = absolute(delta)
     count = cast(cast(absolute(limit - start) + step - 1, dtypes.float32) / cast(step, dtypes.float32), dtypes.int32)
@@ -143,7 +143,7 @@ def Gradient(inputs: list, f: Any, name: str | None = None) -> list[Tensor]:
 
 
 def partitioned_call(
-    args: Sequence, f: Any, tout: Sequence | None = None, executing_eagerly: bool | None = None, config: Any = None,
+    args: Sequence, f: Any, tout: Sequence | None = None, executing_eagerly: bool | None = None, config: object = None,
     executor_type: str | None = None,
 ) -> Any:  # fmt: skip
     """The results of a call of `f` with `args`, as a list; the Operation where it has none.

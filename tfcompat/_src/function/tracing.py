@@ -190,7 +190,7 @@ def shapes_in_common(traced: Sequence[Traced]) -> list[TensorShape]:
     return found
 
 
-def outputs_of(found: Any) -> list[Tensor]:
+def outputs_of(found: object) -> list[Tensor]:
     """The outputs of a node as a list, however `raw` gave them."""
     if isinstance(found, Operation):
         return []

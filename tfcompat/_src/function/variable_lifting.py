@@ -17,7 +17,7 @@ class UnliftableError(Exception):
 def lifting_creator(arguments: Sequence[Tensor]) -> Callable:
     """A variable creator for the body of a function that is called with `arguments`."""
 
-    def create(next_creator: Callable, initial_value: Any = None, **kwargs: Any) -> Any:
+    def create(next_creator: Callable, initial_value: object = None, **kwargs: Any) -> Any:
         if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
             with init_scope():
                 initial_value = _Lift(initial_value, arguments).tensor(initial_value)

@@ -78,7 +78,7 @@ class WrappedFunction(ConcreteFunction):
     def __init__(self, fn: Callable, signature: Iterable[Any], name: str) -> None:
         super().__init__(name, fn, tuple(signature), {}, list(creator_stack(get_default_graph())), keeps_effects=False)
 
-    def prune(self, feeds: Any, fetches: Any, name: str = "pruned", input_signature: Any = None) -> WrappedFunction:
+    def prune(self, feeds: object, fetches: object, name: str = "pruned", input_signature: object = None) -> WrappedFunction:
         """The part of the function from `feeds` to `fetches`, as a function.
 
         Args:
@@ -198,7 +198,7 @@ def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> Wrap
     return WrappedFunction(fn, signature, name or getattr(fn, "__name__", "wrapped"))
 
 
-def function_from_graph_def(graph_def: messages.GraphDef, inputs: Any, outputs: Any) -> WrappedFunction:
+def function_from_graph_def(graph_def: messages.GraphDef, inputs: object, outputs: object) -> WrappedFunction:
     """The part of a GraphDef from tensors to tensors, as a function.
 
     Args:

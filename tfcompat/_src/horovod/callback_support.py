@@ -30,7 +30,7 @@ class BroadcastGlobalVariables(_Callback):
         self.root_rank, self.device = root_rank, device
         self.broadcast_done = False
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: object = None) -> None:
         """Broadcasts, the first time."""
         if self.broadcast_done:
             return
@@ -60,7 +60,7 @@ class MetricAverage(_Callback):
         logs = logs if logs is not None else {}
         logs.update({name: self._mean(name, logs[name]) for name in sorted(logs)})
 
-    def _mean(self, name: str, value: Any) -> Any:
+    def _mean(self, name: str, value: object) -> Any:
         if executing_eagerly():
             return reductions.allreduce(self.backend.constant(value, name=name), device_dense=self.device).numpy()
         if name not in self._variables:
@@ -98,7 +98,7 @@ class LearningRateSchedule(_Callback):
         if initial_lr is None:
             warnings.warn("Parameter `initial_lr` will be required in v0.21.0", DeprecationWarning, stacklevel=2)
 
-    def on_train_begin(self, logs: Any = None) -> None:
+    def on_train_begin(self, logs: object = None) -> None:
         """Notes the first learning rate.
 
         Raises:
@@ -117,11 +117,11 @@ class LearningRateSchedule(_Callback):
             return int(samples) // int(batch)
         raise ValueError(f"The batches of an epoch are not known: please specify the steps_per_epoch parameter to the {type(self).__name__}().")
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: object = None) -> None:
         """Notes the epoch."""
         self.current_epoch = epoch
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: object = None) -> None:
         """Sets the learning rate."""
         if self.current_epoch < self.start_epoch or (self.end_epoch is not None and self.current_epoch >= self.end_epoch):
             return
@@ -138,7 +138,7 @@ class LearningRateSchedule(_Callback):
             self._momentum = backend.get_value(optimizer.momentum)
             backend.set_value(optimizer.momentum, self._momentum * new / old)
 
-    def on_batch_end(self, batch: int, logs: Any = None) -> None:
+    def on_batch_end(self, batch: int, logs: object = None) -> None:
         """Sets the momentum back."""
         if self._momentum is not None:
             self.backend.set_value(self.model.optimizer.momentum, self._momentum)

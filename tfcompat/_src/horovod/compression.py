@@ -32,7 +32,7 @@ class NoneCompressor(Compressor):
         return tensor, None
 
     @staticmethod
-    def decompress(tensor: Tensor, ctx: Any) -> Tensor:
+    def decompress(tensor: Tensor, ctx: object) -> Tensor:
         """The tensor itself."""
         return tensor
 

@@ -16,7 +16,7 @@ class _Reduced:
     _name: str
     _how: tuple[Any, ...] = ("", "", None, False)
 
-    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+    def get_gradients(self, loss: object, params: object) -> list[Any]:
         """The gradients of a loss, reduced over all processes."""
         return self._over_all(super().get_gradients(loss, params))  # type: ignore[misc]
 
@@ -29,7 +29,7 @@ class _Reduced:
             return [None if g is None else reductions.allreduce(g, None, device_dense, device_sparse, compression) for g in dense]
 
 
-def distributed(optimizer: Any, name: str | None, *how: Any) -> Any:
+def distributed(optimizer: object, name: str | None, *how: object) -> Any:
     """An optimizer of Keras with the settings of another one, and the class's name, whose gradients are those of all processes."""
     kind = type(optimizer)
     members = {"_name": name or f"Distributed{kind.__name__}", "_how": how}
@@ -54,7 +54,7 @@ class Functions:
         self._keras, self._compression = keras, compression
 
     def DistributedOptimizer(
-        self, optimizer: Any, name: str | None = None, device_dense: str = "", device_sparse: str = "", compression: Any = None,
+        self, optimizer: object, name: str | None = None, device_dense: str = "", device_sparse: str = "", compression: object = None,
         sparse_as_dense: bool = False,
     ) -> Any:  # fmt: skip
         """An optimizer of Keras that works with the gradients of all processes; arguments as of `horovod.tensorflow`'s."""

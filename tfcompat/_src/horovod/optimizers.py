@@ -41,7 +41,7 @@ class BroadcastGlobalVariablesHook(SessionRunHook):
             with device(self.device):
                 self.bcast_op = broadcast_global_variables(self.root_rank)
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         """Runs it."""
         session.run(self.bcast_op)
 
@@ -77,7 +77,7 @@ class _Wrapper(Optimizer):
 class _DistributedOptimizer(_Wrapper):
     """An optimizer whose gradients are those of all processes."""
 
-    def __init__(self, optimizer: Any, name: str | None, use_locking: bool, *how: Any) -> None:
+    def __init__(self, optimizer: object, name: str | None, use_locking: bool, *how: Any) -> None:
         name = name or f"Distributed{type(optimizer).__name__}"
         super().__init__(optimizer, name, use_locking)
         self._reduced = reduced_gradients(name, *how)
@@ -93,7 +93,7 @@ class _DistributedOptimizer(_Wrapper):
 class _DistributedAdasumOptimizer(_Wrapper):
     """An optimizer that updates variables by the gradients of its process, and then adds up what all processes have changed, by Adasum."""
 
-    def __init__(self, optimizer: Any, name: str | None, use_locking: bool, device_dense: str, compression: Any, passes: int) -> None:
+    def __init__(self, optimizer: object, name: str | None, use_locking: bool, device_dense: str, compression: object, passes: int) -> None:
         super().__init__(optimizer, name or f"DistributedDelta{type(optimizer).__name__}", use_locking)
         self._device, self._compression, self._passes = device_dense, compression, passes
 
@@ -119,13 +119,13 @@ class _DistributedAdasumOptimizer(_Wrapper):
         return found
 
 
-def _zero(shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+def _zero(shape: object, dtype: object = None, partition_info: object = None) -> Tensor:
     return constant(0, dtypes.int64)
 
 
 def DistributedOptimizer(
-    optimizer: Any, name: str | None = None, use_locking: bool = False, device_dense: str = "", device_sparse: str = "",
-    compression: Any = Compression.none, sparse_as_dense: bool = False, backward_passes_per_step: int = 1, op: int = Average,
+    optimizer: object, name: str | None = None, use_locking: bool = False, device_dense: str = "", device_sparse: str = "",
+    compression: object = Compression.none, sparse_as_dense: bool = False, backward_passes_per_step: int = 1, op: int = Average,
 ) -> Any:  # fmt: skip
     """An optimizer that works with the gradients of all processes.
 
@@ -161,7 +161,7 @@ class _DistributedGradientTape(GradientTape):
         self.__dict__ = tape.__dict__
         self._reduced = reduced_gradients("DistributedGradientTape", *how)
 
-    def gradient(self, target: Any, sources: Any, output_gradients: Any = None, **kwargs: Any) -> Any:
+    def gradient(self, target: object, sources: object, output_gradients: object = None, **kwargs: Any) -> Any:
         """As that of GradientTape, of a list of sources, reduced over all processes."""
         found = super().gradient(target, sources, output_gradients, **kwargs)
         if size() == 1:
@@ -170,7 +170,7 @@ class _DistributedGradientTape(GradientTape):
 
 
 def DistributedGradientTape(
-    gradtape: GradientTape, device_dense: str = "", device_sparse: str = "", compression: Any = Compression.none,
+    gradtape: GradientTape, device_dense: str = "", device_sparse: str = "", compression: object = Compression.none,
     sparse_as_dense: bool = False, op: int = Average,
 ) -> GradientTape:  # fmt: skip
     """A tape whose gradients are those of all processes; arguments as of DistributedOptimizer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import os
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class _State:
 _state = _State()
 
 
-def init(comm: Any = None) -> None:
+def init(comm: object = None) -> None:
     """Waits for all processes of the program; does nothing where that was done.
 
     Args:

@@ -82,7 +82,7 @@ def broadcast_global_variables(root_rank: int) -> Operation | None:
 
 
 def reduced_gradients(
-    name: str, device_dense: str, device_sparse: str, compression: Any, sparse_as_dense: bool, op: int
+    name: str, device_dense: str, device_sparse: str, compression: object, sparse_as_dense: bool, op: int
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """What reduces a list of gradients over all processes; some may be None."""
 

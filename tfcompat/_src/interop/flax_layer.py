@@ -65,7 +65,7 @@ def _key() -> Tensor:
     return raw.RandomUniformInt([2], *ends, seed=seed or 0, seed2=seed2 or 0)
 
 
-def _streams(key: Any, names: Sequence[str]) -> dict[str, Any]:
+def _streams(key: object, names: Sequence[str]) -> dict[str, Any]:
     """A key for each stream of random numbers, from two words."""
     start = jax.random.wrap_key_data(jnp.asarray(key).view(jnp.uint32), impl="threefry2x32")
     return {name: jax.random.fold_in(start, i) for i, name in enumerate(names)}
@@ -128,7 +128,7 @@ class FlaxLayer:
         return jax.tree.unflatten(self._structure, [values[v.op.name] for v in self.variables])
 
     def _create(self, tensors: list[Tensor], options: dict[str, Any]) -> None:
-        def init(_: Any, key: Any, tensors: list[Any]) -> Any:
+        def init(_: object, key: Any, tensors: list[Any]) -> Any:
             found = self._module.init(_streams(key, ("params", *self._streams)), *tensors, **options)
             return {name: part for name, part in found.items() if name != _NOT_STATE}
 
@@ -173,7 +173,7 @@ class FlaxLayer:
         kinds = [_Kind(a.dtype, _joined(a.shape, b.shape)) for a, b in zip(leaves, jax.tree.leaves(found[1][0]))]
         kinds += [_Kind(held[i].dtype, held[i].shape) for i in changed]
 
-        def run(flat: Sequence[Any], key: Any) -> list[Any]:
+        def run(flat: Sequence[Any], key: object) -> list[Any]:
             result, new = apply(streams, flat, key)
             return [*jax.tree.leaves(result), *[new[i] for i in changed]]
 

@@ -47,7 +47,7 @@ class _Registered:
 _TRANSFORMATIONS: Held[_Registered] = Held("optax", "make the OptaxOptimizer here again")
 
 
-def _state_leaves(registered: _Registered, state: Any) -> tuple:
+def _state_leaves(registered: _Registered, state: object) -> tuple:
     leaves = jax.tree_util.tree_leaves(state)
     return tuple(jnp.asarray(leaf).astype(wanted.dtype) for leaf, wanted in zip(leaves, registered.leaves, strict=True))
 
@@ -145,7 +145,7 @@ class OptaxOptimizer(Optimizer):
                 self._handle_deferred_dependencies(name=path, trackable=state)
         self._of_graph[graph] = (token, registered)
 
-    def _update(self, grad: TensorLike, var: Any) -> Operation:
+    def _update(self, grad: TensorLike, var: object) -> Operation:
         if isinstance(var, Tensor):
             raise NotImplementedError("Trying to update a Tensor ", var)
         dense = convert_to_tensor(grad)

@@ -32,7 +32,7 @@ def is_symbolic(arrays: Sequence[Any]) -> bool:
     return any(not isinstance(size, int) for array in arrays for size in array.shape)
 
 
-def call(function: Callable[..., Any], arguments: Any) -> Any:
+def call(function: Callable[..., Any], arguments: object) -> Any:
     """`function(*arguments)` where sizes of arguments are symbols.
 
     Args:

@@ -16,7 +16,7 @@ from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY
 
 @export("interop.to_flax")
 def to_flax(
-    fetches: Any, feeds: Sequence[Any], session: SessionLike | None = None, *, fixed: Mapping[Any, Any] | None = None, capacity: int = FIRST_CAPACITY,
+    fetches: object, feeds: Sequence[Any], session: SessionLike | None = None, *, fixed: Mapping[Any, Any] | None = None, capacity: int = FIRST_CAPACITY,
     api: str = "linen",
 ) -> tuple[Any, Any]:  # fmt: skip
     """A run as a module of flax.linen or flax.nnx, and its variables.
@@ -82,7 +82,7 @@ def _nnx_module(fn: JaxFunction, start: Params) -> tuple[Any, Any]:
             self.state = variables(nnx.Variable, "other")
             self.random = variables(nnx.Variable, "random")
 
-        def __call__(self, *feeds: Any, rng: Any = None) -> Any:
+        def __call__(self, *feeds: Any, rng: object = None) -> Any:
             params = {**start, "trainable": values(self.params), "other": values(self.state), "random": values(self.random)}
             found, new = fn(params, *feeds, rng=rng)
             for group, held in (("other", self.state), ("random", self.random)):

@@ -48,7 +48,7 @@ class JaxFunction:
         self.variables, self.compiler_options = list(self._dtypes), jax_compat.compiler_options()
         self.updated = {v.name for v in (*run.cluster.updates, *run.cluster.overwrites)}
 
-    def __call__(self, params: Params, *feeds: Any, rng: Any = None) -> Any:
+    def __call__(self, params: Params, *feeds: Any, rng: object = None) -> Any:
         params, arrays = jax.tree.map(_settled, (params, self._fed(feeds)))
         outer = [jax.dtypes.canonicalize_dtype(t.dtype.base_dtype.as_numpy_dtype) for t in self._run.fetched]
         rows = {} if rng is None else self._rows(rng)
@@ -128,12 +128,12 @@ def _without_derivative(run: Callable[..., Any], obstacle: str) -> Any:
     return found
 
 
-def _settled(value: Any) -> Any:
+def _settled(value: object) -> Any:
     """A traced value in JAX's mode outside: vmap's may hold 64 bits in NumPy that count as 32. Compiled, it costs nothing."""
     return jnp.array(value, copy=True) if isinstance(value, jax.core.Tracer) else value
 
 
-def _dtype(value: Any) -> Any:
+def _dtype(value: object) -> Any:
     return jnp.result_type(value)
 
 
@@ -141,7 +141,7 @@ def _dtype_of_variable(variable: Operation) -> np.dtype:
     return np.dtype(variable.attrs["dtype"].base_dtype.as_numpy_dtype)
 
 
-def _cast(value: Any, wanted: np.dtype, name: str) -> jax.Array:
+def _cast(value: object, wanted: np.dtype, name: str) -> jax.Array:
     """An array in the dtype of the graph; TypeError where that would lose what it says."""
     array = jnp.asarray(value)
     kinds = [next(i for i, kind in enumerate((jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)) if jnp.issubdtype(d, kind)) for d in (array.dtype, wanted)]
@@ -150,7 +150,7 @@ def _cast(value: Any, wanted: np.dtype, name: str) -> jax.Array:
     return array.astype(wanted)
 
 
-def _as_fed(value: Any, tensor: Tensor) -> jax.Array:
+def _as_fed(value: object, tensor: Tensor) -> jax.Array:
     array = _cast(value, np.dtype(tensor.dtype.base_dtype.as_numpy_dtype), tensor.name)
     if not tensor.shape.is_compatible_with(array.shape):
         raise ValueError(f"{tensor.name} has shape {tensor.shape}, but got {array.shape}.")
@@ -159,7 +159,7 @@ def _as_fed(value: Any, tensor: Tensor) -> jax.Array:
 
 @export("to_jax")
 def to_jax(
-    fetches: Any, feeds: Sequence[Any], session: SessionLike | None = None, *, fixed: Mapping[Any, Any] | None = None, checks: bool = False,
+    fetches: object, feeds: Sequence[Any], session: SessionLike | None = None, *, fixed: Mapping[Any, Any] | None = None, checks: bool = False,
     capacity: int = FIRST_CAPACITY,
 ) -> tuple[JaxFunction, Params]:  # fmt: skip
     """A run of the graph as a pure function of JAX, and the parameters it starts with.
@@ -207,7 +207,7 @@ def to_jax(
     return JaxFunction(run, wanted, feeds, params, capacity, checks), params
 
 
-def _session_for(fetches: Any, feeds: Sequence[Any], session: SessionLike | None) -> BaseSession:
+def _session_for(fetches: object, feeds: Sequence[Any], session: SessionLike | None) -> BaseSession:
     """The session whose variables and planner are used."""
     found = session if session is not None else SESSIONS.top()
     if found is None:

@@ -97,7 +97,7 @@ def _exported(fn: JaxFunction, params: Params, shapes: Mapping[str, Sequence[int
     return StableHLO(bytes(made.serialize()), signature, params)
 
 
-def _outer(dtype: Any) -> Any:
+def _outer(dtype: object) -> Any:
     return jax.dtypes.canonicalize_dtype(dtype)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from tfcompat._src.interpreter.table import Equation, primitive
 class _Branch:
     """A branch, prepared when it is taken for the first time."""
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body: object) -> None:
         self._body = body
         self._evaluator: Evaluator | None = None
 

@@ -65,7 +65,7 @@ class Evaluator:
         self._results = _getter(tuple(results))
         del self._flat, self._is_constant
 
-    def _new(self, value: Any = None) -> int:
+    def _new(self, value: object = None) -> int:
         self._is_constant.append(value is not None)
         self._initial.append(None if value is None else frozen(value))
         return len(self._initial) - 1
@@ -73,7 +73,7 @@ class Evaluator:
     def _flatten(self, jaxpr: Any, slots: dict[Any, int]) -> list[int]:
         """Enters the equations of a trace, and of those that it calls; the slots of its results."""
 
-        def read(atom: Any) -> int:
+        def read(atom: object) -> int:
             return self._new(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else slots[atom]
 
         for equation in jaxpr.eqns:

@@ -31,7 +31,7 @@ class _Lent:
         self.__array_interface__ = array.__array_interface__
 
 
-def _can_be_lent(x: Any) -> bool:
+def _can_be_lent(x: object) -> bool:
     return type(x) is np.ndarray and x.dtype.kind in "fiucb" and x.flags.owndata and x.flags.writeable and x.flags.c_contiguous
 
 
@@ -55,7 +55,7 @@ def lenders(values: list[Any]) -> list[_Lent]:
     return [x.base for x in values if is_lent(x)]
 
 
-def is_lent(x: Any) -> bool:
+def is_lent(x: object) -> bool:
     """Whether this array may be written to, and given away, though a variable has its memory."""
     return type(x) is np.ndarray and type(x.base) is _Lent
 
@@ -75,7 +75,7 @@ def _root(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def frozen(x: Any) -> np.ndarray:
+def frozen(x: object) -> np.ndarray:
     """A value as an array that, like all views of it, cannot be written to."""
     x = np.asarray(x).view()
     x.flags.writeable = False

@@ -195,7 +195,7 @@ def _parts(proto: messages.TensorProto, key: str) -> list[messages.TensorProto]:
     return [_part(proto, string_val=group) for group in groups]
 
 
-def _part(proto: messages.TensorProto, **content: Any) -> messages.TensorProto:
+def _part(proto: messages.TensorProto, **content: object) -> messages.TensorProto:
     return messages.TensorProto(dtype=proto.dtype, tensor_shape=proto.tensor_shape, **content)
 
 

@@ -6,7 +6,6 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
@@ -19,7 +18,7 @@ VERSION = "brain.Event:2"
 
 
 @export("train.summary_iterator")
-def summary_iterator(path: Any) -> Iterator[Event]:
+def summary_iterator(path: object) -> Iterator[Event]:
     """Yields the Event messages of an event file.
 
     Raises:
@@ -36,14 +35,14 @@ class EventsWriter:
       file_prefix: path and beginning of the names.
     """
 
-    def __init__(self, file_prefix: Any) -> None:
+    def __init__(self, file_prefix: object) -> None:
         self._prefix = local(file_prefix)
         self._suffix = ""
         self._path = ""
         self._writer: TFRecordWriter | None = None
         self._pending = 0
 
-    def InitWithSuffix(self, suffix: Any) -> None:
+    def InitWithSuffix(self, suffix: object) -> None:
         """Makes the file, with `suffix` at the end of its name."""
         self._suffix = compat.as_text(suffix)
         if self._writer is not None and not os.path.exists(self._path):

@@ -62,7 +62,7 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: Any = None,
+        compression_type: object = None,
         flush_mode: int | None = None,
         input_buffer_size: int | None = None,
         output_buffer_size: int | None = None,
@@ -195,7 +195,7 @@ class RecordReader:
       NotFoundError, PermissionDeniedError, FailedPreconditionError: the file cannot be opened.
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: object, options: object = None) -> None:
         self._path = local(path)
         self.offset = 0
         compression = TFRecordOptions.get_compression_type_string(options)
@@ -247,7 +247,7 @@ class RecordReader:
 
 
 @export("python_io.tf_record_iterator", "io.tf_record_iterator")
-def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
+def tf_record_iterator(path: object, options: object = None) -> Iterator[bytes]:
     """Yields the records of a TFRecord file, as bytes.
 
     Args:
@@ -279,7 +279,7 @@ class TFRecordWriter:
       ValueError: an unknown compression type.
     """
 
-    def __init__(self, path: Any, options: Any = None) -> None:
+    def __init__(self, path: object, options: object = None) -> None:
         details = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
         compression = TFRecordOptions.get_compression_type_string(details)
         self._path = local(compat.as_bytes(compat.path_to_str(path)))

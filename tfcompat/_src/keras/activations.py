@@ -24,7 +24,7 @@ _V2_NAMES = {"softmax_v2": "softmax"}
 
 
 @export("keras.activations.softmax")
-def softmax(x: Any, axis: int = -1) -> Tensor:
+def softmax(x: object, axis: int = -1) -> Tensor:
     """Exponentials of `x` that add up to 1 along `axis`; ValueError where `x` has less than two dimensions."""
     rank = ndim(x)
     if rank == 2:
@@ -36,25 +36,25 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
 
 
 @export("keras.activations.elu")
-def elu(x: Any, alpha: float = 1.0) -> Tensor:
+def elu(x: object, alpha: float = 1.0) -> Tensor:
     """`x` where it is positive, and `alpha * (exp(x) - 1)` elsewhere (Clevert et al. 2016)."""
     return nn.elu(x, alpha)
 
 
 @export("keras.activations.selu")
-def selu(x: Any) -> Tensor:
+def selu(x: object) -> Tensor:
     """A scaled `elu` that keeps mean 0 and variance 1 (Klambauer et al. 2017)."""
     return _SELU_SCALE * nn.elu(x, _SELU_ALPHA)
 
 
 @export("keras.activations.softplus")
-def softplus(x: Any) -> Tensor:
+def softplus(x: object) -> Tensor:
     """`log(exp(x) + 1)`."""
     return activation.softplus(x)
 
 
 @export("keras.activations.softsign")
-def softsign(x: Any) -> Tensor:
+def softsign(x: object) -> Tensor:
     """`x / (|x| + 1)`."""
     return activation.softsign(x)
 
@@ -66,44 +66,44 @@ def relu(x: TensorLike, alpha: float = 0.0, max_value: float | None = None, thre
 
 
 @export("keras.activations.tanh")
-def tanh(x: Any) -> Tensor:
+def tanh(x: object) -> Tensor:
     """Hyperbolic tangent."""
     return unary.tanh(x)
 
 
 @export("keras.activations.sigmoid")
-def sigmoid(x: Any) -> Tensor:
+def sigmoid(x: object) -> Tensor:
     """`1 / (1 + exp(-x))`."""
     return unary.sigmoid(x)
 
 
 @export("keras.activations.exponential")
-def exponential(x: Any) -> Tensor:
+def exponential(x: object) -> Tensor:
     """`exp(x)`."""
     return unary.exp(x)
 
 
 @export("keras.activations.hard_sigmoid")
-def hard_sigmoid(x: Any) -> Tensor:
+def hard_sigmoid(x: object) -> Tensor:
     """`0.2 * x + 0.5`, limited to [0, 1]."""
     return nn.hard_sigmoid(x)
 
 
 @export("keras.activations.linear")
-def linear(x: Any) -> Any:
+def linear(x: object) -> Any:
     """`x` itself."""
     return x
 
 
 @export("keras.activations.serialize")
-def serialize(activation: Any) -> Any:
+def serialize(activation: object) -> Any:
     """The name of an activation, or the configuration of an object."""
     name = getattr(activation, "__name__", None)
     return _V2_NAMES.get(name) or serialize_keras_object(activation)
 
 
 @export("keras.activations.deserialize")
-def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Callable:
+def deserialize(name: object, custom_objects: dict[str, Any] | None = None) -> Callable:
     """The activation that `serialize` gave `name` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         name, module_objects=globals(), custom_objects=custom_objects, printable_module_name="activation function"
@@ -111,7 +111,7 @@ def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Call
 
 
 @export("keras.activations.get")
-def get(identifier: Any) -> Callable:
+def get(identifier: object) -> Callable:
     """The activation of a name or configuration, a function itself, or `linear` for None.
 
     Raises:

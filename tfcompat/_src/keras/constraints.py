@@ -24,7 +24,7 @@ from tfcompat._src.ops.math.compare import greater_equal, less
 from tfcompat._src.ops.math.reduce import reduce_sum
 
 
-def _norms(w: Any, axis: Any) -> Tensor:
+def _norms(w: object, axis: object) -> Tensor:
     return sqrt(reduce_sum(unary.square(w), axis=axis, keepdims=True))
 
 
@@ -47,7 +47,7 @@ class MaxNorm(Constraint):
     def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
         self.max_value, self.axis = max_value, axis
 
-    def __call__(self, w: Any) -> Tensor:
+    def __call__(self, w: object) -> Tensor:
         norms = _norms(w, self.axis)
         wanted = clip(norms, 0, self.max_value)
         return w * (wanted / (epsilon() + norms))
@@ -60,7 +60,7 @@ class MaxNorm(Constraint):
 class NonNeg(Constraint):
     """0 in place of negative elements."""
 
-    def __call__(self, w: Any) -> Tensor:
+    def __call__(self, w: object) -> Tensor:
         return w * cast(greater_equal(w, 0.0), floatx())
 
 
@@ -71,7 +71,7 @@ class UnitNorm(Constraint):
     def __init__(self, axis: Any = 0) -> None:
         self.axis = axis
 
-    def __call__(self, w: Any) -> Tensor:
+    def __call__(self, w: object) -> Tensor:
         return w / (epsilon() + _norms(w, self.axis))
 
     def get_config(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class MinMaxNorm(Constraint):
     def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
         self.min_value, self.max_value, self.rate, self.axis = min_value, max_value, rate, axis
 
-    def __call__(self, w: Any) -> Tensor:
+    def __call__(self, w: object) -> Tensor:
         norms = _norms(w, self.axis)
         wanted = self.rate * clip(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
         return w * (wanted / (epsilon() + norms))
@@ -146,13 +146,13 @@ radial_constraint = RadialConstraint
 
 
 @export("keras.constraints.serialize")
-def serialize(constraint: Any) -> Any:
+def serialize(constraint: object) -> Any:
     """The class name and configuration of a constraint."""
     return serialize_keras_object(constraint)
 
 
 @export("keras.constraints.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: object, custom_objects: dict[str, Any] | None = None) -> Any:
     """The constraint that `serialize` gave `config` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         config, module_objects=globals(), custom_objects=custom_objects, printable_module_name="constraint"
@@ -160,7 +160,7 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
 
 
 @export("keras.constraints.get")
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """The constraint of a name or configuration, a function itself, or None; ValueError for anything else."""
     if identifier is None or callable(identifier):
         return identifier

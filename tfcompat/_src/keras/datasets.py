@@ -167,7 +167,7 @@ def _known_words(texts: list, num_words: int | None, skip_top: int, oov_char: in
     return [[word if skip_top <= word < limit else oov_char for word in text] for text in texts]
 
 
-def _split(texts: list[list[int]], labels: Any, border: int) -> _Parts:
+def _split(texts: list[list[int]], labels: object, border: int) -> _Parts:
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     labels = np.array(labels)
@@ -177,7 +177,7 @@ def _split(texts: list[list[int]], labels: Any, border: int) -> _Parts:
 @export("keras.datasets.imdb.load_data")
 def imdb(
     path: str = "imdb.npz", num_words: int | None = None, skip_top: int = 0, maxlen: int | None = None, seed: int = 113,
-    start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3, **kwargs: Any,
+    start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3, **kwargs: object,
 ) -> _Parts:  # fmt: skip
     """Reviews of films as lists of word numbers by frequency, with 1 for good ones and 0 for bad ones.
 
@@ -212,7 +212,7 @@ def imdb(
 def reuters(
     path: str = "reuters.npz", num_words: int | None = None, skip_top: int = 0, maxlen: int | None = None,
     test_split: float = 0.2, seed: int = 113, start_char: int | None = 1, oov_char: int | None = 2, index_from: int = 3,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> _Parts:  # fmt: skip
     """News as lists of word numbers, of 46 topics; arguments are those of `imdb`, and the share for tests."""
     num_words = _old_name_of_num_words(num_words, kwargs)

@@ -62,13 +62,13 @@ _NAMES: dict[str, Any] = {
 
 
 @export("keras.initializers.serialize")
-def serialize(initializer: Any) -> Any:
+def serialize(initializer: object) -> Any:
     """The class name and configuration of an initializer."""
     return serialize_keras_object(initializer)
 
 
 @export("keras.initializers.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: object, custom_objects: dict[str, Any] | None = None) -> Any:
     """The initializer that `serialize` gave `config` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         config, module_objects=_NAMES, custom_objects=custom_objects, printable_module_name="initializer"
@@ -76,7 +76,7 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
 
 
 @export("keras.initializers.get")
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """The initializer of a name or configuration, one itself, or None; ValueError for anything else."""
     if identifier is None or callable(identifier):
         return identifier

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _AUTO = losses_utils.ReductionV2.AUTO
 
 
-def _alike(y_true: Any, y_pred: TensorLike) -> tuple[Tensor, Tensor]:
+def _alike(y_true: object, y_pred: TensorLike) -> tuple[Tensor, Tensor]:
     """Labels and predictions as tensors of the predictions' type."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype), y_pred
@@ -43,7 +43,7 @@ def _alike(y_true: Any, y_pred: TensorLike) -> tuple[Tensor, Tensor]:
     "keras.losses.mean_squared_error", "keras.losses.mse", "keras.losses.MSE",
     "keras.metrics.mean_squared_error", "keras.metrics.mse", "keras.metrics.MSE",
 )  # fmt: skip
-def mean_squared_error(y_true: Any, y_pred: TensorLike) -> Tensor:
+def mean_squared_error(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of (y_pred - y_true) ** 2 along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     return reduce_mean(binary.squared_difference(y_pred, y_true), axis=-1)
@@ -53,7 +53,7 @@ def mean_squared_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     "keras.losses.mean_absolute_error", "keras.losses.mae", "keras.losses.MAE",
     "keras.metrics.mean_absolute_error", "keras.metrics.mae", "keras.metrics.MAE",
 )  # fmt: skip
-def mean_absolute_error(y_true: Any, y_pred: TensorLike) -> Tensor:
+def mean_absolute_error(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of |y_pred - y_true| along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     return reduce_mean(unary.absolute(y_pred - y_true), axis=-1)
@@ -63,7 +63,7 @@ def mean_absolute_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     "keras.losses.mean_absolute_percentage_error", "keras.losses.mape", "keras.losses.MAPE",
     "keras.metrics.mean_absolute_percentage_error", "keras.metrics.mape", "keras.metrics.MAPE",
 )  # fmt: skip
-def mean_absolute_percentage_error(y_true: Any, y_pred: TensorLike) -> Tensor:
+def mean_absolute_percentage_error(y_true: object, y_pred: TensorLike) -> Tensor:
     """100 times the mean of |(y_true - y_pred) / y_true| along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     error = (y_true - y_pred) / clip(unary.absolute(y_true), epsilon(), None)
@@ -74,7 +74,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: TensorLike) -> Tensor:
     "keras.losses.mean_squared_logarithmic_error", "keras.losses.msle", "keras.losses.MSLE",
     "keras.metrics.mean_squared_logarithmic_error", "keras.metrics.msle", "keras.metrics.MSLE",
 )  # fmt: skip
-def mean_squared_logarithmic_error(y_true: Any, y_pred: TensorLike) -> Tensor:
+def mean_squared_logarithmic_error(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     logs = [unary.log(clip(y, epsilon(), None) + 1.0) for y in (y_pred, y_true)]
@@ -88,7 +88,7 @@ def _as_signs(y_true: Tensor) -> Tensor:
 
 
 @export("keras.losses.squared_hinge", "keras.metrics.squared_hinge")
-def squared_hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
+def squared_hinge(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of max(1 - y_true * y_pred, 0) ** 2 along the last dimension, for labels -1 and 1, or 0 and 1."""
     y_true, y_pred = _alike(y_true, y_pred)
     y_true = _as_signs(y_true)
@@ -96,7 +96,7 @@ def squared_hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
 
 
 @export("keras.losses.hinge", "keras.metrics.hinge")
-def hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
+def hinge(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of max(1 - y_true * y_pred, 0) along the last dimension, for labels -1 and 1, or 0 and 1."""
     y_true, y_pred = _alike(y_true, y_pred)
     y_true = _as_signs(y_true)
@@ -104,7 +104,7 @@ def hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
 
 
 @export("keras.losses.categorical_hinge")
-def categorical_hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
+def categorical_hinge(y_true: object, y_pred: TensorLike) -> Tensor:
     """max(0, 1 + largest prediction of a wrong class - prediction of the right one), for one-hot labels."""
     y_true, y_pred = _alike(y_true, y_pred)
     right = reduce_sum(y_true * y_pred, axis=-1)
@@ -112,14 +112,14 @@ def categorical_hinge(y_true: Any, y_pred: TensorLike) -> Tensor:
     return binary.maximum(0.0, wrong - right + 1.0)
 
 
-def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
+def huber_loss(y_true: object, y_pred: object, delta: float = 1.0) -> Tensor:
     """error ** 2 / 2, and linear where |error| is above `delta` (Huber 1964), for each element."""
     y_pred, y_true = cast(y_pred, floatx()), cast(y_true, floatx())
     return huber(y_pred, y_true, delta)
 
 
 @export("keras.losses.logcosh")
-def logcosh(y_true: Any, y_pred: TensorLike) -> Tensor:
+def logcosh(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of log(cosh(y_pred - y_true)) along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     error = y_pred - y_true
@@ -149,13 +149,13 @@ def categorical_crossentropy(
 
 
 @export("keras.losses.sparse_categorical_crossentropy", "keras.metrics.sparse_categorical_crossentropy")
-def sparse_categorical_crossentropy(y_true: TensorLike, y_pred: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+def sparse_categorical_crossentropy(y_true: TensorLike, y_pred: object, from_logits: bool = False, axis: int = -1) -> Tensor:
     """The cross entropy of class numbers; `from_logits` says that `y_pred` are logits along `axis`."""
     return nn.sparse_categorical_crossentropy(y_true, y_pred, from_logits=from_logits, axis=axis)
 
 
 @export("keras.losses.binary_crossentropy", "keras.metrics.binary_crossentropy")
-def binary_crossentropy(y_true: Any, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0) -> Tensor:
+def binary_crossentropy(y_true: object, y_pred: TensorLike, from_logits: bool = False, label_smoothing: float = 0) -> Tensor:
     """The mean cross entropy of independent classes along the last dimension.
 
     Args:
@@ -173,7 +173,7 @@ def binary_crossentropy(y_true: Any, y_pred: TensorLike, from_logits: bool = Fal
     "keras.losses.kullback_leibler_divergence", "keras.losses.kld", "keras.losses.KLD",
     "keras.metrics.kullback_leibler_divergence", "keras.metrics.kld", "keras.metrics.KLD",
 )  # fmt: skip
-def kullback_leibler_divergence(y_true: Any, y_pred: TensorLike) -> Tensor:
+def kullback_leibler_divergence(y_true: object, y_pred: TensorLike) -> Tensor:
     """The sum of y_true * log(y_true / y_pred) along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     y_true, y_pred = clip(y_true, epsilon(), 1), clip(y_pred, epsilon(), 1)
@@ -181,7 +181,7 @@ def kullback_leibler_divergence(y_true: Any, y_pred: TensorLike) -> Tensor:
 
 
 @export("keras.losses.poisson", "keras.metrics.poisson")
-def poisson(y_true: Any, y_pred: TensorLike) -> Tensor:
+def poisson(y_true: object, y_pred: TensorLike) -> Tensor:
     """The mean of y_pred - y_true * log(y_pred) along the last dimension."""
     y_true, y_pred = _alike(y_true, y_pred)
     return reduce_mean(y_pred - y_true * unary.log(y_pred + epsilon()), axis=-1)
@@ -223,7 +223,7 @@ class Loss:
         losses_utils.ReductionV2.validate(reduction)
         self.reduction, self.name = reduction, name
 
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+    def __call__(self, y_true: object, y_pred: object, sample_weight: object = None) -> Tensor:
         """The reduced loss.
 
         Args:
@@ -420,7 +420,7 @@ class CosineSimilarity(LossFunctionWrapper):
 # ---- names ----
 
 
-def is_categorical_crossentropy(loss: Any) -> bool:
+def is_categorical_crossentropy(loss: object) -> bool:
     """Whether a loss, function or name is the cross entropy of one-hot labels."""
     if isinstance(loss, LossFunctionWrapper):
         return isinstance(loss, CategoricalCrossentropy) or loss.fn == categorical_crossentropy
@@ -428,13 +428,13 @@ def is_categorical_crossentropy(loss: Any) -> bool:
 
 
 @export("keras.losses.serialize")
-def serialize(loss: Any) -> Any:
+def serialize(loss: object) -> Any:
     """The name of a loss function, or the configuration of a loss."""
     return serialize_keras_object(loss)
 
 
 @export("keras.losses.deserialize")
-def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(name: object, custom_objects: dict[str, Any] | None = None) -> Any:
     """The loss that `serialize` gave `name` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         name, module_objects=globals(), custom_objects=custom_objects, printable_module_name="loss function"
@@ -442,7 +442,7 @@ def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
 
 
 @export("keras.losses.get")
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """The loss of a name or configuration, a function itself, or None; ValueError for anything else."""
     if identifier is None or callable(identifier):
         return identifier

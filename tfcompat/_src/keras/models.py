@@ -68,7 +68,7 @@ def _insert_ancillary_layers(model: Model, layers: list[Layer], metrics_names: l
     model._insert_layers(others + metrics, relevant_nodes=nodes)
 
 
-def _clone_functional_model(model: Model, input_tensors: Any = None, layer_fn: Callable = _clone_layer) -> Model:
+def _clone_functional_model(model: Model, input_tensors: object = None, layer_fn: Callable = _clone_layer) -> Model:
     if not isinstance(model, Model):
         raise ValueError("Expected `model` argument to be a `Model` instance, got ", model)
     if isinstance(model, Sequential):
@@ -104,7 +104,7 @@ def _clone_functional_model(model: Model, input_tensors: Any = None, layer_fn: C
     return cloned
 
 
-def _clone_sequential_model(model: Sequential, input_tensors: Any = None, layer_fn: Callable = _clone_layer) -> Sequential:
+def _clone_sequential_model(model: Sequential, input_tensors: object = None, layer_fn: Callable = _clone_layer) -> Sequential:
     if not isinstance(model, Sequential):
         raise ValueError("Expected `model` argument to be a `Sequential` model instance, but got:", model)
     if not callable(layer_fn):
@@ -126,7 +126,7 @@ def _clone_sequential_model(model: Sequential, input_tensors: Any = None, layer_
     return cloned
 
 
-def _input_for(input_tensors: Any) -> list[InputLayer]:
+def _input_for(input_tensors: object) -> list[InputLayer]:
     """The input layer of the one tensor that a Sequential is to begin with; none without a tensor."""
     if input_tensors is None:
         return []
@@ -233,9 +233,9 @@ def in_place_subclassed_model_state_restoration(model: Model) -> None:
 
 
 def clone_and_build_model(
-    model: Model, input_tensors: Any = None, target_tensors: Any = None, custom_objects: Any = None,
-    compile_clone: bool = True, in_place_reset: bool = False, optimizer_iterations: Any = None,
-    optimizer_config: Any = None,
+    model: Model, input_tensors: object = None, target_tensors: object = None, custom_objects: Any = None,
+    compile_clone: bool = True, in_place_reset: bool = False, optimizer_iterations: object = None,
+    optimizer_config: object = None,
 ) -> Model:  # fmt: skip
     """A copy of a model, compiled as it is.
 
@@ -302,7 +302,7 @@ def _clone_subclass(model: Model, in_place_reset: bool) -> Model:
     return model
 
 
-def _clone_optimizer(optimizer: Any, iterations: Any, config: Any) -> Any:
+def _clone_optimizer(optimizer: object, iterations: object, config: Any) -> Any:
     if isinstance(optimizer, TFOptimizer):
         clone = TFOptimizer(optimizer.optimizer, iterations)
         track_tf_optimizer(clone)

@@ -32,7 +32,7 @@ class L1L2(Regularizer):
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
         self.l1, self.l2 = cast_to_floatx(l1), cast_to_floatx(l2)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: object) -> Any:
         if not self.l1 and not self.l2:
             return constant(0.0)
         loss: Any = 0.0
@@ -69,13 +69,13 @@ _FUNCTIONS = ("l1", "l2", "l1_l2")
 
 
 @export("keras.regularizers.serialize")
-def serialize(regularizer: Any) -> Any:
+def serialize(regularizer: object) -> Any:
     """The class name and configuration of a regularizer."""
     return serialize_keras_object(regularizer)
 
 
 @export("keras.regularizers.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: object, custom_objects: dict[str, Any] | None = None) -> Any:
     """The regularizer that `serialize` gave `config` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         config, module_objects=globals(), custom_objects=custom_objects, printable_module_name="regularizer"
@@ -83,7 +83,7 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
 
 
 @export("keras.regularizers.get")
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """The regularizer of a name or configuration, a function itself, or None; ValueError for anything else."""
     if identifier is None or callable(identifier):
         return identifier

@@ -111,36 +111,36 @@ def _registered_solve(type_a: type, type_b: type) -> Callable | None:
     return _registered_function([type_a, type_b], _SOLVE)
 
 
-def _called(function: Callable | None, missing: str, name: str | None, default_name: str, *operators: Any) -> Any:
+def _called(function: Callable | None, missing: str, name: str | None, default_name: str, *operators: object) -> Any:
     if function is None:
         raise ValueError(f"No {missing.format(*(type(operator) for operator in operators))}")
     with name_scope(name, default_name):
         return function(*operators)
 
 
-def adjoint(lin_op_a: Any, name: str | None = None) -> Any:
+def adjoint(lin_op_a: object, name: str | None = None) -> Any:
     """The adjoint of an operator, as an operator; ValueError where none is registered."""
     return _called(_registered_adjoint(type(lin_op_a)), "adjoint registered for {}", name, "Adjoint", lin_op_a)
 
 
-def cholesky(lin_op_a: Any, name: str | None = None) -> Any:
+def cholesky(lin_op_a: object, name: str | None = None) -> Any:
     """The lower Cholesky factor of an operator, as an operator; ValueError where none is registered."""
     missing = "cholesky decomposition registered for {}"
     return _called(_registered_cholesky(type(lin_op_a)), missing, name, "Cholesky", lin_op_a)
 
 
-def inverse(lin_op_a: Any, name: str | None = None) -> Any:
+def inverse(lin_op_a: object, name: str | None = None) -> Any:
     """The inverse of an operator, as an operator; ValueError where none is registered."""
     return _called(_registered_inverse(type(lin_op_a)), "inverse registered for {}", name, "Inverse", lin_op_a)
 
 
-def matmul(lin_op_a: Any, lin_op_b: Any, name: str | None = None) -> Any:
+def matmul(lin_op_a: object, lin_op_b: object, name: str | None = None) -> Any:
     """The product of two operators, as an operator; ValueError where none is registered."""
     function = _registered_matmul(type(lin_op_a), type(lin_op_b))
     return _called(function, "matmul registered for {}.matmul({})", name, "Matmul", lin_op_a, lin_op_b)
 
 
-def solve(lin_op_a: Any, lin_op_b: Any, name: str | None = None) -> Any:
+def solve(lin_op_a: object, lin_op_b: object, name: str | None = None) -> Any:
     """The inverse of the first operator times the second, as an operator; ValueError where none is registered."""
     function = _registered_solve(type(lin_op_a), type(lin_op_b))
     return _called(function, "solve registered for {}.solve({})", name, "Solve", lin_op_a, lin_op_b)

@@ -225,7 +225,7 @@ class LinearOperatorCirculant(_BaseLinearOperatorCirculant):
     """
 
     def __init__(
-        self, spectrum: Any, input_output_dtype: Any = dtypes.complex64, is_non_singular: bool | None = None,
+        self, spectrum: object, input_output_dtype: object = dtypes.complex64, is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool | None = True,
         name: str = "LinearOperatorCirculant",
     ) -> None:  # fmt: skip
@@ -239,7 +239,7 @@ class LinearOperatorCirculant2D(_BaseLinearOperatorCirculant):
     """A block circulant matrix of circulant blocks; `spectrum` is [..., N_0, N_1]. Else as LinearOperatorCirculant."""
 
     def __init__(
-        self, spectrum: Any, input_output_dtype: Any = dtypes.complex64, is_non_singular: bool | None = None,
+        self, spectrum: object, input_output_dtype: object = dtypes.complex64, is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool | None = True,
         name: str = "LinearOperatorCirculant2D",
     ) -> None:  # fmt: skip
@@ -253,7 +253,7 @@ class LinearOperatorCirculant3D(_BaseLinearOperatorCirculant):
     """A block circulant matrix of three levels; `spectrum` is [..., N_0, N_1, N_2]. Else as LinearOperatorCirculant."""
 
     def __init__(
-        self, spectrum: Any, input_output_dtype: Any = dtypes.complex64, is_non_singular: bool | None = None,
+        self, spectrum: object, input_output_dtype: object = dtypes.complex64, is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool | None = True,
         name: str = "LinearOperatorCirculant3D",
     ) -> None:  # fmt: skip

@@ -49,7 +49,7 @@ def of(operator: Any) -> dict[str, bool | None]:
     }
 
 
-def of_commuting_product(operator_a: Any, operator_b: Any) -> dict[str, bool | None]:
+def of_commuting_product(operator_a: object, operator_b: object) -> dict[str, bool | None]:
     """The hints for the product of two square operators that commute."""
     return {
         "is_non_singular": combined_non_singular_hint(operator_a, operator_b),
@@ -59,7 +59,7 @@ def of_commuting_product(operator_a: Any, operator_b: Any) -> dict[str, bool | N
     }
 
 
-def of_product(operator_a: Any, operator_b: Any) -> dict[str, bool | None]:
+def of_product(operator_a: object, operator_b: object) -> dict[str, bool | None]:
     """The hints for the product of any two operators."""
     square = is_square(operator_a, operator_b)
     if square is False:

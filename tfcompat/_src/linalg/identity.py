@@ -81,7 +81,7 @@ class LinearOperatorIdentity(BaseLinearOperatorIdentity):
     """
 
     def __init__(
-        self, num_rows: Any, batch_shape: Any = None, dtype: Any = None, is_non_singular: bool | None = True,
+        self, num_rows: object, batch_shape: object = None, dtype: object = None, is_non_singular: bool | None = True,
         is_self_adjoint: bool | None = True, is_positive_definite: bool | None = True, is_square: bool | None = True,
         assert_proper_shapes: bool = False, name: str = "LinearOperatorIdentity",
     ) -> None:  # fmt: skip
@@ -164,7 +164,7 @@ class LinearOperatorScaledIdentity(BaseLinearOperatorIdentity):
     """
 
     def __init__(
-        self, num_rows: Any, multiplier: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
+        self, num_rows: object, multiplier: TensorLike, is_non_singular: bool | None = None, is_self_adjoint: bool | None = None,
         is_positive_definite: bool | None = None, is_square: bool | None = True, assert_proper_shapes: bool = False,
         name: str = "LinearOperatorScaledIdentity",
     ) -> None:  # fmt: skip

@@ -35,7 +35,7 @@ def _vec(x: Tensor) -> Tensor:
     return reshape(matrix_transpose(x), concat([shape(x)[:-2], [-1]], axis=0))
 
 
-def _unvec_by(y: Tensor, num_col: Any) -> Tensor:
+def _unvec_by(y: Tensor, num_col: object) -> Tensor:
     """The matrices with `num_col` columns that `_vec` gives `y` for."""
     return matrix_transpose(reshape(y, concat([shape(y)[:-1], [num_col, -1]], axis=0)))
 

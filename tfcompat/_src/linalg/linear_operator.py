@@ -256,7 +256,7 @@ class LinearOperator(Module):
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         raise NotImplementedError("_matmul is not implemented.")
 
-    def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
+    def matmul(self, x: object, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
         """A @ x.
 
         Args:
@@ -282,7 +282,7 @@ class LinearOperator(Module):
     def _matvec(self, x: Tensor, adjoint: bool = False) -> Tensor:
         return squeeze(self.matmul(expand_dims(x, axis=-1), adjoint=adjoint), axis=-1)
 
-    def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Tensor:
+    def matvec(self, x: object, adjoint: bool = False, name: str = "matvec") -> Tensor:
         """A @ x for vectors x [..., n]; arguments and errors are those of `matmul`."""
         with self._name_scope(name):
             return self._matvec(self._checked_argument(x, "x", -2 if adjoint else -1, -1), adjoint=adjoint)
@@ -327,7 +327,7 @@ class LinearOperator(Module):
             return util.cholesky_solve_with_broadcast(cholesky_of_matrix(self.to_dense()), rhs)
         return util.matrix_solve_with_broadcast(self.to_dense(), rhs, adjoint=adjoint)
 
-    def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Any:
+    def solve(self, rhs: object, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Any:
         """The solution of A @ x = rhs.
 
         Args:
@@ -357,7 +357,7 @@ class LinearOperator(Module):
     def _solvevec(self, rhs: Tensor, adjoint: bool = False) -> Tensor:
         return squeeze(self.solve(expand_dims(rhs, axis=-1), adjoint=adjoint), axis=-1)
 
-    def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
+    def solvevec(self, rhs: object, adjoint: bool = False, name: str = "solve") -> Tensor:
         """The solution of A @ x = rhs for vectors rhs [..., m]; arguments and errors are those of `solve`."""
         with self._name_scope(name):
             return self._solvevec(self._checked_argument(rhs, "rhs", -1 if adjoint else -2, -1), adjoint=adjoint)
@@ -443,7 +443,7 @@ def _cholesky(input: Any, name: str | None = None) -> Any:
 
 
 @dispatch_for_types(matrix_diag_part, LinearOperator)
-def _diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Any:
+def _diag_part(input: Any, name: str = "diag_part", k: object = 0, padding_value: object = 0) -> Any:
     return input.diag_part(name)
 
 
@@ -480,7 +480,7 @@ def _matmul(
 
 
 @dispatch_for_types(matrix_solve, LinearOperator)
-def _solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+def _solve(matrix: object, rhs: object, adjoint: bool = False, name: str | None = None) -> Any:
     if not isinstance(matrix, LinearOperator):
         raise ValueError("Passing in `matrix` as a Tensor and `rhs` as a LinearOperator is not supported.")
     return matrix.solve(rhs, adjoint=adjoint, name=name)

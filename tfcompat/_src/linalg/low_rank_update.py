@@ -45,7 +45,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
     """
 
     def __init__(
-        self, base_operator: Any, u: Any, diag_update: Any = None, v: Any = None,
+        self, base_operator: Any, u: object, diag_update: object = None, v: object = None,
         is_diag_update_positive: bool | None = None, is_non_singular: bool | None = None,
         is_self_adjoint: bool | None = None, is_positive_definite: bool | None = None, is_square: bool | None = None,
         name: str = "LinearOperatorLowRankUpdate",

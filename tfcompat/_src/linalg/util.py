@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # ---- arguments ----
 
 
-def is_ref(x: Any) -> bool:
+def is_ref(x: object) -> bool:
     """Whether `x` is a variable, or a module with a dtype and a shape, whose value may change."""
     return isinstance(x, Variable) or (isinstance(x, Module) and hasattr(x, "dtype") and hasattr(x, "shape"))
 
@@ -55,7 +55,7 @@ def dtype_name(dtype: DTypeLike) -> str:
     return dtypes.as_dtype(dtype).name
 
 
-def assert_not_ref_type(x: Any, arg_name: str) -> None:
+def assert_not_ref_type(x: object, arg_name: str) -> None:
     """TypeError where an argument is a variable."""
     if is_ref(x):
         raise TypeError(f"Argument {arg_name} cannot be reference type. Found: {type(x)}")
@@ -159,7 +159,7 @@ def broadcast_batch_shapes(operators: list[Any]) -> TensorShape:
     return functools.reduce(broadcast_static_shape, (operator.batch_shape for operator in operators))
 
 
-def cholesky_solve_with_broadcast(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+def cholesky_solve_with_broadcast(chol: object, rhs: object, name: str | None = None) -> Tensor:
     """`cholesky_solve` with broadcasting of the batches."""
     with name_scope(name, "CholeskySolveWithBroadcast", [chol, rhs]):
         return cholesky_solve(*broadcast_matrix_batch_dims([chol, rhs]))
@@ -226,7 +226,7 @@ def matrix_triangular_solve_with_broadcast(
 
 
 def use_operator_or_provided_hint_unless_contradicting(
-    operator: Any, hint_attr_name: str, provided_hint_value: bool | None, message: str
+    operator: object, hint_attr_name: str, provided_hint_value: bool | None, message: str
 ) -> bool | None:
     """The hint of an operator or the given one; ValueError with `message` where they contradict."""
     known = (getattr(operator, hint_attr_name), provided_hint_value)

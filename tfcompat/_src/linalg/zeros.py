@@ -43,7 +43,7 @@ class LinearOperatorZeros(SizedLinearOperator):
     """
 
     def __init__(
-        self, num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = None,
+        self, num_rows: object, num_columns: object = None, batch_shape: object = None, dtype: object = None,
         is_non_singular: bool | None = False, is_self_adjoint: bool | None = True,
         is_positive_definite: bool | None = False, is_square: bool | None = True, assert_proper_shapes: bool = False,
         name: str = "LinearOperatorZeros",

@@ -103,7 +103,7 @@ class TFLiteConverter:
     def __init__(
         self, graph_def: messages.GraphDef, input_tensors: Sequence[Tensor] | None, output_tensors: Sequence[Tensor] | None,
         input_arrays_with_shape: Sequence[tuple[str, Sequence[int]]] | None = None, output_arrays: Sequence[str] | None = None,
-        experimental_debug_info_func: Any = None,
+        experimental_debug_info_func: object = None,
     ) -> None:  # fmt: skip
         self._graph_def = graph_def
         self._input_tensors = input_tensors
@@ -201,7 +201,7 @@ class TFLiteConverter:
         return cls._of_keras_file(model_file, input_arrays, input_shapes, output_arrays, custom_objects)
 
     @classmethod
-    def _of_keras_file(cls, model_file: str, input_arrays: Any, input_shapes: Any, output_arrays: Any, custom_objects: Any) -> TFLiteConverter:
+    def _of_keras_file(cls, model_file: str, input_arrays: Any, input_shapes: Any, output_arrays: Any, custom_objects: object) -> TFLiteConverter:
         set_learning_phase(0)
         model = load_model(model_file, custom_objects)
         sess = get_session()

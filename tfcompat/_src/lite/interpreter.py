@@ -36,7 +36,7 @@ class Interpreter:
       ValueError: neither or both are given, or the model is damaged. NotImplementedError: delegates are given.
     """
 
-    def __init__(self, model_path: str | None = None, model_content: bytes | None = None, experimental_delegates: Any = None) -> None:
+    def __init__(self, model_path: str | None = None, model_content: bytes | None = None, experimental_delegates: object = None) -> None:
         if experimental_delegates:
             raise NotImplementedError("tfcompat's Interpreter has no delegates: leave experimental_delegates out.")
         if model_path and model_content:
@@ -121,7 +121,7 @@ class Interpreter:
             raise ValueError("Cannot set tensor: Tensor is unallocated. Try calling allocate_tensors() first")
         self._values[tensor] = np.array(value)
 
-    def resize_tensor_input(self, input_index: int, tensor_size: Any) -> None:
+    def resize_tensor_input(self, input_index: int, tensor_size: object) -> None:
         """Changes the sizes of an input; allocate_tensors is to be called before the next run.
 
         Raises:

@@ -200,7 +200,7 @@ class Lowering:
         """Adds an operator."""
         self.operators.append(lite.Operator(builtin, inputs, outputs, options, version=VERSIONS.get(builtin, 1)))
 
-    def constant(self, name: str, value: Any) -> lite.Tensor:
+    def constant(self, name: str, value: object) -> lite.Tensor:
         """A new constant."""
         return lite.constant(self.name(name), value)
 

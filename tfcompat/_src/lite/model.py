@@ -128,7 +128,7 @@ class Model:
             yield from subgraph.operators
 
 
-def constant(name: str, value: Any) -> Tensor:
+def constant(name: str, value: object) -> Tensor:
     """A constant tensor of a NumPy value."""
     value = np.asarray(value)
     return Tensor(name, tuple(value.shape), TYPE_OF[value.dtype], value)

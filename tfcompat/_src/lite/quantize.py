@@ -22,7 +22,7 @@ _BOUNDS = {0: (np.inf, -np.inf), 1: (0, np.inf), 2: (-1, 1), 3: (0, 6), 4: (np.i
 """Results of the activations of the schema; an empty range for none and for those that change what lies between."""
 
 
-def parameters(scale: Any, zero_point: Any, minimum: float | None = None, maximum: float | None = None, dimension: int = 0) -> lite.Quantization:
+def parameters(scale: object, zero_point: object, minimum: float | None = None, maximum: float | None = None, dimension: int = 0) -> lite.Quantization:
     """Quantization of arrays of scales and zero points, or of one of each."""
     bounds = [None if b is None else np.array([b], np.float32) for b in (minimum, maximum)]
     return lite.Quantization(np.atleast_1d(np.asarray(scale, np.float32)), np.atleast_1d(np.asarray(zero_point, np.int64)), *bounds, dimension)
@@ -112,7 +112,7 @@ def _weights(operator: lite.Operator) -> list[Any]:
     return [t for t in found if t is not None and t.data is not None and t.dtype == "FLOAT32"]
 
 
-def calibrated(content: bytes, samples: Callable[[], Iterable[Sequence[Any]]], input_type: Any, output_type: Any, allow_float: bool) -> bytes:
+def calibrated(content: bytes, samples: Callable[[], Iterable[Sequence[Any]]], input_type: object, output_type: object, allow_float: bool) -> bytes:
     """A float model as int8, by the ranges that its tensors have on samples.
 
     Args:

@@ -55,7 +55,7 @@ class _Table:
         offset = _unpack(self.data, "<H", self.vtable + entry) if entry < self.size else 0
         return self.position + offset if offset else 0
 
-    def number(self, slot: int, kind: str, default: Any = 0) -> Any:
+    def number(self, slot: int, kind: str, default: object = 0) -> Any:
         at = self.field(slot)
         return _unpack(self.data, _FORMATS[kind], at) if at else default
 

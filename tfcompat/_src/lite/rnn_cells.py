@@ -37,10 +37,10 @@ class _MarkedCell(LayerRNNCell):
     _tflite_wrapper: OpHint
     _is_marked: bool
 
-    def _input(self, value: Any, **options: Any) -> Any:
+    def _input(self, value: object, **options: Any) -> Any:
         return self._tflite_wrapper.add_input(value, **options) if self._is_marked else value
 
-    def _output(self, value: Any, **options: Any) -> Any:
+    def _output(self, value: object, **options: Any) -> Any:
         return self._tflite_wrapper.add_output(value, **options) if self._is_marked else value
 
 
@@ -120,7 +120,7 @@ class TFLiteLSTMCell(_MarkedCell):
     state_size = property(lambda self: self._state_size)
     output_size = property(lambda self: self._output_size)
 
-    def _weight(self, name: str, shape: list[int], index: int, initializer: Any, shards: int | None) -> Any:
+    def _weight(self, name: str, shape: list[int], index: int, initializer: object, shards: int | None) -> Any:
         partitioner = None if shards is None else fixed_size_partitioner(shards)
         made = self.add_weight(name, shape=shape, initializer=initializer, partitioner=partitioner)
         return self._input(made, name=name, index_override=index)
@@ -173,8 +173,8 @@ class TFLiteLSTMCell(_MarkedCell):
 
 @export("lite.experimental.nn.dynamic_rnn")
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
-    parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = True, scope: Any = None,
+    cell: object, inputs: object, sequence_length: TensorLike | None = None, initial_state: object = None, dtype: object = None,
+    parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = True, scope: object = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """tf.nn.dynamic_rnn with hints around the loop; arguments and results are those of tf.nn.dynamic_rnn.
 

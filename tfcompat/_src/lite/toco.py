@@ -118,7 +118,7 @@ def _run(graph_def: messages.GraphDef, inputs: list[Input], outputs: list[str], 
     return writer.write(model)
 
 
-def toco_convert_impl(input_data: Any, input_tensors: Sequence[Tensor], output_tensors: Sequence[Tensor], enable_mlir_converter: bool = False,
+def toco_convert_impl(input_data: object, input_tensors: Sequence[Tensor], output_tensors: Sequence[Tensor], enable_mlir_converter: bool = False,
                       **kwargs: Any) -> bytes:  # fmt: skip
     """The file of a GraphDef between tensors; `kwargs` are fields of Flags. enable_mlir_converter: accepted; there is one converter."""
     flags = Flags(**kwargs)
@@ -138,7 +138,7 @@ def toco_convert_graph_def(input_data: Any, input_arrays_with_shape: Sequence[tu
 
 
 @export("lite.toco_convert")
-def toco_convert(input_data: Any, input_tensors: Sequence[Tensor], output_tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> bytes:
+def toco_convert(input_data: Any, input_tensors: Sequence[Tensor], output_tensors: Sequence[Tensor], *args: object, **kwargs: Any) -> bytes:
     """Converts a frozen GraphDef; deprecated in 1.15 in favour of TFLiteConverter.
 
     Args:

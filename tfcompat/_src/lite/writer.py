@@ -63,7 +63,7 @@ class _Writer:
             self.builder.PrependUOffsetTRelative(item)
         return self.builder.EndVector()
 
-    def numbers(self, values: Any, dtype: str) -> int:
+    def numbers(self, values: object, dtype: str) -> int:
         return self.builder.CreateNumpyVector(np.ascontiguousarray(values, dtype))
 
     def operator_code(self, builtin: str, custom_code: str, version: int) -> int:
@@ -152,7 +152,7 @@ class _Writer:
         return self.builder.EndObject()
 
 
-def encode_strings(value: Any) -> bytes:
+def encode_strings(value: object) -> bytes:
     """The buffer of a string tensor: their number, where each begins, where the last ends, and their bytes."""
     strings = [s if isinstance(s, bytes) else str(s).encode() for s in np.asarray(value, object).ravel()]
     start = 4 * (len(strings) + 2)

@@ -34,7 +34,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
       name: name scope of the initializing operation.
     """
 
-    def __init__(self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None) -> None:
+    def __init__(self, keys: object, values: Any, key_dtype: Any = None, value_dtype: Any = None, name: str | None = None) -> None:
         with outside_control_flow():
             self._keys = convert_to_tensor(keys, dtype=key_dtype, name="keys")
             self._values = convert_to_tensor(values, dtype=value_dtype, name="values")
@@ -129,7 +129,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
     """Fills a table from int64 to strings, by default from line numbers to lines; arguments as TextFileInitializer's."""
 
     def __init__(
-        self, filename: Any, key_column_index: int = TextFileIndex.LINE_NUMBER,
+        self, filename: object, key_column_index: int = TextFileIndex.LINE_NUMBER,
         value_column_index: int = TextFileIndex.WHOLE_LINE, vocab_size: int | None = None, delimiter: str = "\t",
         name: str = "text_file_string_table_init",
     ) -> None:  # fmt: skip
@@ -143,8 +143,8 @@ class TextFileIdTableInitializer(TextFileInitializer):
     """Fills a table from strings to int64, by default from lines to line numbers; arguments as TextFileInitializer's."""
 
     def __init__(
-        self, filename: Any, key_column_index: int = TextFileIndex.WHOLE_LINE,
+        self, filename: object, key_column_index: int = TextFileIndex.WHOLE_LINE,
         value_column_index: int = TextFileIndex.LINE_NUMBER, vocab_size: int | None = None, delimiter: str = "\t",
-        name: str = "text_file_id_table_init", key_dtype: Any = dtypes.string,
+        name: str = "text_file_id_table_init", key_dtype: object = dtypes.string,
     ) -> None:  # fmt: skip
         super().__init__(filename, key_dtype, key_column_index, dtypes.int64, value_column_index, vocab_size, delimiter, name)

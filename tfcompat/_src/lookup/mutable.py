@@ -23,7 +23,7 @@ class _Saveable(SaveableObject):
         keys, values = table.export()
         super().__init__(table, [SaveSpec(keys, "", name + "-keys"), SaveSpec(values, "", name + "-values")], name)
 
-    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any, name: str | None = None) -> Operation:
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: object, name: str | None = None) -> Operation:
         """The operation that replaces the table's entries; the shapes of the saved tensors are not needed."""
         with name_scope(name, f"{self.name}_table_restore"), colocate_with(self.op.resource_handle):
             return raw.LookupTableImportV2(self.op.resource_handle, restored_tensors[0], restored_tensors[1])
@@ -104,7 +104,7 @@ class MutableHashTable(_MutableTable):
     """
 
     def __init__(
-        self, key_dtype: Any, value_dtype: Any, default_value: Any, name: str = "MutableHashTable", checkpoint: bool = True
+        self, key_dtype: object, value_dtype: Any, default_value: object, name: str = "MutableHashTable", checkpoint: bool = True
     ) -> None:
         self._default_value = convert_to_tensor(default_value, dtype=value_dtype)
         self._value_shape = self._default_value.get_shape()
@@ -153,10 +153,10 @@ class DenseHashTable(_MutableTable):
             initial_num_buckets=self._initial_num_buckets, name=self._name,
         )  # fmt: skip
 
-    def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
+    def insert_or_assign(self, keys: object, values: object, name: str | None = None) -> Operation:
         """`insert` under its C++ name."""
         return self.insert(keys, values, name)
 
-    def erase(self, keys: Any, name: str | None = None) -> Operation:
+    def erase(self, keys: object, name: str | None = None) -> Operation:
         """`remove` under its C++ name."""
         return self.remove(keys, name)

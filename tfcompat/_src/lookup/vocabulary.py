@@ -72,7 +72,7 @@ class StrongHashSpec(HasherSpec):
         return super().__new__(cls, "stronghash", key)
 
 
-def _hash_function(spec: Any) -> Callable:
+def _hash_function(spec: object) -> Callable:
     if not isinstance(spec, HasherSpec):
         raise TypeError(f"hasher_spec must be of type HasherSpec {spec}")
     if spec.hasher == "fasthash":
@@ -165,7 +165,7 @@ class IdTableWithHashBuckets(_BucketTable):
     """
 
     def __init__(
-        self, table: LookupInterface | None, num_oov_buckets: int, hasher_spec: Any = FastHashSpec,
+        self, table: LookupInterface | None, num_oov_buckets: int, hasher_spec: object = FastHashSpec,
         name: str | None = None, key_dtype: Any = None,
     ) -> None:  # fmt: skip
         name = name.rstrip("/") if name else name
@@ -193,7 +193,7 @@ class IdTableWithHashBuckets(_BucketTable):
         """Deprecated name of `initializer`."""
         return self.initializer
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: object, name: str | None = None) -> Any:
         """The ids of `keys`, a Tensor or SparseTensor, int64 in its form; TypeError where the dtype is another."""
         words = self._words(keys)
         if self._num_oov_buckets == 0:
@@ -225,7 +225,7 @@ class StaticVocabularyTable(_BucketTable):
         self._table_name = None if name is None else name.rpartition("/")[2]
         super().__init__(key_dtype, dtypes.int64)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: object, name: str | None = None) -> Any:
         """The ids of `keys`, a Tensor or SparseTensor, int64 in its form; TypeError where the dtype is another."""
         return with_values(keys, self._ids(self._words(keys), string_to_hash_bucket_fast, name))
 
@@ -245,7 +245,7 @@ class StaticVocabularyTableV1(StaticVocabularyTable):
     """
 
 
-def _check_file(vocabulary_file: Any) -> None:
+def _check_file(vocabulary_file: object) -> None:
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
         raise ValueError("vocabulary_file must be specified and must not be empty.")
 
@@ -258,7 +258,7 @@ def _check_buckets(num_oov_buckets: int) -> None:
 @export("contrib.lookup.index_table_from_file")
 def index_table_from_file(
     vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None, default_value: int = -1,
-    hasher_spec: Any = FastHashSpec, key_dtype: Any = dtypes.string, name: str | None = None,
+    hasher_spec: object = FastHashSpec, key_dtype: Any = dtypes.string, name: str | None = None,
     key_column_index: int = TextFileIndex.WHOLE_LINE, value_column_index: int = TextFileIndex.LINE_NUMBER,
     delimiter: str = "\t",
 ) -> LookupInterface:  # fmt: skip
@@ -296,7 +296,7 @@ def index_table_from_file(
 
 
 def index_table_from_tensor(
-    vocabulary_list: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
+    vocabulary_list: object, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: object = FastHashSpec,
     dtype: Any = dtypes.string, name: str | None = None,
 ) -> LookupInterface:  # fmt: skip
     """A table from the words of a vector to their int64 places in it.
@@ -334,7 +334,7 @@ def index_table_from_tensor(
 
 @export("contrib.lookup.index_to_string_table_from_file")
 def index_to_string_table_from_file(
-    vocabulary_file: Any, vocab_size: int | None = None, default_value: str = "UNK", name: str | None = None,
+    vocabulary_file: object, vocab_size: int | None = None, default_value: str = "UNK", name: str | None = None,
     key_column_index: int = TextFileIndex.LINE_NUMBER, value_column_index: int = TextFileIndex.WHOLE_LINE,
     delimiter: str = "\t",
 ) -> LookupInterface:  # fmt: skip

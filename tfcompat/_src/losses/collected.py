@@ -13,7 +13,7 @@ from tfcompat._src.ops.math.scan import add_n
 
 
 @export("losses.add_loss")
-def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+def add_loss(loss: object, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds `loss` to a collection; None adds it to none."""
     if loss_collection and not executing_eagerly():
         add_to_collection(loss_collection, loss)

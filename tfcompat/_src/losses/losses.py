@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -124,13 +124,13 @@ def compute_weighted_loss(
             return loss
 
 
-def _require(**values: Any) -> None:
+def _require(**values: object) -> None:
     for name, value in values.items():
         if value is None:
             raise ValueError(f"{name} must not be None.")
 
 
-def _as_floats(predictions: Any, labels: Any) -> tuple[Tensor, Tensor]:
+def _as_floats(predictions: object, labels: object) -> tuple[Tensor, Tensor]:
     """Both as float32; ValueError where their shapes differ."""
     predictions, labels = cast(predictions, dtype=dtypes.float32), cast(labels, dtype=dtypes.float32)
     predictions.get_shape().assert_is_compatible_with(labels.get_shape())

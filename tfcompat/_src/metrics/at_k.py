@@ -116,7 +116,7 @@ def _streaming_count(kind: str, labels: TensorLike, ids: TensorLike, k: int | No
 
 def _share_at_top_k(
     what: str, missed: str, labels: Any, ids: Any, k: int | None, class_id: int | None, weights: TensorLike,
-    metrics_collections: Any, updates_collections: Any, name: str | None,
+    metrics_collections: object, updates_collections: object, name: str | None,
 ) -> Metric:  # fmt: skip
     """True positives / (true positives + `missed`)."""
     with name_scope(name, at_k_name(what, k, class_id), (ids, labels, weights)) as scope:
@@ -133,7 +133,7 @@ def _share_at_top_k(
 @graph_only
 def recall_at_top_k(
     labels: TensorLike, predictions_idx: TensorLike, k: int | None = None, class_id: int | None = None, weights: TensorLike | None = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The share of the true classes that are among the predicted ones, in all batches.
 
@@ -162,7 +162,7 @@ def recall_at_top_k(
 @graph_only
 def precision_at_top_k(
     labels: TensorLike, predictions_idx: TensorLike, k: int | None = None, class_id: int | None = None, weights: TensorLike | None = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The share of the predicted classes that are true; arguments, result and errors are those of `recall_at_top_k`."""
     return _share_at_top_k(
@@ -172,8 +172,8 @@ def precision_at_top_k(
 
 
 def _share_at_k(
-    kind: str, share_at_top_k: Callable, labels: Any, predictions: TensorLike, k: int, class_id: int | None, weights: Any,
-    metrics_collections: Any, updates_collections: Any, name: str | None,
+    kind: str, share_at_top_k: Callable, labels: object, predictions: TensorLike, k: int, class_id: int | None, weights: object,
+    metrics_collections: object, updates_collections: object, name: str | None,
 ) -> Metric:  # fmt: skip
     with name_scope(name, at_k_name(kind, k, class_id), (predictions, labels, weights)) as scope:
         ids = top_k(predictions, k)[1]
@@ -183,8 +183,8 @@ def _share_at_k(
 @export("metrics.recall_at_k")
 @graph_only
 def recall_at_k(
-    labels: Any, predictions: TensorLike, k: int, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    labels: object, predictions: TensorLike, k: int, class_id: int | None = None, weights: object = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`recall_at_top_k` of the `k` classes with the largest scores `predictions`, [..., classes]."""
     return _share_at_k(
@@ -196,8 +196,8 @@ def recall_at_k(
 @export("metrics.precision_at_k")
 @graph_only
 def precision_at_k(
-    labels: Any, predictions: TensorLike, k: int, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    labels: object, predictions: TensorLike, k: int, class_id: int | None = None, weights: object = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`precision_at_top_k` of the `k` classes with the largest scores `predictions`, [..., classes]."""
     return _share_at_k(
@@ -209,8 +209,8 @@ def precision_at_k(
 @export("metrics.sparse_precision_at_k")
 @graph_only
 def sparse_precision_at_k(
-    labels: Any, predictions: TensorLike, k: int, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    labels: object, predictions: TensorLike, k: int, class_id: int | None = None, weights: object = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The old name of `precision_at_k`."""
     return precision_at_k(labels, predictions, k, class_id, weights, metrics_collections, updates_collections, name)
@@ -268,8 +268,8 @@ def _average_precision(labels: TensorLike, ids: TensorLike) -> Tensor:
 
 
 def average_precision_at_top_k(
-    labels: TensorLike, predictions_idx: TensorLike, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions_idx: TensorLike, weights: object = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The mean over all rows seen of the average precision of predicted classes; see `average_precision_at_k`."""
     with name_scope(name, "average_precision_at_top_k", (predictions_idx, labels, weights)) as scope:
@@ -310,8 +310,8 @@ def _without_large(labels: Any, num_classes: Tensor) -> Any:
 @export("metrics.average_precision_at_k")
 @graph_only
 def average_precision_at_k(
-    labels: TensorLike, predictions: TensorLike, k: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, k: int, weights: object = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The mean over all rows seen of the average precision of their `k` classes with the largest scores.
 
@@ -340,8 +340,8 @@ def average_precision_at_k(
 @export("metrics.sparse_average_precision_at_k")
 @graph_only
 def sparse_average_precision_at_k(
-    labels: TensorLike, predictions: TensorLike, k: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, k: int, weights: object = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The old name of `average_precision_at_k`."""
     return average_precision_at_k(labels, predictions, k, weights, metrics_collections, updates_collections, name)

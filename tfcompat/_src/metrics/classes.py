@@ -53,8 +53,8 @@ def _mean_overlap(confusion: TensorLike) -> Tensor:
 @export("metrics.mean_iou")
 @graph_only
 def mean_iou(
-    labels: Any, predictions: Any, num_classes: int, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The mean over classes of intersection over union, TP / (TP + FP + FN), in all batches.
 
@@ -80,8 +80,8 @@ def mean_iou(
 @export("metrics.mean_per_class_accuracy")
 @graph_only
 def mean_per_class_accuracy(
-    labels: Any, predictions: Any, num_classes: int, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The mean over classes of the share of their examples that were predicted; arguments are those of `mean_iou`.
 

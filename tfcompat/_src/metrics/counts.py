@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def as_booleans(predictions: Any, labels: Any, weights: TensorLike) -> tuple[Tensor, Tensor, Any]:
+def as_booleans(predictions: object, labels: object, weights: TensorLike) -> tuple[Tensor, Tensor, Any]:
     """(predictions, labels, weights) of fitting shapes, the first two as bool."""
     return fitted(cast(predictions, dtypes.bool), cast(labels, dtypes.bool), weights)
 
 
-def _counted(condition: Tensor, weights: TensorLike, metrics_collections: Any, updates_collections: Any) -> tuple[Tensor, Tensor]:
+def _counted(condition: Tensor, weights: TensorLike, metrics_collections: object, updates_collections: object) -> tuple[Tensor, Tensor]:
     """The weighted number of true elements in all batches."""
     assert_type(condition, dtypes.bool)
     count = metric_variable([], dtypes.float32, name="count")

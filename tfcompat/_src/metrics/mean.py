@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 Metric = tuple[Tensor, Tensor]
 
 
-def _ratio(total: Any, count: Any, name: str) -> Tensor:
+def _ratio(total: object, count: object, name: str) -> Tensor:
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
-def _averaged(total: TensorLike, count: TensorLike, values: Tensor, added: Tensor, counted: Tensor, metrics: Any, updates: Any) -> Metric:
+def _averaged(total: TensorLike, count: TensorLike, values: Tensor, added: Tensor, counted: Tensor, metrics: object, updates: object) -> Metric:
     """The mean kept in two variables, and the operation that adds a batch of `values` to them."""
     new_total = assign_add(total, added)
     with control_dependencies([values]):
@@ -46,7 +46,7 @@ def _averaged(total: TensorLike, count: TensorLike, values: Tensor, added: Tenso
 @export("metrics.mean")
 @graph_only
 def mean(
-    values: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None, updates_collections: Any = None,
+    values: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None, updates_collections: object = None,
     name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The weighted mean of all values seen.
@@ -81,7 +81,7 @@ def mean(
 @export("metrics.mean_tensor")
 @graph_only
 def mean_tensor(
-    values: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None, updates_collections: Any = None,
+    values: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None, updates_collections: object = None,
     name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The weighted mean of each element over all batches seen; arguments are those of `mean`.
@@ -105,7 +105,7 @@ def mean_tensor(
 @export("metrics.percentage_below")
 @graph_only
 def percentage_below(
-    values: Any, threshold: Any, weights: TensorLike | None = None, metrics_collections: Any = None, updates_collections: Any = None,
+    values: object, threshold: object, weights: TensorLike | None = None, metrics_collections: object = None, updates_collections: object = None,
     name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The share of values below a scalar `threshold`; other arguments and the result are those of `mean`."""
@@ -158,8 +158,8 @@ mean_squared_error = export("metrics.mean_squared_error")(
 @export("metrics.root_mean_squared_error")
 @graph_only
 def root_mean_squared_error(
-    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The square root of `mean_squared_error`, with the same arguments."""
     predictions, labels, weights = fitted(predictions, labels, weights)
@@ -171,8 +171,8 @@ def root_mean_squared_error(
 @export("metrics.mean_relative_error")
 @graph_only
 def mean_relative_error(
-    labels: TensorLike, predictions: TensorLike, normalizer: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, normalizer: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The mean of |labels - predictions| / normalizer, 0 where the normalizer (of their shape) is 0; else as `accuracy`."""
     predictions, labels, weights = fitted(predictions, labels, weights)
@@ -186,8 +186,8 @@ def mean_relative_error(
 @export("metrics.mean_cosine_distance")
 @graph_only
 def mean_cosine_distance(
-    labels: TensorLike, predictions: TensorLike, dim: int, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, dim: int, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """1 less the mean of the products of unit vectors along dimension `dim`; else as `accuracy`."""
     predictions, labels, weights = fitted(predictions, labels, weights)

@@ -63,7 +63,7 @@ def collected(value: Any, collections: Any) -> Any:
     return value
 
 
-def aggregated(value_fn: Callable[[], Any], collections: Any) -> Any:
+def aggregated(value_fn: Callable[[], Any], collections: object) -> Any:
     """What `value_fn` computes of the metric's variables, added to collections; of those of all replicas, where one runs."""
     mode = distribution_context.current()
     if mode is None or mode.replica_context is None:

@@ -45,7 +45,7 @@ def even_thresholds(count: int, last: float = 1.0 + _EPSILON) -> list[float]:
     return [-_EPSILON, *((i + 1) * 1.0 / (count - 1) for i in range(count - 2)), last]
 
 
-def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp") -> tuple[Counts, Counts]:
+def counts_at(labels: object, predictions: Any, thresholds: object, weights: TensorLike, kinds: str = "tp fn tn fp") -> tuple[Counts, Counts]:
     """`fitted_counts_at` of scores and labels of any dtype and fitting shapes.
 
     Raises:
@@ -65,7 +65,7 @@ def counts_at(labels: Any, predictions: Any, thresholds: Any, weights: TensorLik
 
 
 def fitted_counts_at(
-    labels: Any, predictions: TensorLike, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp"
+    labels: object, predictions: TensorLike, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp"
 ) -> tuple[Counts, Counts]:
     """The variables of the counts of `kinds` at thresholds, and the operations that add a batch to them."""
     wanted, count = kinds.split(), len(thresholds)
@@ -166,7 +166,7 @@ recall_at_thresholds = export("metrics.recall_at_thresholds")(_share_at_threshol
 # ---- one rate where the other has a value ----
 
 
-def _fraction(indices: Any, hit: Any, missed: Any, name: str) -> Tensor:
+def _fraction(indices: object, hit: Any, missed: Any, name: str) -> Tensor:
     at = cast(indices, dtypes.int32)
     return div(hit[at], hit[at] + missed[at] + _EPSILON, name)
 
@@ -185,8 +185,8 @@ def _specificity(counts: Counts, sensitivity: float, name: str) -> Tensor:
 
 
 def _rate_at(
-    scope: str, compute: Callable, thresholds: list[float], labels: Any, predictions: TensorLike, given: float, weights: TensorLike,
-    metrics_collections: Any, updates_collections: Any, name: str | None,
+    scope: str, compute: Callable, thresholds: list[float], labels: object, predictions: TensorLike, given: float, weights: TensorLike,
+    metrics_collections: object, updates_collections: object, name: str | None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     with variable_scope(name, scope, (predictions, labels, weights)):
         values, updates = counts_at(labels, predictions, thresholds, weights)
@@ -197,8 +197,8 @@ def _rate_at(
 @export("metrics.sensitivity_at_specificity")
 @graph_only
 def sensitivity_at_specificity(
-    labels: Any, predictions: TensorLike, specificity: float, weights: TensorLike | None = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    labels: object, predictions: TensorLike, specificity: float, weights: TensorLike | None = None, num_thresholds: int = 200,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """TP / (TP + FN) at the threshold where TN / (TN + FP) is nearest to `specificity`, a number in [0, 1].
 
@@ -215,8 +215,8 @@ def sensitivity_at_specificity(
 @export("metrics.specificity_at_sensitivity")
 @graph_only
 def specificity_at_sensitivity(
-    labels: Any, predictions: TensorLike, sensitivity: float, weights: TensorLike | None = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    labels: object, predictions: TensorLike, sensitivity: float, weights: TensorLike | None = None, num_thresholds: int = 200,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """TN / (TN + FP) at the threshold where TP / (TP + FN) is nearest to `sensitivity`, a number in [0, 1].
 
@@ -279,8 +279,8 @@ def _area(counts: Counts, curve: str, method: str, last: int, name: str) -> Tens
 @export("metrics.auc")
 @graph_only
 def auc(
-    labels: Any, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200, metrics_collections: Any = None,
-    updates_collections: Any = None, curve: str = "ROC", name: str | None = None,
+    labels: object, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200, metrics_collections: object = None,
+    updates_collections: object = None, curve: str = "ROC", name: str | None = None,
     summation_method: str = "trapezoidal", thresholds: Any = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The area under the ROC or precision-recall curve, from counts at thresholds.

@@ -56,7 +56,7 @@ def show_error(ipython: Any, kind: type[BaseException], error: BaseException, tr
         del error._render_traceback_  # type: ignore[attr-defined]
 
 
-def _note_on(replaced: Any, names: dict[str, Any]) -> str:
+def _note_on(replaced: object, names: dict[str, Any]) -> str:
     held = sorted(name for name, value in names.items() if value is replaced and not name.startswith("_"))
     still = f" {', '.join(held)} still {'refers' if len(held) == 1 else 'refer'} to it: run the import again." if held else ""
     return (

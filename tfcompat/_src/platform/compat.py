@@ -35,7 +35,7 @@ _update_forward_compatibility_date_number()
 
 
 @export("compat.as_bytes")
-def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
+def as_bytes(bytes_or_text: object, encoding: str = "utf-8") -> bytes:
     """`bytes_or_text` (bytes, bytearray or str) as bytes.
 
     Raises:
@@ -51,7 +51,7 @@ def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
 
 
 @export("compat.as_text", "compat.as_str")
-def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
+def as_text(bytes_or_text: object, encoding: str = "utf-8") -> str:
     """`bytes_or_text` (bytes or str) as str.
 
     Raises:
@@ -68,13 +68,13 @@ as_str = as_text
 
 
 @export("compat.as_str_any")
-def as_str_any(value: Any) -> str:
+def as_str_any(value: object) -> str:
     """`value` as str: bytes are decoded, anything else goes through `str`."""
     return as_text(value) if isinstance(value, bytes) else str(value)
 
 
 @export("compat.path_to_str")
-def path_to_str(path: Any) -> Any:
+def path_to_str(path: object) -> Any:
     """A path object as its text; anything else as it is."""
     return as_str_any(path.__fspath__()) if hasattr(path, "__fspath__") else path
 

@@ -16,7 +16,7 @@ def extend(crc: int, data: Any) -> int:
     return google_crc32c.extend(crc, data if isinstance(data, (bytes, np.ndarray)) else bytes(data))
 
 
-def value(data: Any) -> int:
+def value(data: object) -> int:
     """The CRC of `data`: bytes or a contiguous uint8 array."""
     return extend(0, data)
 
@@ -32,6 +32,6 @@ def unmask(masked: int) -> int:
     return ((rotated >> 17) | (rotated << 15)) & _WORD
 
 
-def masked(data: Any) -> int:
+def masked(data: object) -> int:
     """The masked CRC of `data`."""
     return mask(value(data))

@@ -52,7 +52,7 @@ def tensorflow_errors(path: str) -> Iterator[None]:
         raise error_class(None, None, f"{path}; {error.strerror}") from error
 
 
-def local(path: Any) -> str:
+def local(path: object) -> str:
     """The local path that `path` (str, bytes, path object, `file://` address) names.
 
     Raises:
@@ -146,7 +146,7 @@ class FileIO:
         """All lines that follow."""
         return [self._text(line) for line in self._for_reading()]
 
-    def write(self, file_content: Any) -> None:
+    def write(self, file_content: object) -> None:
         """Appends bytes or str at the current place."""
         file = self._for_writing()
         with tensorflow_errors(local(self._name)):
@@ -222,19 +222,19 @@ class FastGFile(FileIO):
 
 
 @export("io.gfile.exists")
-def exists(path: Any) -> bool:
+def exists(path: object) -> bool:
     """Whether `path` is a file or folder."""
     return os.path.exists(local(path))
 
 
 @export("io.gfile.isdir")
-def isdir(path: Any) -> bool:
+def isdir(path: object) -> bool:
     """Whether `path` is a folder."""
     return os.path.isdir(local(path))
 
 
 @export("io.gfile.mkdir")
-def mkdir(path: Any) -> None:
+def mkdir(path: object) -> None:
     """Makes the folder `path`; its parent must exist.
 
     Raises:
@@ -247,7 +247,7 @@ def mkdir(path: Any) -> None:
 
 
 @export("io.gfile.makedirs")
-def makedirs(path: Any) -> None:
+def makedirs(path: object) -> None:
     """Makes the folder `path` and those above it."""
     where = local(path)
     if where:
@@ -277,7 +277,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 @export("io.gfile.listdir")
-def listdir(path: Any) -> list[str]:
+def listdir(path: object) -> list[str]:
     """The names in the folder `path`, sorted.
 
     Raises:
@@ -291,7 +291,7 @@ def listdir(path: Any) -> list[str]:
 
 
 @export("io.gfile.remove")
-def remove(path: Any) -> None:
+def remove(path: object) -> None:
     """Deletes the file `path`.
 
     Raises:
@@ -304,7 +304,7 @@ def remove(path: Any) -> None:
 
 
 @export("io.gfile.rmtree")
-def rmtree(path: Any) -> None:
+def rmtree(path: object) -> None:
     """Deletes the folder `path` and all in it.
 
     Raises:
@@ -319,7 +319,7 @@ def rmtree(path: Any) -> None:
 
 
 @export("io.gfile.copy")
-def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+def copy(src: object, dst: object, overwrite: bool = False) -> None:
     """Copies the bytes of file `src` to `dst`.
 
     Raises:
@@ -331,7 +331,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 
 @export("io.gfile.rename")
-def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+def rename(src: object, dst: object, overwrite: bool = False) -> None:
     """Moves a file or folder.
 
     Raises:
@@ -342,13 +342,13 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
         os.replace(local(src), local(dst))
 
 
-def refuse_existing(path: Any, overwrite: bool) -> None:
+def refuse_existing(path: object, overwrite: bool) -> None:
     if not overwrite and os.path.lexists(local(path)):
         raise errors.AlreadyExistsError(None, None, "file already exists")
 
 
 @export("io.gfile.stat")
-def stat(path: Any) -> FileStatistics:
+def stat(path: object) -> FileStatistics:
     """Size, time and kind of `path`.
 
     Raises:
@@ -362,7 +362,7 @@ def stat(path: Any) -> FileStatistics:
 
 @export("io.gfile.walk")
 def walk(
-    top: Any, topdown: bool = True, onerror: Callable[[errors.OpError], None] | None = None
+    top: object, topdown: bool = True, onerror: Callable[[errors.OpError], None] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yields (folder, names of folders in it, names of files in it) for `top` and all folders below it.
 
@@ -388,19 +388,19 @@ def walk(
         yield here
 
 
-def read_file_to_string(filename: Any, binary_mode: bool = False) -> Any:
+def read_file_to_string(filename: object, binary_mode: bool = False) -> Any:
     """The whole content of a file, as bytes if `binary_mode`."""
     with FileIO(filename, "rb" if binary_mode else "r") as file:
         return file.read()
 
 
-def write_string_to_file(filename: Any, file_content: Any) -> None:
+def write_string_to_file(filename: object, file_content: object) -> None:
     """Writes a file of the given content."""
     with FileIO(filename, "w") as file:
         file.write(file_content)
 
 
-def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = True) -> None:
+def atomic_write_string_to_file(filename: object, contents: object, overwrite: bool = True) -> None:
     """Writes a file so that no reader sees a part of it.
 
     Raises:
@@ -413,12 +413,12 @@ def atomic_write_string_to_file(filename: Any, contents: Any, overwrite: bool = 
         )
 
 
-def filecmp(filename_a: Any, filename_b: Any) -> bool:
+def filecmp(filename_a: object, filename_b: object) -> bool:
     """Whether two files have the same content."""
     return stat(filename_a).length == stat(filename_b).length and file_crc32(filename_a) == file_crc32(filename_b)
 
 
-def file_crc32(filename: Any, block_size: int = 16 * 1024 * 1024) -> str:
+def file_crc32(filename: object, block_size: int = 16 * 1024 * 1024) -> str:
     """The CRC-32 of a file's content in hexadecimal, read in blocks of `block_size` bytes."""
     crc = 0
     with FileIO(filename, "rb") as file:

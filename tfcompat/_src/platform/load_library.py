@@ -15,7 +15,7 @@ from tfcompat._src.base.export import export
 _KERNELS = re.compile(r"libtfkernel.*\.so(\.\d+){0,3}")
 
 
-def _load(path: Any) -> ctypes.CDLL:
+def _load(path: object) -> ctypes.CDLL:
     if not isinstance(path, (str, bytes)):
         raise TypeError(f"the path of a library must be a string, not {path!r}")
     try:
@@ -25,7 +25,7 @@ def _load(path: Any) -> ctypes.CDLL:
 
 
 @export("load_op_library")
-def load_op_library(library_filename: Any) -> types.ModuleType:
+def load_op_library(library_filename: object) -> types.ModuleType:
     """Loads a shared object.
 
     A library of op kernels is built against TensorFlow's own, and is refused where that is not in the process: write its
@@ -63,6 +63,6 @@ def load_library(library_location: Any) -> None:
 
 
 @export("load_file_system_library")
-def load_file_system_library(library_filename: Any) -> None:
+def load_file_system_library(library_filename: object) -> None:
     """Loads a shared object; see `load_op_library`."""
     _load(library_filename)

@@ -96,21 +96,21 @@ def flush() -> None:
 
 
 @export("logging.log_every_n")
-def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
+def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
     """Logs `msg % args` on the first and every `n`-th further call from one place (see `calls_before`)."""
     if calls_before() % n == 0:
         get_logger().log(level, msg, *args, stacklevel=FROM_CALLER)
 
 
 @export("logging.log_first_n")
-def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
+def log_first_n(level: int, msg: str, n: int, *args: object) -> None:
     """Logs `msg % args` on the first `n` calls from one place (see `calls_before`)."""
     if calls_before() < n:
         get_logger().log(level, msg, *args, stacklevel=FROM_CALLER)
 
 
 @export("logging.log_if")
-def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
+def log_if(level: int, msg: str, condition: object, *args: object) -> None:
     """Logs `msg % args` if `condition` holds."""
     if condition:
         get_logger().log(level, msg, *args, stacklevel=FROM_CALLER)

@@ -50,7 +50,7 @@ def _profile(found: dict[str, nodes.ProfiledNode], cmd: str, options: dict[str, 
 
 
 @export("profiler.profile")
-def profile(graph: Graph | None = None, run_meta: Any = None, op_log: Any = None, cmd: str = "scope", options: Any = 0) -> Any:
+def profile(graph: Graph | None = None, run_meta: object = None, op_log: object = None, cmd: str = "scope", options: Any = 0) -> Any:
     """Counts parameters, floating-point operations, times and bytes of a graph.
 
     Args:
@@ -76,7 +76,7 @@ def profile(graph: Graph | None = None, run_meta: Any = None, op_log: Any = None
 
 
 @export("profiler.advise")
-def advise(graph: Graph | None = None, run_meta: Any = None, options: Any = 0) -> Any:
+def advise(graph: Graph | None = None, run_meta: object = None, options: Any = 0) -> Any:
     """Looks for what makes a graph slow, prints and returns it.
 
     Args:
@@ -92,7 +92,7 @@ def advise(graph: Graph | None = None, run_meta: Any = None, options: Any = 0) -
     return advice(_looked_at(graph, None, steps), ALL_ADVICE if options == 0 else options)
 
 
-def _looked_at(graph: Graph, op_log: Any, steps: list[tuple[int, Any]]) -> Profiled:
+def _looked_at(graph: Graph, op_log: object, steps: list[tuple[int, Any]]) -> Profiled:
     """A graph and its steps as checkers and ProfileProtos need them: with the frames that made its nodes."""
     log = merge_default_with_oplog(graph, op_log, steps[-1][1] if steps else None, add_trace=True)
     graph_def = graph.as_graph_def(add_shapes=True)
@@ -111,7 +111,7 @@ class Profiler:
       op_log: an OpLogProto with types and flops of nodes.
     """
 
-    def __init__(self, graph: Graph | None = None, op_log: Any = None) -> None:
+    def __init__(self, graph: Graph | None = None, op_log: object = None) -> None:
         self._graph = graph or get_default_graph()
         self._op_log = op_log
         self._steps: list[tuple[int, Any]] = []
@@ -120,7 +120,7 @@ class Profiler:
         """Adds the RunMetadata of a run; those of one `step` count together."""
         self._steps.append((step, type(run_meta).FromString(run_meta.SerializeToString())))
 
-    def add_step_of(self, graph: Graph, step: int, run_meta: Any) -> None:
+    def add_step_of(self, graph: Graph, step: int, run_meta: object) -> None:
         """`add_step` for a run of another graph, which is the profiled one from now on."""
         self._graph = graph
         self.add_step(step, run_meta)

@@ -40,7 +40,7 @@ def _operation(graph: Graph, name: str) -> Any:
         return None
 
 
-def _logged_ops(graph: Graph, run_meta: Any, add_trace: bool, add_trainable_var: bool) -> tuple[dict[str, Any], dict[str, int]]:
+def _logged_ops(graph: Graph, run_meta: object, add_trace: bool, add_trainable_var: bool) -> tuple[dict[str, Any], dict[str, int]]:
     """An OpLogEntry for each node of which something is known, and the numbers of strings in them."""
     if run_meta is not None:
         _complete_shapes(graph, run_meta)
@@ -70,7 +70,7 @@ def _logged_ops(graph: Graph, run_meta: Any, add_trace: bool, add_trainable_var:
 
 
 def merge_default_with_oplog(
-    graph: Graph | None, op_log: Any = None, run_meta: Any = None, add_trace: bool = True, add_trainable_var: bool = True
+    graph: Graph | None, op_log: Any = None, run_meta: object = None, add_trace: bool = True, add_trainable_var: bool = True
 ) -> Any:
     """An OpLogProto of a graph: what is known of its nodes, added to the entries of `op_log`.
 
@@ -94,7 +94,7 @@ def merge_default_with_oplog(
 
 
 @export("profiler.write_op_log", "contrib.tfprof.tfprof_logger.write_op_log")
-def write_op_log(graph: Graph | None, log_dir: str, op_log: Any = None, run_meta: Any = None, add_trace: bool = True) -> None:
+def write_op_log(graph: Graph | None, log_dir: str, op_log: object = None, run_meta: object = None, add_trace: bool = True) -> None:
     """Writes the OpLogProto of a graph as `tfprof_log` into the folder `log_dir`; arguments as for a profile."""
     merged = merge_default_with_oplog(graph, op_log, run_meta, add_trace)
     file_io.write_string_to_file(os.path.join(log_dir, "tfprof_log"), merged.SerializeToString())

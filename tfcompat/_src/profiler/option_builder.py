@@ -9,7 +9,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.profiler.op_log import TRAINABLE_VARIABLES
 
 
-def _options(**changes: Any) -> dict[str, Any]:
+def _options(**changes: object) -> dict[str, Any]:
     return {
         "max_depth": 10000,
         "min_bytes": 0,

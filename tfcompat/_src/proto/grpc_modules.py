@@ -41,7 +41,7 @@ def _connecting(methods: dict[str, pool.Method]) -> Any:
 
 
 def _unimplemented(name: str) -> Any:
-    def method(self: Any, request: Any, context: Any) -> Any:
+    def method(self: Any, request: object, context: Any) -> Any:
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details("Method not implemented!")
         raise NotImplementedError("Method not implemented!")
@@ -51,7 +51,7 @@ def _unimplemented(name: str) -> Any:
 
 
 def _adding(service: str, methods: dict[str, pool.Method]) -> Any:
-    def add(servicer: Any, server: grpc.Server) -> None:
+    def add(servicer: object, server: grpc.Server) -> None:
         handlers = {}
         for name, method in methods.items():
             make = getattr(grpc, f"{_kind(method)}_rpc_method_handler")

@@ -31,11 +31,11 @@ from tfcompat._src.variables.initializers import Constant, Zeros
 from tfcompat._src.variables.partitioners import fixed_size_partitioner
 
 
-def _activation(given: Any) -> Any:
+def _activation(given: object) -> Any:
     return activations.get(given) if given else tanh
 
 
-def warn_of_joined_state(cell: Any, state_is_tuple: bool) -> None:
+def warn_of_joined_state(cell: object, state_is_tuple: bool) -> None:
     if not state_is_tuple:
         logging.warn(
             "%s: Using a concatenated state is slower and will soon be deprecated.  Use state_is_tuple=True.", cell

@@ -30,7 +30,7 @@ ASSERT_LIKE_RNNCELL_ERROR_REGEXP = "is not an RNNCell"
 BIAS, KERNEL = "bias", "kernel"
 
 
-def assert_like_rnncell(cell_name: str, cell: Any) -> None:
+def assert_like_rnncell(cell_name: str, cell: object) -> None:
     """Raises TypeError unless `cell`, the argument `cell_name`, can be called and has sizes and an initial state."""
     lacking = []
     if not hasattr(cell, "output_size"):
@@ -60,7 +60,7 @@ def _size_vector(size: TensorLike, what: str) -> tuple[Tensor | None, Any]:
     return constant(shape.as_list(), dtype=dtypes.int32), shape
 
 
-def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
+def concat_sizes(prefix: object, suffix: object, static: bool = False) -> Any:
     """The shape that begins with `prefix` (batch, or time and batch) and ends with `suffix`.
 
     Args:
@@ -80,10 +80,10 @@ def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
     return concat((first, last), 0)
 
 
-def zero_state_tensors(state_size: Any, batch_size: Any, dtype: DTypeLike) -> Any:
+def zero_state_tensors(state_size: object, batch_size: object, dtype: DTypeLike) -> Any:
     """Zeros of shape [batch, ...size] for each size of the nest `state_size`."""
 
-    def of_size(size: Any) -> Tensor:
+    def of_size(size: object) -> Tensor:
         state = zeros(concat_sizes(batch_size, size), dtype=dtype)
         state.set_shape(concat_sizes(batch_size, size, static=True))
         return state
@@ -100,7 +100,7 @@ def check_supported_dtype(dtype: DTypeLike) -> None:
         raise ValueError(f"RNN cell only supports floating point inputs, but saw dtype: {dtype}")
 
 
-def check_input_dtypes(inputs: Any) -> None:
+def check_input_dtypes(inputs: object) -> None:
     """Raises ValueError where a tensor of a nest is neither floating nor complex."""
     for tensor in nest.flatten(inputs):
         check_supported_dtype(tensor.dtype)
@@ -227,7 +227,7 @@ class LayerRNNCell(RNNCell):
 
     _arguments: tuple[str, ...] = ()
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, inputs: object, state: object, scope: object = None, *args: Any, **kwargs: Any) -> Any:
         return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)
 
     def get_config(self) -> dict[str, Any]:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 @export("nn.dynamic_rnn")
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
-    parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope: Any = None,
+    cell: object, inputs: object, sequence_length: TensorLike | None = None, initial_state: object = None, dtype: object = None,
+    parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False, scope: object = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Runs a cell over sequences.
 
@@ -96,7 +96,7 @@ def dynamic_rnn(
         return outputs, last_state
 
 
-def _assert_length(x: Tensor, length: Any) -> Any:
+def _assert_length(x: Tensor, length: object) -> Any:
     found, wanted = shape_of(x), stack([length])
     return Assert(
         reduce_all(equal(found, wanted)), [f"Expected shape for Tensor {x.name} is ", wanted, " but saw shape: ", found]
@@ -121,8 +121,8 @@ def _common_time_and_batch(flat_input: Any) -> tuple[int | None, int | None]:
 
 
 def _dynamic_rnn_loop(
-    cell: Any, inputs: Any, initial_state: Any, parallel_iterations: int, swap_memory: bool,
-    sequence_length: Any = None, dtype: Any = None,
+    cell: Any, inputs: object, initial_state: object, parallel_iterations: int, swap_memory: bool,
+    sequence_length: Any = None, dtype: object = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The loop of `dynamic_rnn` over time-major inputs."""
     flat_input = nest.flatten(inputs)
@@ -141,7 +141,7 @@ def _dynamic_rnn_loop(
     with name_scope("dynamic_rnn") as base_name:
         pass
 
-    def array(name: str, element_shape: Any, dtype: Any) -> TensorArray:
+    def array(name: str, element_shape: object, dtype: object) -> TensorArray:
         return TensorArray(dtype, size=time_steps, element_shape=element_shape, tensor_array_name=base_name + name)
 
     output_arrays = tuple(
@@ -187,9 +187,9 @@ def _dynamic_rnn_loop(
 
 @export("nn.bidirectional_dynamic_rnn")
 def bidirectional_dynamic_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state_fw: Any = None,
-    initial_state_bw: Any = None, dtype: Any = None, parallel_iterations: int | None = None, swap_memory: bool = False,
-    time_major: bool = False, scope: Any = None,
+    cell_fw: object, cell_bw: object, inputs: object, sequence_length: TensorLike | None = None, initial_state_fw: object = None,
+    initial_state_bw: object = None, dtype: object = None, parallel_iterations: int | None = None, swap_memory: bool = False,
+    time_major: bool = False, scope: object = None,
 ) -> tuple[tuple, tuple]:  # fmt: skip
     """Runs one cell over sequences forward and another backward.
 
@@ -214,7 +214,7 @@ def bidirectional_dynamic_rnn(
             return reverse(x, axis=[time_axis])
         return reverse_sequence(x, seq_lengths=sequence_length, seq_axis=time_axis, batch_axis=batch_axis)
 
-    def run(cell: Any, inputs: Any, initial_state: Any, scope: Any) -> tuple[Any, Any]:
+    def run(cell: object, inputs: object, initial_state: object, scope: object) -> tuple[Any, Any]:
         return dynamic_rnn(
             cell, inputs, sequence_length, initial_state, dtype, parallel_iterations, swap_memory, time_major, scope
         )
@@ -230,7 +230,7 @@ def bidirectional_dynamic_rnn(
 
 @export("nn.raw_rnn")
 def raw_rnn(
-    cell: Any, loop_fn: Callable, parallel_iterations: int | None = None, swap_memory: bool = False, scope: Any = None
+    cell: Any, loop_fn: Callable, parallel_iterations: int | None = None, swap_memory: bool = False, scope: object = None
 ) -> tuple[Any, Any, Any]:
     """Runs a cell in a loop whose inputs, states, outputs and end a function decides.
 
@@ -299,8 +299,8 @@ def _common_batch(flat_input: Any) -> int | None:
     return batch.as_list()[0] if batch.ndims else None
 
 
-def _raw_rnn_body(cell: Any, loop_fn: Callable, zero_emit: Any) -> Callable:
-    def body(time: Tensor, finished: Tensor, now: Any, emit_arrays: Any, state: Any, loop_state: Any) -> tuple:
+def _raw_rnn_body(cell: Any, loop_fn: Callable, zero_emit: object) -> Callable:
+    def body(time: Tensor, finished: Tensor, now: Any, emit_arrays: object, state: Any, loop_state: object) -> tuple:
         output, cell_state = cell(now, state)
         nest.assert_same_structure(state, cell_state)
         nest.assert_same_structure(cell.output_size, output)

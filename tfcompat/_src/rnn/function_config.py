@@ -10,7 +10,7 @@ from typing import Any
 from tfcompat._src.platform import function_code
 
 
-def function_config(function: Any, key: str, module_key: str | None = None) -> dict[str, Any]:
+def function_config(function: object, key: str, module_key: str | None = None) -> dict[str, Any]:
     """The entries `key`, `key`_type and `key`_module (or `module_key`) for a function.
 
     Raises:

@@ -45,7 +45,7 @@ class RNNCellWrapperV2(AbstractRNNCell):
         return {**super().get_config(), "cell": class_and_config(self.cell)}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> RNNCellWrapperV2:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> RNNCellWrapperV2:
         """A wrapper from what `get_config` gave."""
         config = dict(config)
         cell = registry.get("layers.deserialize")(config.pop("cell"), custom_objects=custom_objects)

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
 
 
-def _check_inputs(inputs: Any) -> None:
+def _check_inputs(inputs: object) -> None:
     if not nest.is_nested(inputs):
         raise TypeError("inputs must be a sequence")
     if not inputs:
         raise ValueError("inputs must not be empty")
 
 
-def _static_batch(inputs: Any, first_input: Tensor) -> int | None:
+def _static_batch(inputs: object, first_input: Tensor) -> int | None:
     """The batch size that the inputs know; ValueError where they differ in it or another size is unknown."""
     if first_input.shape.ndims == 1:
         return first_input.shape.as_list()[0]
@@ -52,7 +52,7 @@ def _static_batch(inputs: Any, first_input: Tensor) -> int | None:
 
 @export("nn.static_rnn", "contrib.rnn.static_rnn")
 def static_rnn(
-    cell: Any, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None
+    cell: Any, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: object = None, scope: object = None
 ) -> tuple[list[Any], Any]:
     """Runs a cell over a list of inputs, one per step.
 
@@ -115,7 +115,7 @@ def static_rnn(
         return outputs, state
 
 
-def _zero_output(batch_size: Any, static_batch: int | None, size: Any, dtype: DTypeLike) -> Tensor:
+def _zero_output(batch_size: object, static_batch: int | None, size: object, dtype: DTypeLike) -> Tensor:
     output = zeros(stack(concat_sizes(batch_size, size)), dtype)
     output.set_shape(TensorShape(concat_sizes(static_batch, size, static=True)))
     return output
@@ -123,7 +123,7 @@ def _zero_output(batch_size: Any, static_batch: int | None, size: Any, dtype: DT
 
 @export("nn.static_state_saving_rnn", "contrib.rnn.static_state_saving_rnn")
 def static_state_saving_rnn(
-    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: TensorLike | None = None, scope: Any = None
+    cell: Any, inputs: object, state_saver: Any, state_name: Any, sequence_length: TensorLike | None = None, scope: object = None
 ) -> tuple[list[Any], Any]:
     """Runs a cell over a list of inputs, from the state that an object keeps, and saves the last state there.
 
@@ -175,8 +175,8 @@ def reverse_seq(input_seq: Any, lengths: TensorLike) -> list[Any]:
 
 @export("nn.static_bidirectional_rnn", "contrib.rnn.static_bidirectional_rnn")
 def static_bidirectional_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None, initial_state_bw: Any = None,
-    dtype: Any = None, sequence_length: TensorLike | None = None, scope: Any = None,
+    cell_fw: object, cell_bw: object, inputs: object, initial_state_fw: object = None, initial_state_bw: object = None,
+    dtype: object = None, sequence_length: TensorLike | None = None, scope: object = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Runs one cell over a list of inputs forward and another backward.
 

@@ -27,7 +27,7 @@ from tfcompat._src.variables.scope import VariableScope, variable_scope
 
 
 @contextlib.contextmanager
-def rnn_scope(scope: Any) -> Iterator[VariableScope]:
+def rnn_scope(scope: object) -> Iterator[VariableScope]:
     """The variable scope of a loop, "rnn" by default; its variables are read once, before the loop."""
     with variable_scope(scope or "rnn") as entered:
         outer = get_default_graph()._get_control_flow_context()
@@ -65,7 +65,7 @@ def best_effort_input_batch_size(flat_input: Any) -> Any:
     return shape_of(flat_input[0])[1]
 
 
-def state_dtype(given: Any, state: Any) -> Any:
+def state_dtype(given: object, state: object) -> Any:
     """`given`, else the one dtype of a state; ValueError where the state is empty or has several."""
     if given is not None:
         return given
@@ -79,7 +79,7 @@ def state_dtype(given: Any, state: Any) -> Any:
     return found[0]
 
 
-def shape_from_tensor(shape: Any) -> Any:
+def shape_from_tensor(shape: object) -> Any:
     """A shape given as a Tensor as what is known of it."""
     return as_shape(constant_value(shape)) if isinstance(shape, Tensor) else shape
 
@@ -91,12 +91,12 @@ def initial_state_of(cell: Any, batch_size: Any, dtype: Any) -> Any:
     return cell.zero_state(batch_size, dtype)
 
 
-def is_keras_rnn_cell(cell: Any) -> bool:
+def is_keras_rnn_cell(cell: object) -> bool:
     """Whether a cell takes its state as a list, as Keras's cells do."""
     return isinstance(cell, Layer) and not isinstance(cell, RNNCell) and getattr(cell, "zero_state", None) is None
 
 
-def copy_through(finished: Tensor, old: Any, new: Any) -> Any:
+def copy_through(finished: Tensor, old: Any, new: object) -> Any:
     """Rows of `old` where `finished`, else of `new`; scalars and TensorArrays are always `new`."""
     if isinstance(old, TensorArray) or old.shape.ndims == 0:
         return new
@@ -105,8 +105,8 @@ def copy_through(finished: Tensor, old: Any, new: Any) -> Any:
 
 
 def rnn_step(
-    time: Any, sequence_length: Any, min_sequence_length: Any, max_sequence_length: Any, zero_output: Any, state: Any,
-    call_cell: Callable, state_size: Any, skip_conditionals: bool = False,
+    time: Any, sequence_length: Any, min_sequence_length: Any, max_sequence_length: Any, zero_output: object, state: object,
+    call_cell: Callable, state_size: object, skip_conditionals: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """One step of a batch of sequences of different lengths: ended ones give zeros and keep their state.
 

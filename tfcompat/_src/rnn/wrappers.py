@@ -77,7 +77,7 @@ class MultiRNNCell(RNNCell):
     def output_size(self) -> Any:
         return self._cells[-1].output_size
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: object, dtype: Any) -> Any:
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             if self._state_is_tuple:
                 return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
@@ -113,7 +113,7 @@ class MultiRNNCell(RNNCell):
         return inputs, tuple(new_states) if self._state_is_tuple else concat(new_states, 1)
 
 
-def track_cell(owner: Trackable, cell: Any, name: str) -> None:
+def track_cell(owner: Trackable, cell: object, name: str) -> None:
     """Lets checkpoints of objects hold a cell of `owner` under a name, where the cell can be kept."""
     if isinstance(cell, Trackable):
         owner._track_trackable(cell, name)
@@ -158,7 +158,7 @@ class RNNCellWrapper(RNNCell):
         return {**super().get_config(), "cell": cell}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Any:
         """A wrapper from what `get_config` gave, with the cell itself for its configuration; else ValueError."""
         config = dict(config)
         cell = config.pop("cell")
@@ -172,14 +172,14 @@ class RNNCellWrapper(RNNCell):
         return cls(cell, **config)
 
 
-def _drops_of(state: Any) -> Any:
+def _drops_of(state: object) -> Any:
     """Which parts of a state are dropped by default: all but memories of LSTM cells and TensorArrays."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return not isinstance(state, TensorArray)
 
 
-def _map_numbered(function: Callable, shallow: Any, *structures: Any) -> Any:
+def _map_numbered(function: Callable, shallow: object, *structures: object) -> Any:
     """Applies `function(number, *parts)` to the parts of structures at the leaves of `shallow`."""
     count = itertools.count()
     return nest.map_structure_up_to(shallow, lambda *parts: function(next(count), *parts), *structures)
@@ -226,8 +226,8 @@ class DropoutWrapperBase:
         if dtype is None:
             raise ValueError("When variational_recurrent=True, dtype must be provided")
 
-        def noise(what: str, sizes: Any) -> Any:
-            def of_size(number: int, size: Any) -> Tensor:
+        def noise(what: str, sizes: object) -> Any:
+            def of_size(number: int, size: object) -> Tensor:
                 shape = concat(([1], TensorShape(size).as_list()), 0)
                 return random_uniform(shape, seed=self._gen_seed(what, number), dtype=dtype)
 
@@ -251,10 +251,10 @@ class DropoutWrapperBase:
 
     wrapped_cell = property(lambda self: self.cell)
 
-    def _dropout(self, values: Any, what: str, noise: Any, keep_prob: Any, filtered: Any = None) -> Any:
+    def _dropout(self, values: object, what: str, noise: Any, keep_prob: Any, filtered: object = None) -> Any:
         """Drops elements of the parts of `values` for which `filtered` is not False."""
 
-        def drop(number: int, chosen: Any, value: Any, noise: Any = None) -> Any:
+        def drop(number: int, chosen: object, value: Any, noise: Any = None) -> Any:
             if chosen is False:
                 return value
             if noise is None:
@@ -268,7 +268,7 @@ class DropoutWrapperBase:
         structures = [values, noise] if self._variational_recurrent else [values]
         return _map_numbered(drop, shallow, shallow, *structures)
 
-    def _call_wrapped_cell(self, inputs: Any, state: Any, cell_call_fn: Callable, **kwargs: Any) -> tuple[Any, Any]:
+    def _call_wrapped_cell(self, inputs: object, state: object, cell_call_fn: Callable, **kwargs: Any) -> tuple[Any, Any]:
         if _drops(self._input_keep_prob):
             inputs = self._dropout(inputs, "input", self._recurrent_input_noise, self._input_keep_prob)
         output, new_state = cell_call_fn(inputs, state, **kwargs)
@@ -309,11 +309,11 @@ def _probability(value: TensorLike, name: str) -> Any:
     return float(known)
 
 
-def _drops(keep_prob: Any) -> bool:
+def _drops(keep_prob: object) -> bool:
     return not isinstance(keep_prob, float) or keep_prob < 1
 
 
-def _add_inputs(inputs: Any, outputs: Any) -> Any:
+def _add_inputs(inputs: object, outputs: object) -> Any:
     nest.assert_same_structure(inputs, outputs)
     nest.map_structure(lambda i, o: i.shape.assert_is_compatible_with(o.shape), inputs, outputs)
     return nest.map_structure(lambda i, o: i + o, inputs, outputs)
@@ -331,7 +331,7 @@ class ResidualWrapperBase:
         super().__init__(cell, **kwargs)
         self._residual_fn = residual_fn
 
-    def _call_wrapped_cell(self, inputs: Any, state: Any, cell_call_fn: Callable, **kwargs: Any) -> tuple[Any, Any]:
+    def _call_wrapped_cell(self, inputs: object, state: object, cell_call_fn: Callable, **kwargs: Any) -> tuple[Any, Any]:
         outputs, new_state = cell_call_fn(inputs, state, **kwargs)
         return (self._residual_fn or _add_inputs)(inputs, outputs), new_state
 
@@ -363,11 +363,11 @@ class DeviceWrapperBase:
         super().__init__(cell, **kwargs)
         self._device = device
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: object, dtype: Any) -> Any:
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]), device_scope(self._device):
             return self.cell.zero_state(batch_size, dtype)
 
-    def _call_wrapped_cell(self, inputs: Any, state: Any, cell_call_fn: Callable, **kwargs: Any) -> tuple[Any, Any]:
+    def _call_wrapped_cell(self, inputs: object, state: object, cell_call_fn: Callable, **kwargs: Any) -> tuple[Any, Any]:
         with device_scope(self._device):
             return cell_call_fn(inputs, state, **kwargs)
 

@@ -33,7 +33,7 @@ class _SavedModelBuilder:
       AssertionError: the folder is not empty.
     """
 
-    def __init__(self, export_dir: Any) -> None:
+    def __init__(self, export_dir: object) -> None:
         self._saved_model = messages.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._export_dir = export_dir
         if not file_io.exists(export_dir):
@@ -105,7 +105,7 @@ class _SavedModelBuilder:
                 "first."
             )
 
-    def _with_ops(self, signature_def_map: dict[str, Any] | None, init_op: Any, train_op: Any) -> dict[str, Any]:
+    def _with_ops(self, signature_def_map: dict[str, Any] | None, init_op: object, train_op: object) -> dict[str, Any]:
         """The signatures, checked, and those that name the operations."""
         found = {} if signature_def_map is None else signature_def_map
         self._validate_signature_def_map(found)
@@ -139,7 +139,7 @@ class _SavedModelBuilder:
     def _saver(self, saver: Saver | None) -> Saver:
         return saver or Saver(all_saveable_objects(), sharded=True, write_version=V2, allow_empty=True)
 
-    def _adder_of_assets(self, tensors: Any) -> Callable[[Any], None]:
+    def _adder_of_assets(self, tensors: object) -> Callable[[Any], None]:
         return lambda meta_graph_def: self._save_assets(tensors, meta_graph_def.asset_file_def.append)
 
     def _save_assets(self, tensors: Any, add: Callable[[Any], None]) -> None:
@@ -192,8 +192,8 @@ class SavedModelBuilder(_SavedModelBuilder):
     """
 
     def add_meta_graph(  # type: ignore[override]
-        self, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: Any = None,
-        legacy_init_op: Any = None, clear_devices: bool = False, main_op: Any = None, strip_default_attrs: bool = False,
+        self, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: object = None,
+        legacy_init_op: object = None, clear_devices: bool = False, main_op: object = None, strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:  # fmt: skip
         """Adds the default graph, for the variables that are saved already; arguments are those of `add_meta_graph_and_variables`.
@@ -207,8 +207,8 @@ class SavedModelBuilder(_SavedModelBuilder):
         self._add_graph(tags, signatures, self._saver(saver), clear_devices, strip_default_attrs, _assets_are_a_collection)
 
     def add_meta_graph_and_variables(  # type: ignore[override]
-        self, sess: SessionLike, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: Any = None,
-        legacy_init_op: Any = None, clear_devices: bool = False, main_op: Any = None, strip_default_attrs: bool = False,
+        self, sess: SessionLike, tags: Iterable[str], signature_def_map: dict[str, Any] | None = None, assets_collection: object = None,
+        legacy_init_op: object = None, clear_devices: bool = False, main_op: object = None, strip_default_attrs: bool = False,
         saver: Saver | None = None,
     ) -> None:  # fmt: skip
         """Adds the default graph and writes the values that its variables have in a session.
@@ -235,13 +235,13 @@ class SavedModelBuilder(_SavedModelBuilder):
         self._add_graph(tags, signatures, saver, clear_devices, strip_default_attrs, _assets_are_a_collection)
         self._has_saved_variables = True
 
-    def _add_collections(self, assets_collection: Any, main_op: Any, train_op: Any) -> None:
+    def _add_collections(self, assets_collection: object, main_op: object, train_op: object) -> None:
         """Puts assets and operations into the collections that the graph is saved with."""
         self._save_assets(assets_collection, _add_asset_to_collection)
         self._maybe_add_main_op(main_op)
         self._add_train_op(train_op)
 
-    def _maybe_add_main_op(self, main_op: Any) -> None:
+    def _maybe_add_main_op(self, main_op: object) -> None:
         if main_op is None:
             return
         if not isinstance(main_op, Operation):
@@ -251,7 +251,7 @@ class SavedModelBuilder(_SavedModelBuilder):
                 raise ValueError(f"Graph already contains one or more main ops under the collection {key}.")
         add_to_collection(constants.MAIN_OP_KEY, main_op)
 
-    def _add_train_op(self, train_op: Any) -> None:
+    def _add_train_op(self, train_op: object) -> None:
         if train_op is None:
             return
         if not isinstance(train_op, (Tensor, Operation)):
@@ -263,7 +263,7 @@ def _assets_are_a_collection(meta_graph_def: Any) -> None:
     """Adds nothing: the assets are in a collection of the graph."""
 
 
-def _asset_path(tensor: Any) -> bytes:
+def _asset_path(tensor: object) -> bytes:
     """The path that a string constant holds."""
     if not isinstance(tensor, Tensor):
         raise TypeError("Asset path tensor must be a Tensor.")
@@ -296,7 +296,7 @@ def get_asset_filename_to_add(asset_filepath: bytes, asset_filename_map: dict[by
     return unique
 
 
-def copy_assets_to_destination_dir(asset_filename_map: dict[bytes, bytes], destination_dir: Any) -> None:
+def copy_assets_to_destination_dir(asset_filename_map: dict[bytes, bytes], destination_dir: object) -> None:
     """Copies files to the assets of a SavedModel, where they are not there yet.
 
     Args:
@@ -311,7 +311,7 @@ def copy_assets_to_destination_dir(asset_filename_map: dict[bytes, bytes], desti
     logging.info("Assets written to: %s", folder)
 
 
-def _add_asset_to_collection(asset: Any) -> None:
+def _add_asset_to_collection(asset: object) -> None:
     packed = messages.google.protobuf.Any()
     packed.Pack(asset)
     add_to_collection(constants.ASSETS_KEY, packed)

@@ -67,7 +67,7 @@ def create_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, name: str, function: Any, text: str) -> argparse.ArgumentParser:
+def _command(commands: Any, name: str, function: object, text: str) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text)
     command.add_argument("--dir", required=True, help="folder of the SavedModel")
     command.set_defaults(func=function)
@@ -151,7 +151,7 @@ def _functions(objects: Any) -> Iterator[tuple[str, Any]]:
             yield child.local_name, node.function
 
 
-def _print_argument(value: Any) -> None:
+def _print_argument(value: object) -> None:
     margin = "          "
     if isinstance(value, TensorSpec):
         print(f"{margin}{value.name}: {value!r}")

@@ -14,27 +14,27 @@ from tfcompat._src.proto import messages, pool
 from tfcompat._src.saved_model import constants
 
 
-def get_variables_dir(export_dir: Any) -> str:
+def get_variables_dir(export_dir: object) -> str:
     """The folder of a SavedModel with the variables."""
     return os.path.join(compat.as_text(export_dir), constants.VARIABLES_DIRECTORY)
 
 
-def get_variables_path(export_dir: Any) -> str:
+def get_variables_path(export_dir: object) -> str:
     """The prefix of the checkpoint in a SavedModel."""
     return os.path.join(get_variables_dir(export_dir), constants.VARIABLES_FILENAME)
 
 
-def get_assets_dir(export_dir: Any) -> str:
+def get_assets_dir(export_dir: object) -> str:
     """The folder of a SavedModel with the assets."""
     return os.path.join(compat.as_text(export_dir), constants.ASSETS_DIRECTORY)
 
 
-def get_or_create_variables_dir(export_dir: Any) -> str:
+def get_or_create_variables_dir(export_dir: object) -> str:
     """`get_variables_dir`, made where it does not exist."""
     return _made(get_variables_dir(export_dir))
 
 
-def get_or_create_assets_dir(export_dir: Any) -> str:
+def get_or_create_assets_dir(export_dir: object) -> str:
     """`get_assets_dir`, made where it does not exist."""
     return _made(get_assets_dir(export_dir))
 
@@ -44,7 +44,7 @@ def _made(folder: str) -> str:
     return folder
 
 
-def _message_path(export_dir: Any, filename: str) -> str:
+def _message_path(export_dir: object, filename: str) -> str:
     return os.path.join(compat.as_text(export_dir), filename)
 
 
@@ -57,7 +57,7 @@ def contains_saved_model(export_dir: str) -> bool:
     return any(file_io.exists(_message_path(export_dir, name)) for name in names)
 
 
-def read_saved_model(saved_model_dir: Any) -> Any:
+def read_saved_model(saved_model_dir: object) -> Any:
     """The SavedModel message of a folder; the binary form comes first where both exist.
 
     Raises:
@@ -81,12 +81,12 @@ def read_message(path: str, kind: Any, is_binary: bool) -> Any:
         raise OSError(f"Cannot parse file {path}: {e}.") from None
 
 
-def get_saved_model_tag_sets(saved_model_dir: Any) -> list[list[str]]:
+def get_saved_model_tag_sets(saved_model_dir: object) -> list[list[str]]:
     """The tags of each graph in a SavedModel."""
     return [list(graph.meta_info_def.tags) for graph in read_saved_model(saved_model_dir).meta_graphs]
 
 
-def get_meta_graph_def(saved_model_dir: Any, tag_set: str) -> Any:
+def get_meta_graph_def(saved_model_dir: object, tag_set: str) -> Any:
     """The MetaGraphDef message with exactly the given tags.
 
     Args:

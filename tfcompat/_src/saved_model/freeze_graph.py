@@ -29,8 +29,8 @@ _VARIABLE_TYPES = re.compile(r"^Variable|VariableOp$")
 
 
 def freeze_graph_with_def_protos(
-    input_graph_def: Any, input_saver_def: Any, input_checkpoint: str, output_node_names: str, restore_op_name: Any,
-    filename_tensor_name: Any, output_graph: str, clear_devices: bool, initializer_nodes: str,
+    input_graph_def: Any, input_saver_def: object, input_checkpoint: str, output_node_names: str, restore_op_name: object,
+    filename_tensor_name: object, output_graph: str, clear_devices: bool, initializer_nodes: str,
     variable_names_whitelist: str = "", variable_names_blacklist: str = "", input_meta_graph_def: Any = None,
     input_saved_model_dir: str | None = None, saved_model_tags: list[str] | None = None, checkpoint_version: int = V2,
 ) -> Any:  # fmt: skip
@@ -116,7 +116,7 @@ def _value(graph: Graph, name: str) -> Any:
     return next((op.outputs[0] for op in reads), tensor) if tensor.dtype == dtypes.resource else tensor
 
 
-def _read(what: str, path: str, kind: Any, is_binary: bool) -> Any:
+def _read(what: str, path: str, kind: object, is_binary: bool) -> Any:
     if not path:
         return None
     if not file_io.exists(path):
@@ -125,8 +125,8 @@ def _read(what: str, path: str, kind: Any, is_binary: bool) -> Any:
 
 
 def freeze_graph(
-    input_graph: str, input_saver: str, input_binary: bool, input_checkpoint: str, output_node_names: str, restore_op_name: Any,
-    filename_tensor_name: Any, output_graph: str, clear_devices: bool, initializer_nodes: str,
+    input_graph: str, input_saver: str, input_binary: bool, input_checkpoint: str, output_node_names: str, restore_op_name: object,
+    filename_tensor_name: object, output_graph: str, clear_devices: bool, initializer_nodes: str,
     variable_names_whitelist: str = "", variable_names_blacklist: str = "", input_meta_graph: str | None = None,
     input_saved_model_dir: str | None = None, saved_model_tags: str = tag_constants.SERVING, checkpoint_version: int = V2,
 ) -> Any:  # fmt: skip

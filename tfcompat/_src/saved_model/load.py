@@ -135,7 +135,7 @@ def _signature(spec: Any, is_method: bool) -> inspect.Signature:
     return inspect.Signature(found)
 
 
-def _fits(expected: Any, given: Any) -> bool:
+def _fits(expected: object, given: object) -> bool:
     try:
         leaves = nest.flatten_up_to(expected, given)
         nest.assert_same_structure(nest.pack_sequence_as(expected, leaves), given, check_types=False)
@@ -145,7 +145,7 @@ def _fits(expected: Any, given: Any) -> bool:
     return all(_leaf_fits(spec, value) for spec, value in pairs)
 
 
-def _leaf_fits(spec: Any, value: Any) -> bool:
+def _leaf_fits(spec: object, value: object) -> bool:
     if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec):
         return isinstance(value, (CompositeTensor, TypeSpec)) and spec.is_compatible_with(value)
     if not isinstance(spec, TensorSpec):
@@ -320,7 +320,7 @@ class Loader:
 class _UserObject(AutoTrackable):
     """An object of a SavedModel; dependencies named by position or key can be asked for like elements."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return getattr(self, str(key))
 
 
@@ -355,7 +355,7 @@ class _Callable(_UserObject):
         return vars(self)["__call__"](*args, **kwargs)
 
 
-def _packed(structure: Any, tensors: list[Tensor]) -> Any:
+def _packed(structure: object, tensors: list[Tensor]) -> Any:
     specs = nest.flatten(structure, expand_composites=True)
     for tensor, spec in zip(tensors, [s for s in specs if s is not None]):
         tensor.set_shape(spec.shape)

@@ -178,7 +178,7 @@ class _Loader:
                     found[f"{name}:{i}"] = output
         return found
 
-    def prune(self, feeds: Any, fetches: Any, name: str = "pruned") -> NamedFunction:
+    def prune(self, feeds: object, fetches: object, name: str = "pruned") -> NamedFunction:
         """The part of the graph from `feeds` to `fetches`, as a function.
 
         Args:
@@ -212,7 +212,7 @@ class _Loader:
         specs = {key: TensorSpec(value.shape, value.dtype, key) for key, value in inputs.items()}
         return NamedFunction(name, compute, specs)
 
-    def _element(self, value: Any) -> Any:
+    def _element(self, value: object) -> Any:
         if isinstance(value, messages.TensorInfo):
             value = value.name
         return self.template.as_graph_element(value)
@@ -234,7 +234,7 @@ class _Loader:
         return found
 
 
-def _shape_of(fetched: Any) -> TensorShape | None:
+def _shape_of(fetched: object) -> TensorShape | None:
     return TensorShape(fetched.tensor_shape) if isinstance(fetched, messages.TensorInfo) else None
 
 

@@ -18,7 +18,7 @@ from tfcompat._src.train.saver import Saver, _import_meta_graph_with_return_elem
 from tfcompat._src.variables.collections import all_saveable_objects
 
 
-def get_asset_tensors(export_dir: Any, meta_graph_def_to_load: Any, import_scope: str | None = None) -> dict[str, bytes]:
+def get_asset_tensors(export_dir: object, meta_graph_def_to_load: Any, import_scope: str | None = None) -> dict[str, bytes]:
     """The paths of a graph's assets by the names of the tensors that hold them.
 
     Args:
@@ -65,7 +65,7 @@ def get_train_op(meta_graph_def: messages.MetaGraphDef, import_scope: str | None
 
 
 @export("saved_model.load", "saved_model.loader.load")
-def load(sess: SessionLike, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: Any) -> Any:
+def load(sess: SessionLike, tags: Iterable[str], export_dir: str, import_scope: str | None = None, **saver_kwargs: object) -> Any:
     """Adds the graph of a SavedModel to a session's graph, restores its variables and runs its initial operation.
 
     Args:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies
@@ -22,7 +20,7 @@ def main_op() -> Operation:
 
 
 @export("saved_model.main_op_with_restore", "saved_model.main_op.main_op_with_restore")
-def main_op_with_restore(restore_op_name: Any) -> Operation:
+def main_op_with_restore(restore_op_name: object) -> Operation:
     """`main_op`, and then a restoring operation.
 
     Args:

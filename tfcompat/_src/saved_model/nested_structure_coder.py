@@ -30,7 +30,7 @@ class NotEncodableError(Exception):
 class StructureCoder:
     """Writes nested structures as StructuredValue messages and reads them."""
 
-    def can_encode(self, nested: Any) -> bool:
+    def can_encode(self, nested: object) -> bool:
         """Whether `encode_structure` can write the structure."""
         try:
             self.encode_structure(nested)
@@ -38,7 +38,7 @@ class StructureCoder:
             return False
         return True
 
-    def encode_structure(self, nested_structure: Any) -> Any:
+    def encode_structure(self, nested_structure: object) -> Any:
         """The structure as a StructuredValue message.
 
         Args:
@@ -60,7 +60,7 @@ class StructureCoder:
         return _DECODERS[proto.WhichOneof("kind")](proto)
 
 
-def _encode(value: Any, message: Any) -> None:
+def _encode(value: object, message: object) -> None:
     for kind, encoder in _ENCODERS:
         if isinstance(value, kind):
             encoder(value, message)

@@ -31,7 +31,7 @@ _CONVOLUTIONS = ("Conv2D", "DepthwiseConv2dNative")
 
 
 def optimize_for_inference(
-    input_graph_def: Any, input_node_names: list[str], output_node_names: list[str], placeholder_type_enum: int | list[int],
+    input_graph_def: object, input_node_names: list[str], output_node_names: list[str], placeholder_type_enum: int | list[int],
     toco_compatible: bool = False,
 ) -> Any:  # fmt: skip
     """A GraphDef without what only training needs, with normalization and resizing inside the convolutions beside them.

@@ -49,7 +49,7 @@ _RESERVED = "signatures"
 
 
 @export("saved_model.save", "saved_model.experimental.save")
-def save(obj: Any, export_dir: str, signatures: Any = None) -> None:
+def save(obj: object, export_dir: str, signatures: object = None) -> None:
     """Writes an object with the variables and functions that it reaches as a SavedModel.
 
     Args:
@@ -100,7 +100,7 @@ class _SavedView(ObjectGraphView):
 
     saved: Any = None
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         super().__init__(root)
         self._cache: dict[Any, Any] = {}
         self._extra: dict[int, dict[str, Any]] = {}
@@ -127,7 +127,7 @@ class _SavedView(ObjectGraphView):
         return found
 
 
-def functions_of(obj: Any) -> Iterator[tuple[str, Any]]:
+def functions_of(obj: object) -> Iterator[tuple[str, Any]]:
     """(name, tf.function or concrete function) of the attributes of an object, or of the elements of a list or dict."""
     if isinstance(obj, TrackableDataStructure):
         yield from ((name, value) for name, value in obj._named_values() if isinstance(value, (Function, ConcreteFunction)))
@@ -152,14 +152,14 @@ def register_default_signature(make: Callable[[Any], Function | None]) -> Callab
     return make
 
 
-def _add_default_signature(obj: Any) -> None:
+def _add_default_signature(obj: object) -> None:
     for make in _signature_makers:
         found = make(obj)
         if found is not None:
             object.__setattr__(obj, "_default_save_signature", found)
 
 
-def _signature_functions(obj: Any, signatures: Any) -> dict[str, ConcreteFunction]:
+def _signature_functions(obj: object, signatures: Any) -> dict[str, ConcreteFunction]:
     if signatures is None:
         _add_default_signature(obj)
         with_signature = [f for _, f in functions_of(obj) if isinstance(f, Function) and f.input_signature is not None]
@@ -171,7 +171,7 @@ def _signature_functions(obj: Any, signatures: Any) -> dict[str, ConcreteFunctio
     return {key: _concrete(function) for key, function in signatures.items()}
 
 
-def _concrete(function: Any) -> ConcreteFunction:
+def _concrete(function: object) -> ConcreteFunction:
     if isinstance(function, Function) and function.input_signature is not None:
         return function.get_concrete_function()
     if isinstance(function, ConcreteFunction):
@@ -194,7 +194,7 @@ def _wrapped(key: str, function: ConcreteFunction) -> ConcreteFunction:
     return ConcreteFunction("signature_wrapper", signature_wrapper, (), specs, [])
 
 
-def _as_dict(outputs: Any, key: str) -> dict[str, Any]:
+def _as_dict(outputs: object, key: str) -> dict[str, Any]:
     if isinstance(outputs, dict):
         for name, value in outputs.items():
             if not isinstance(value, (Tensor, CompositeTensor)):
@@ -469,7 +469,7 @@ def _named_signature(function: ConcreteFunction) -> Any:
     """The signature of a function, with the names of its arguments in the specs."""
     tensors = iter(function.inputs)
 
-    def named(value: Any) -> Any:
+    def named(value: object) -> Any:
         if isinstance(value, TensorSpec):
             return TensorSpec(TensorShape(value.shape), value.dtype, next(tensors).op.name)
         for _ in nest.flatten(value, expand_composites=True) if isinstance(value, TypeSpec) else ():

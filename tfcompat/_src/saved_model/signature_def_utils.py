@@ -19,7 +19,7 @@ _KINDS = {dtypes.string: "string", dtypes.float32: "float"}
 
 
 @export("saved_model.build_signature_def", "saved_model.signature_def_utils.build_signature_def")
-def build_signature_def(inputs: Any = None, outputs: Any = None, method_name: str | None = None) -> Any:
+def build_signature_def(inputs: object = None, outputs: object = None, method_name: str | None = None) -> Any:
     """A SignatureDef message.
 
     Args:
@@ -29,7 +29,7 @@ def build_signature_def(inputs: Any = None, outputs: Any = None, method_name: st
     return messages.SignatureDef(inputs=inputs, outputs=outputs, method_name=method_name)
 
 
-def _info(tensor: Any, dtype: dtypes.DType, what: str) -> Any:
+def _info(tensor: object, dtype: dtypes.DType, what: str) -> Any:
     """The TensorInfo of a tensor that must have the given type."""
     found = build_tensor_info(tensor)
     if found.dtype != dtype.as_datatype_enum:
@@ -37,7 +37,7 @@ def _info(tensor: Any, dtype: dtypes.DType, what: str) -> Any:
     return found
 
 
-def _examples_info(examples: Any, what: str) -> Any:
+def _examples_info(examples: object, what: str) -> Any:
     if examples is None:
         raise ValueError(f"{what} examples cannot be None.")
     if not isinstance(examples, Tensor):
@@ -146,7 +146,7 @@ def _types(infos: dict[str, Any]) -> dict[str, int]:
     return {key: info.dtype for key, info in infos.items()}
 
 
-def op_signature_def(op: Any, key: str) -> Any:
+def op_signature_def(op: object, key: str) -> Any:
     """A signature whose one output names an operation."""
     return build_signature_def(outputs={key: build_tensor_info_from_op(op)})
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.session_like import SessionLike
@@ -15,7 +13,7 @@ from tfcompat._src.saved_model.tag_constants import SERVING
 
 
 @export("saved_model.simple_save")
-def simple_save(session: SessionLike, export_dir: str, inputs: dict, outputs: dict, legacy_init_op: Any = None) -> None:
+def simple_save(session: SessionLike, export_dir: str, inputs: dict, outputs: dict, legacy_init_op: object = None) -> None:
     """Writes the default graph and a session's variables as a SavedModel with one signature for Predict.
 
     Args:

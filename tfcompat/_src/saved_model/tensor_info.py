@@ -17,7 +17,7 @@ from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
 
 
 @export("saved_model.build_tensor_info", "saved_model.utils.build_tensor_info")
-def build_tensor_info(tensor: Any) -> Any:
+def build_tensor_info(tensor: object) -> Any:
     """The TensorInfo message of a tensor: its names, dtype and static shape.
 
     Args:

@@ -98,7 +98,7 @@ def _serve(settings: Settings, group: processes.Group | None = None) -> int:
     """Serves in this process."""
     ending, is_up = threading.Event(), False
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: object) -> None:
         ending.set()
         if not is_up:  # models may be waited for without end
             raise SystemExit(0)

@@ -63,7 +63,7 @@ class Services:
         spec = request.tasks[0].model_spec
         return self._infer("MultiInference", request, spec, lambda servable: inference.multi_inference(servable, request, seconds))
 
-    def _infer(self, method: str, request: Any, spec: Any, work: Callable[[Servable], Any]) -> Any:
+    def _infer(self, method: str, request: object, spec: Any, work: Callable[[Servable], Any]) -> Any:
         with counted(spec.name, method, "GRPC"), self._manager.use(spec) as servable:
             reply = work(servable)
             self._manager.logs.add(servable, method, lambda: (request, reply))
@@ -215,7 +215,7 @@ class _Handlers(grpc.GenericRpcHandler):
 
 
 def _answering(method: Callable[[Any, float], Any]) -> Callable[[Any, Any], Any]:
-    def answer(request: Any, context: Any) -> Any:
+    def answer(request: object, context: Any) -> Any:
         left = context.time_remaining()
         try:
             return method(request, 0 if left is None or left > _FOREVER else max(left, 1e-3))

@@ -31,7 +31,7 @@ def signature_name(spec: Any) -> str:
     return spec.signature_name or constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 
-def reply_spec(servable: Servable, spec: Any) -> Any:
+def reply_spec(servable: Servable, spec: object) -> Any:
     """The ModelSpec that says which model, version and signature answered."""
     reply = messages.serving.ModelSpec(name=servable.name, signature_name=signature_name(spec))
     reply.version.value = servable.version
@@ -105,7 +105,7 @@ def examples(request_input: Any) -> NDArray:
     return serialized
 
 
-def _with_context(context: Any, example: Any) -> Any:
+def _with_context(context: object, example: object) -> Any:
     joined = messages.Example()
     joined.CopyFrom(context)
     joined.MergeFrom(example)

@@ -26,7 +26,7 @@ def error(text: str) -> bytes:
     return f'{{\n    "error": {_quoted(text)}\n}}'.encode("utf-8", "backslashreplace")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value of a request as texts of errors show it: its first 256 characters."""
     written = json.dumps(value, ensure_ascii=False, indent=4) if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)
     return written[:_LONGEST_SHOWN]

@@ -72,7 +72,7 @@ def parse(body: bytes) -> Any:
         raise invalid(f"JSON Parse error: Number too big to be stored in double. ({e})") from None
 
 
-def signature_name(document: Any) -> str:
+def signature_name(document: object) -> str:
     """The signature that a request names, or ""; errors.InvalidArgumentError where the document is no request."""
     if not isinstance(document, dict):
         raise _malformed(document, "Is not object")
@@ -82,7 +82,7 @@ def signature_name(document: Any) -> str:
     return name
 
 
-def _malformed(value: Any, text: str) -> errors.OpError:
+def _malformed(value: object, text: str) -> errors.OpError:
     return invalid(f"JSON Value: {json_replies.shown(value)} {text}")
 
 
@@ -140,7 +140,7 @@ def _rows(instances: list[Any], types: Mapping[str, dtypes.DType]) -> dict[str, 
     return {key: column.array(len(instances)) for key, column in columns.items()}
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, dict) and not _is_base64(value)
 
 
@@ -153,7 +153,7 @@ class _Column:
         self._size = 0
         self._flat: list[Any] = []
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Adds an instance's value."""
         shape, before = _shape_of(value), len(self._flat)
         _flatten(value, 0, shape, self._dtype, self._flat)
@@ -185,7 +185,7 @@ def _columns(inputs: Any, types: Mapping[str, dtypes.DType]) -> dict[str, NDArra
     return {key: _tensor(inputs[key], dtype) for key, dtype in types.items()}
 
 
-def _tensor(value: Any, dtype: dtypes.DType) -> NDArray:
+def _tensor(value: object, dtype: dtypes.DType) -> NDArray:
     shape, flat = _shape_of(value), []
     _flatten(value, 0, shape, dtype, flat)
     return _array(flat, shape, dtype)
@@ -205,7 +205,7 @@ def _array(flat: list[Any], shape: tuple[int, ...], dtype: dtypes.DType) -> NDAr
     return array.reshape(shape)
 
 
-def _shape_of(value: Any) -> tuple[int, ...]:
+def _shape_of(value: object) -> tuple[int, ...]:
     """The shape of nested lists by their first elements."""
     sizes = []
     while isinstance(value, list):
@@ -216,7 +216,7 @@ def _shape_of(value: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _flatten(value: Any, level: int, shape: tuple[int, ...], dtype: dtypes.DType, flat: list[Any]) -> None:
+def _flatten(value: object, level: int, shape: tuple[int, ...], dtype: dtypes.DType, flat: list[Any]) -> None:
     """Appends the values in nested lists to `flat`."""
     if not isinstance(value, list):
         if level != len(shape):
@@ -237,7 +237,7 @@ def _flatten(value: Any, level: int, shape: tuple[int, ...], dtype: dtypes.DType
         _flatten(element, level + 1, shape, dtype, flat)
 
 
-def _scalar(value: Any, dtype: dtypes.DType) -> Any:
+def _scalar(value: object, dtype: dtypes.DType) -> Any:
     if dtype in _FLOATS:
         fits = type(value) in (int, float)
     elif dtype in _INTEGERS:
@@ -266,7 +266,7 @@ def _type_name(value: Any) -> str:
     return {dict: "Object", list: "Array", str: "String"}.get(type(value), "Number")
 
 
-def _is_base64(value: Any) -> bool:
+def _is_base64(value: object) -> bool:
     return isinstance(value, dict) and value.keys() == {"b64"}
 
 
@@ -300,7 +300,7 @@ def fill_input(document: Any, request: Any) -> None:
     kind.examples.extend(_example(each) for each in examples)
 
 
-def _example(value: Any) -> Any:
+def _example(value: object) -> Any:
     if not isinstance(value, dict):
         raise invalid(f"Example must be JSON object but got JSON {_type_name(value)}")
     example = messages.Example()

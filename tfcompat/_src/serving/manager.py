@@ -88,7 +88,7 @@ class Manager:
     # ---- what requests ask ----
 
     @contextlib.contextmanager
-    def use(self, spec: Any) -> Iterator[Servable]:
+    def use(self, spec: object) -> Iterator[Servable]:
         """The Servable that a ModelSpec names, by default of the latest version; it stays loaded within the `with` statement.
 
         Raises:
@@ -170,7 +170,7 @@ class Manager:
 
     # ---- configuration ----
 
-    def start(self, config: Any) -> None:
+    def start(self, config: object) -> None:
         """Loads the models of a ModelServerConfig and begins to look for changes.
 
         Raises:
@@ -180,7 +180,7 @@ class Manager:
         self._thread.start()
         self.reload(config)
 
-    def reload(self, config: Any) -> None:
+    def reload(self, config: object) -> None:
         """Serves exactly the models of a ModelServerConfig; returns when each has an AVAILABLE version.
 
         Raises:

@@ -82,7 +82,7 @@ class RestApi:
             self._manager.logs.add(servable, method.capitalize(), lambda: (request, reply))
             return write(reply.result)
 
-    def _predict(self, servable: Servable, document: Any, spec: Any) -> bytes:
+    def _predict(self, servable: Servable, document: object, spec: object) -> bytes:
         name = inference.signature_name(spec)
         if name not in servable.signatures:
             raise invalid(f'Serving signature name: "{name}" not found in signature def')

@@ -67,7 +67,7 @@ class Servable:
         return self.run_session(feeds, fetches, (), options)
 
     def run_session(
-        self, feeds: Mapping[str, NDArray], fetches: Sequence[str], targets: Sequence[str], options: Any = None, metadata: Any = None
+        self, feeds: Mapping[str, NDArray], fetches: Sequence[str], targets: Sequence[str], options: object = None, metadata: object = None
     ) -> list[NDArray]:  # fmt: skip
         """The values of tensors, of any name in the graph, after a run of them and of operations.
 

@@ -13,7 +13,7 @@ from tfcompat._src.serving import inference
 from tfcompat._src.serving.servable import Servable, dtype_of
 
 
-def predict_request(spec: Any, inputs: Mapping[str, NDArray]) -> Any:
+def predict_request(spec: object, inputs: Mapping[str, NDArray]) -> Any:
     """The PredictRequest with these inputs."""
     request = messages.serving.PredictRequest(model_spec=spec)
     for key, value in inputs.items():
@@ -21,7 +21,7 @@ def predict_request(spec: Any, inputs: Mapping[str, NDArray]) -> Any:
     return request
 
 
-def predict_response(servable: Servable, spec: Any, outputs: Mapping[str, NDArray]) -> Any:
+def predict_response(servable: Servable, spec: object, outputs: Mapping[str, NDArray]) -> Any:
     """The PredictResponse with these outputs, to a request with this ModelSpec."""
     reply = messages.serving.PredictResponse(model_spec=inference.reply_spec(servable, spec))
     for key, value in outputs.items():

@@ -28,7 +28,7 @@ class InternalModule(types.ModuleType):
         self.__path__: list[str] = []
         vars(self)["__originals__"] = {}
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not name.startswith("__") and not isinstance(value, types.ModuleType) and (old := getattr(self, name, ABSENT)) is not ABSENT:
             self.__originals__.setdefault(name, old)
             _replace(name, old, value)
@@ -60,7 +60,7 @@ class InternalModule(types.ModuleType):
         return sorted({name for name in held if not name.startswith("__")})
 
 
-def _replace(name: str, old: Any, new: Any) -> None:
+def _replace(name: str, old: object, new: object) -> None:
     """Puts `new` where modules of the implementation have `old` under `name`."""
     for path, module in list(sys.modules.items()):
         if path.startswith("tfcompat._src.") and vars(module).get(name, ABSENT) is old:

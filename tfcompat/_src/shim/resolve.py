@@ -102,7 +102,7 @@ def internal(where: tuple[str, ...], name: str) -> Any:
     return ABSENT
 
 
-def is_kernel(value: Any) -> bool:
+def is_kernel(value: object) -> bool:
     """Whether the object computes an op on arrays, which no name of TensorFlow's Python modules means."""
     return inspect.isroutine(value) and any(value is spec.kernel for spec in op_spec.registered())
 
@@ -119,7 +119,7 @@ def paths_below(path: str) -> tuple[str, ...]:
     )
 
 
-def defined_in(value: Any, module: types.ModuleType) -> bool:
+def defined_in(value: object, module: types.ModuleType) -> bool:
     if isinstance(value, types.ModuleType):
         return False
     if inspect.isclass(value) or inspect.isroutine(value):

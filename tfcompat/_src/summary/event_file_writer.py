@@ -8,7 +8,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.base import errors
 from tfcompat._src.io.events import EventsWriter
@@ -82,7 +81,7 @@ class EventFileWriter:
       OpError: the folder or the file cannot be made.
     """
 
-    def __init__(self, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None) -> None:
+    def __init__(self, logdir: object, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None) -> None:
         self._logdir = str(logdir)
         if not file_io.isdir(self._logdir):
             file_io.makedirs(self._logdir)

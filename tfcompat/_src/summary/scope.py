@@ -13,7 +13,7 @@ from tfcompat._src.platform import logging
 _INVALID_TAG_CHARACTERS = re.compile(r"[^-/\w\.]")
 
 
-def collect(val: Any, collections: Iterable[Any] | None, default_collections: Iterable[Any]) -> None:
+def collect(val: object, collections: Iterable[Any] | None, default_collections: Iterable[Any]) -> None:
     """Adds a summary to collections."""
     for key in default_collections if collections is None else collections:
         add_to_collection(key, val)

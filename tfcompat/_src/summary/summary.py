@@ -179,7 +179,7 @@ def merge(inputs: Iterable[Any], collections: Iterable[Any] | None = None, name:
 
 
 @export("summary.merge_all")
-def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
+def merge_all(key: object = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None) -> Tensor | None:
     """All summaries of a collection of the default graph in one, or None where it is empty.
 
     Args:

@@ -44,7 +44,7 @@ _NOT_IN_SCOPES = re.compile(r"[^-_/.A-Za-z0-9]")
 
 
 @export("summary.initialize", "contrib.summary.initialize", "contrib.summary.summary.initialize")
-def initialize(graph: Any = None, session: SessionLike | None = None) -> None:
+def initialize(graph: object = None, session: SessionLike | None = None) -> None:
     """Opens the writers of the default graph; where operations run at once, they are open already.
 
     Args:
@@ -87,7 +87,7 @@ def _choose_step(step: TensorLike) -> Any:
     return step if isinstance(step, Tensor) else convert_to_tensor(step, dtypes.int64)
 
 
-def summary_writer_function(name: str, tensor: Any, function: Callable, family: str | None = None) -> Any:
+def summary_writer_function(name: str, tensor: object, function: Callable, family: str | None = None) -> Any:
     """A node that writes a summary where that is wanted.
 
     Args:
@@ -166,7 +166,7 @@ def histogram(name: str, tensor: TensorLike, family: str | None = None, step: Te
 
 @export("contrib.summary.image", "contrib.summary.summary.image")
 def image(
-    name: str, tensor: TensorLike, bad_color: Any = None, max_images: int = 3, family: str | None = None, step: TensorLike | None = None
+    name: str, tensor: TensorLike, bad_color: object = None, max_images: int = 3, family: str | None = None, step: TensorLike | None = None
 ) -> Any:
     """Writes images as `tf.summary.image` does; `bad_color`, uint8 [channels], stands for pixels that are not finite.
 
@@ -245,7 +245,7 @@ def summary_scope(name: str | None, default_name: str = "summary", values: Itera
         yield tag, scope
 
 
-def _at_step(step: Any) -> Any:
+def _at_step(step: object) -> Any:
     found = get_step() if step is None else step
     if found is None:
         raise ValueError("No step set via 'step' argument or tf.summary.experimental.set_step()")
@@ -263,7 +263,7 @@ def _recorded(make: Callable[[], Any]) -> Tensor:
 
 
 @export("compat.v2.summary.write")
-def write(tag: str, tensor: TensorLike, step: Any = None, metadata: Any = None, name: str | None = None) -> Tensor:
+def write(tag: str, tensor: TensorLike, step: object = None, metadata: object = None, name: str | None = None) -> Tensor:
     """Writes a tensor with the writer of this thread.
 
     Args:
@@ -289,7 +289,7 @@ def write(tag: str, tensor: TensorLike, step: Any = None, metadata: Any = None, 
 
 
 @export("compat.v2.summary.experimental.write_raw_pb")
-def write_raw_pb(tensor: TensorLike, step: Any = None, name: str | None = None) -> Tensor:
+def write_raw_pb(tensor: TensorLike, step: object = None, name: str | None = None) -> Tensor:
     """Writes Summary messages; `tensor` has them serialized, strings of any shape. Otherwise as `write`."""
     with name_scope(name, "write_raw_pb") as scope:
         if STATE.writer is None:
@@ -298,7 +298,7 @@ def write_raw_pb(tensor: TensorLike, step: Any = None, name: str | None = None) 
         return _recorded(lambda: raw.WriteRawProtoSummary(STATE.writer._resource, at, identity(tensor), name=scope))
 
 
-def _write_text(name: str, default_name: str, plugin: str, text: Any, step: Any) -> Tensor:
+def _write_text(name: str, default_name: str, plugin: str, text: object, step: object) -> Tensor:
     """Writes a string for a plugin of TensorBoard, in version 1 of its format."""
     metadata = messages.SummaryMetadata()
     metadata.plugin_data.plugin_name, metadata.plugin_data.content = plugin, b"1"
@@ -313,13 +313,13 @@ def run_metadata(name: str, data: Any, step: Any = None) -> Tensor:
     return _write_text(name, "graph_run_metadata_summary", "graph_run_metadata", data.SerializeToString(), step)
 
 
-def run_metadata_graphs(name: str, data: Any, step: Any = None) -> Tensor:
+def run_metadata_graphs(name: str, data: Any, step: object = None) -> Tensor:
     """Writes the graphs of a RunMetadata message; `step` and the result are as for `write`."""
     graphs = messages.RunMetadata(function_graphs=data.function_graphs, partition_graphs=data.partition_graphs)
     return _write_text(name, "graph_run_metadata_graph_summary", "graph_run_metadata_graph", graphs.SerializeToString(), step)
 
 
-def keras_model(name: str, data: Any, step: Any = None) -> Any:
+def keras_model(name: str, data: Any, step: object = None) -> Any:
     """Writes the configuration of a Keras model; False, and a warning, where it has none. Otherwise as `write`."""
     try:
         text = data.to_json()

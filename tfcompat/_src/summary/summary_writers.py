@@ -151,9 +151,9 @@ class NoopSummaryWriter(SummaryWriter):
 @export("contrib.summary.create_file_writer", "contrib.summary.summary.create_file_writer")
 def create_file_writer(
     logdir: str | None,
-    max_queue: Any = None,
-    flush_millis: Any = None,
-    filename_suffix: Any = None,
+    max_queue: object = None,
+    flush_millis: object = None,
+    filename_suffix: object = None,
     name: str | None = None,
 ) -> Any:
     """A writer of event files.
@@ -184,7 +184,7 @@ def create_file_writer(
 
 @export("compat.v2.summary.create_file_writer")
 def create_file_writer_v2(
-    logdir: TensorLike, max_queue: Any = None, flush_millis: Any = None, filename_suffix: TensorLike | None = None, name: str | None = None
+    logdir: TensorLike, max_queue: object = None, flush_millis: object = None, filename_suffix: TensorLike | None = None, name: str | None = None
 ) -> ResourceSummaryWriter:
     """A writer of an event file of its own, which is opened where operations run at once.
 
@@ -241,7 +241,7 @@ def create_summary_file_writer(*args: Any, **kwargs: Any) -> Any:
 
 @export("contrib.summary.create_db_writer", "contrib.summary.summary.create_db_writer")
 def create_db_writer(
-    db_uri: Any, experiment_name: Any = None, run_name: Any = None, user_name: Any = None, name: str | None = None
+    db_uri: object, experiment_name: object = None, run_name: object = None, user_name: object = None, name: str | None = None
 ) -> Any:
     """A writer to an SQLite database.
 
@@ -257,7 +257,7 @@ def create_db_writer(
 
 
 @export("compat.v2.summary.flush", "contrib.summary.flush", "contrib.summary.summary.flush")
-def flush(writer: Any = None, name: str | None = None) -> Operation:
+def flush(writer: object = None, name: str | None = None) -> Operation:
     """An operation that hands what a writer (by default the thread's; a handle will do) wrote to the operating system."""
     writer = STATE.writer if writer is None else writer
     if writer is None:

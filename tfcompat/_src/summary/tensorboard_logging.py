@@ -39,7 +39,7 @@ def set_verbosity(verbosity: str) -> None:
     _state["verbosity"] = verbosity
 
 
-def set_summary_writer(summary_writer: Any) -> None:
+def set_summary_writer(summary_writer: object) -> None:
     """Sets the FileWriter; None: only the log of the program is written."""
     _state["writer"] = summary_writer
 
@@ -48,7 +48,7 @@ def _clear_summary_writer() -> None:
     _state["writer"] = _NOT_SET
 
 
-def log(level: str, message: str, *args: Any) -> None:
+def log(level: str, message: str, *args: object) -> None:
     """Writes `message % args`.
 
     Raises:
@@ -64,21 +64,21 @@ def log(level: str, message: str, *args: Any) -> None:
     logging.log(_LOG_LEVELS[level], message, *args)
 
 
-def debug(message: str, *args: Any) -> None:
+def debug(message: str, *args: object) -> None:
     log(DEBUG, message, *args)
 
 
-def info(message: str, *args: Any) -> None:
+def info(message: str, *args: object) -> None:
     log(INFO, message, *args)
 
 
-def warn(message: str, *args: Any) -> None:
+def warn(message: str, *args: object) -> None:
     log(WARN, message, *args)
 
 
-def error(message: str, *args: Any) -> None:
+def error(message: str, *args: object) -> None:
     log(ERROR, message, *args)
 
 
-def fatal(message: str, *args: Any) -> None:
+def fatal(message: str, *args: object) -> None:
     log(FATAL, message, *args)

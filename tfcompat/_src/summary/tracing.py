@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.eager import profiler as eager_profiler
@@ -65,7 +65,7 @@ def trace_on(graph: bool = True, profiler: bool = False) -> None:
 
 
 @export("compat.v2.summary.trace_export")
-def trace_export(name: str, step: Any = None, profiler_outdir: str | None = None) -> None:
+def trace_export(name: str, step: object = None, profiler_outdir: str | None = None) -> None:
     """Writes what was collected as a summary `name` with the writer of this thread, and ends the trace.
 
     Args:

@@ -40,7 +40,7 @@ class SummaryToEventTransformer:
             written = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
             self.add_meta_graph(create_meta_graph_def(graph_def=graph_def or written))
 
-    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+    def add_summary(self, summary: Any, global_step: object = None) -> None:
         """Writes a Summary, a message or serialized; only the first value of each tag keeps its metadata.
 
         Args:
@@ -57,11 +57,11 @@ class SummaryToEventTransformer:
                 seen.add(value.tag)
         self._add_event(Event(summary=summary), global_step)
 
-    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
+    def add_session_log(self, session_log: object, global_step: object = None) -> None:
         """Writes a SessionLog message, at step `global_step`."""
         self._add_event(Event(session_log=session_log), global_step)
 
-    def add_graph(self, graph: Any, global_step: Any = None, graph_def: messages.GraphDef | None = None) -> None:
+    def add_graph(self, graph: object, global_step: object = None, graph_def: messages.GraphDef | None = None) -> None:
         """Writes a graph with its static shapes, and the files of its plugins.
 
         Args:
@@ -97,13 +97,13 @@ class SummaryToEventTransformer:
             for name, content in plugin.assets().items():
                 file_io.write_string_to_file(os.path.join(folder, name), content)
 
-    def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
+    def add_meta_graph(self, meta_graph_def: object, global_step: object = None) -> None:
         """Writes a MetaGraphDef, at step `global_step`; TypeError where it is none."""
         if not isinstance(meta_graph_def, MetaGraphDef):
             raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         self._add_event(Event(meta_graph_def=meta_graph_def.SerializeToString()), global_step)
 
-    def add_run_metadata(self, run_metadata: messages.RunMetadata, tag: str, global_step: Any = None) -> None:
+    def add_run_metadata(self, run_metadata: messages.RunMetadata, tag: str, global_step: object = None) -> None:
         """Writes the RunMetadata of one run under a name, `tag`; ValueError where that was used before."""
         if tag in self._session_run_tags:
             raise ValueError("The provided tag was already used for this event type")
@@ -135,8 +135,8 @@ class FileWriter(SummaryToEventTransformer):
 
     def __init__(
         self,
-        logdir: Any,
-        graph: Any = None,
+        logdir: object,
+        graph: object = None,
         max_queue: int = 10,
         flush_secs: float = 120,
         graph_def: messages.GraphDef | None = None,
@@ -167,7 +167,7 @@ class FileWriter(SummaryToEventTransformer):
                 stacklevel=3,
             )
 
-    def _add_event(self, event: Event, step: Any) -> None:
+    def _add_event(self, event: Event, step: object) -> None:
         self._warn_if_event_writer_is_closed()
         super()._add_event(event, step)
 

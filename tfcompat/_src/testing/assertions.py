@@ -22,7 +22,7 @@ SHOWN = 10
 """How many offending elements a message lists."""
 
 
-def is_ragged(value: Any) -> bool:
+def is_ragged(value: object) -> bool:
     return hasattr(value, "ragged_rank")
 
 

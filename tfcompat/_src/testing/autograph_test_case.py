@@ -56,7 +56,7 @@ class TestCase(BaseTestCase):
     def _converted_call(self) -> Callable[..., Any]:
         """What stands for `converted_call`: it calls functions as they are, and notes that."""
 
-        def converted_call(f: Any, options: Any, args: tuple, kwargs: dict[str, Any] | None, caller_fn_scope: Any) -> Any:
+        def converted_call(f: Any, options: object, args: tuple, kwargs: dict[str, Any] | None, caller_fn_scope: object) -> Any:
             self.dynamic_calls.append((args, kwargs))
             return f(*args, **(kwargs or {}))
 

@@ -90,7 +90,7 @@ class TensorFlowBenchmark(Benchmark):
     def run_op_benchmark(
         self,
         sess: SessionLike,
-        op_or_tensor: Any,
+        op_or_tensor: object,
         feed_dict: dict[Any, Any] | None = None,
         burn_iters: int = 2,
         min_iters: int = 10,
@@ -138,7 +138,7 @@ class TensorFlowBenchmark(Benchmark):
         extras.update(trace)
         return result
 
-    def evaluate(self, tensors: Any) -> Any:
+    def evaluate(self, tensors: object) -> Any:
         """NumPy values of tensors in the default session."""
         return (get_default_session() or self.cached_session()).run(tensors)  # type: ignore[attr-defined]
 

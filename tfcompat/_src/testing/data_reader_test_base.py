@@ -109,7 +109,7 @@ class TFRecordDatasetTestBase(_Files):
         return names
 
     def _next_expected_batch(
-        self, file_indices: Iterable[int], batch_size: int, num_epochs: int, cycle_length: int, drop_final_batch: bool, use_parser_fn: Any
+        self, file_indices: Iterable[int], batch_size: int, num_epochs: int, cycle_length: int, drop_final_batch: bool, use_parser_fn: object
     ) -> Iterator[list[bytes]]:
         """The batches of all epochs; a parser function takes off the first byte of each record."""
         epochs = [self._records(file_indices, cycle_length) for _ in range(num_epochs)]
@@ -138,7 +138,7 @@ class MakeBatchedFeaturesDatasetTestBase(_Files):
 
     def make_batch_feature(
         self, filenames: Any, num_epochs: Any, batch_size: int, label_key: str | None = None, reader_num_threads: int = 1,
-        parser_num_threads: int = 1, shuffle: bool = False, shuffle_seed: Any = None, drop_final_batch: bool = False,
+        parser_num_threads: int = 1, shuffle: bool = False, shuffle_seed: object = None, drop_final_batch: bool = False,
     ) -> Any:  # fmt: skip
         """A dataset of batches of the features in files."""
         self.filenames, self.num_epochs, self.batch_size = filenames, num_epochs, batch_size

@@ -42,7 +42,7 @@ MakeDataset = Callable[[], DatasetV2]
 _OPS = "iterator_ops"
 
 
-def remove_variants(get_next_op: Any) -> Any:
+def remove_variants(get_next_op: object) -> Any:
     """A structure of tensors with `()` where a tensor of variants stands, which a session cannot fetch."""
     return nest.map_structure(lambda x: () if isinstance(x, Tensor) and x.dtype == dtypes.variant else x, get_next_op)
 
@@ -172,7 +172,7 @@ class DatasetSerializationTestBase(TestCase):
         else:
             self.assertEqual(expected, actual)
 
-    def does_not_match(self, expected: Any, actual: Any) -> None:
+    def does_not_match(self, expected: object, actual: object) -> None:
         """Fails where `match` does not."""
         with self.assertRaises(AssertionError):
             self.match(expected, actual)
@@ -196,7 +196,7 @@ class DatasetSerializationTestBase(TestCase):
                     self._restore(saver, session)
                 yield session, init_op, remove_variants(get_next), saver
 
-    def _check_end(self, is_wanted: bool, session: Session, get_next: Any) -> None:
+    def _check_end(self, is_wanted: bool, session: Session, get_next: object) -> None:
         if is_wanted:
             with self.assertRaises(errors.OutOfRangeError):
                 session.run(get_next)
@@ -208,7 +208,7 @@ class DatasetSerializationTestBase(TestCase):
         self._add_iterator_ops_to_collection(iterator.initializer, get_next, ds_fn, sparse_tensors)
         return iterator.initializer, get_next, Saver(allow_empty=True)
 
-    def _add_iterator_ops_to_collection(self, init_op: Operation, get_next: Any, ds_fn: MakeDataset, sparse_tensors: bool = False) -> None:
+    def _add_iterator_ops_to_collection(self, init_op: Operation, get_next: object, ds_fn: MakeDataset, sparse_tensors: bool = False) -> None:
         classes = [SparseTensor] if sparse_tensors else nest.flatten(self._get_output_classes(ds_fn))
         add_to_collection(_OPS, init_op)
         for value, its_class in zip(nest.flatten(get_next), classes):

@@ -30,19 +30,19 @@ def default_test_combinations() -> list:
     return combinations.combine(tf_api_version=[1, 2], mode=["eager", "graph"])
 
 
-def _stacked(element: Any) -> Any:
+def _stacked(element: object) -> Any:
     return element.stack() if isinstance(element, TensorArray) else element
 
 
 class DatasetTestBase(TensorFlowTestCase):
     """A test case with assertions about what datasets give."""
 
-    def assert_op_cancelled(self, op: Any) -> None:
+    def assert_op_cancelled(self, op: object) -> None:
         """Running `op` raises CancelledError."""
         with self.assertRaises(errors.CancelledError):
             self.evaluate(op)
 
-    def assertValuesEqual(self, expected: Any, actual: Any) -> None:
+    def assertValuesEqual(self, expected: object, actual: object) -> None:
         """Two values, or the parts of two sparse ones, are equal."""
         if is_sparse(expected):
             for part in ("indices", "values", "dense_shape"):
@@ -66,7 +66,7 @@ class DatasetTestBase(TensorFlowTestCase):
         return lambda: element
 
     def assertDatasetProduces(
-        self, dataset: Any, expected_output: Sequence | None = None, expected_shapes: Any = None, expected_error: tuple | None = None,
+        self, dataset: object, expected_output: Sequence | None = None, expected_shapes: object = None, expected_error: tuple | None = None,
         requires_initialization: bool = False, num_test_iterations: int = 1, assert_items_equal: bool = False, expected_error_iter: int = 1,
     ) -> None:  # fmt: skip
         """A dataset gives these elements, or raises this error: (class, pattern or function of the error)."""
@@ -96,7 +96,7 @@ class DatasetTestBase(TensorFlowTestCase):
             for value, wanted in zip(nest.flatten(one), nest.flatten(other)):
                 self.assertValuesEqual(wanted, value)
 
-    def assertDatasetsEqual(self, dataset1: Any, dataset2: Any) -> None:
+    def assertDatasetsEqual(self, dataset1: object, dataset2: object) -> None:
         """Two datasets are of one type and give the same elements."""
         self.assertTrue(structure.are_compatible(get_structure(dataset1), get_structure(dataset2)))
         kinds = nest.flatten(get_legacy_output_types(dataset1))
@@ -117,7 +117,7 @@ class DatasetTestBase(TensorFlowTestCase):
                 else:
                     self.assertAllClose(mine, theirs)
 
-    def assertDatasetsRaiseSameError(self, dataset1: Any, dataset2: Any, exception_class: type, replacements: Any = None) -> None:
+    def assertDatasetsRaiseSameError(self, dataset1: object, dataset2: object, exception_class: type, replacements: Any = None) -> None:
         """The first elements of two datasets raise the same error; `replacements` are arguments of `str.replace` for the first's message."""
         first, second = self.getNext(dataset1), self.getNext(dataset2)
         with self.assertRaises(exception_class) as caught:
@@ -128,13 +128,13 @@ class DatasetTestBase(TensorFlowTestCase):
         with self.assertRaisesRegex(exception_class, re.escape(message)):
             self.evaluate(second())
 
-    def structuredDataset(self, dataset_structure: Any, shape: Any = None, dtype: Any = dtypes.int64) -> Any:
+    def structuredDataset(self, dataset_structure: Any, shape: Any = None, dtype: object = dtypes.int64) -> Any:
         """A dataset of one element of zeros in nested tuples, as a structure of None says."""
         if dataset_structure is None:
             return Dataset.from_tensors(zeros(shape or [], dtype=dtype))
         return Dataset.zip(tuple(self.structuredDataset(inner, shape, dtype) for inner in dataset_structure))
 
-    def structuredElement(self, element_structure: Any, shape: Any = None, dtype: Any = dtypes.int64) -> Any:
+    def structuredElement(self, element_structure: Any, shape: Any = None, dtype: object = dtypes.int64) -> Any:
         """Zeros in nested tuples, as a structure of None says."""
         if element_structure is None:
             return zeros(shape or [], dtype=dtype)

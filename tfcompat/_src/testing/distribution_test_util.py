@@ -69,7 +69,7 @@ class DiscreteScalarDistributionTestHelpers:
         for sampled, stated in zip(found[:3], found[3:]):
             self.assertAllClose(stated, sampled, rtol=rtol, atol=atol)
 
-    def histogram(self, x: TensorLike, value_range: TensorLike | None = None, nbins: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+    def histogram(self, x: TensorLike, value_range: TensorLike | None = None, nbins: object = None, name: str | None = None) -> tuple[Tensor, Tensor]:
         """(how many values are in each of `nbins` parts of a range, where the parts begin); by default one for each whole number."""
         with name_scope(name, "histogram", [x]):
             x = convert_to_tensor(x, name="x")

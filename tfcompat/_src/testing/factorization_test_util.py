@@ -59,7 +59,7 @@ def np_matrix_to_tf_sparse(
 
 
 def calculate_loss(
-    input_mat: SparseTensor, row_factors: Any, col_factors: Any, regularization: Any = None, w0: Any = 1.0,
+    input_mat: SparseTensor, row_factors: object, col_factors: object, regularization: object = None, w0: object = 1.0,
     row_weights: TensorLike | None = None, col_weights: TensorLike | None = None,
 ) -> Any:  # fmt: skip
     """The value of the loss of factors of a sparse matrix: entries weigh `w0` and, where the matrix has one, the product of weights more."""

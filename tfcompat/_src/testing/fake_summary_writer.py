@@ -86,12 +86,12 @@ class FakeSummaryWriter:
         if expected_session_logs is not None:
             test_case.assertEqual(expected_session_logs, self._added_session_logs)
 
-    def add_summary(self, summ: Any, current_global_step: int) -> None:
+    def add_summary(self, summ: object, current_global_step: int) -> None:
         """Keeps a Summary, a message or serialized."""
         message = Summary.FromString(summ) if isinstance(summ, bytes) else summ
         self._summaries.setdefault(current_global_step, []).append(message)
 
-    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: messages.GraphDef | None = None) -> None:
+    def add_graph(self, graph: object, global_step: int | None = None, graph_def: messages.GraphDef | None = None) -> None:
         """Keeps a graph; ValueError for a negative step or a `graph_def`."""
         _check_step(global_step)
         if graph_def is not None:
@@ -103,7 +103,7 @@ class FakeSummaryWriter:
         _check_step(global_step)
         self._added_meta_graphs.append(meta_graph_def)
 
-    def add_session_log(self, session_log: Any, global_step: int | None = None) -> None:
+    def add_session_log(self, session_log: object, global_step: int | None = None) -> None:
         """Keeps a SessionLog."""
         self._added_session_logs.append(session_log)
 

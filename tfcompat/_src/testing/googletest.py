@@ -72,12 +72,12 @@ class StubOutForTesting:
     def __del__(self) -> None:
         self.CleanUp()
 
-    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:  # noqa: N802
+    def Set(self, parent: object, child_name: str, new_child: object) -> None:  # noqa: N802
         """Sets `parent.child_name` until `UnsetAll`."""
         self._replaced.append((parent, child_name, stored(parent, child_name)))
         setattr(parent, child_name, new_child)
 
-    def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:  # noqa: N802
+    def SmartSet(self, obj: object, attr_name: str, new_attr: object) -> None:  # noqa: N802
         """Sets the attribute until `SmartUnsetAll`: where an object has it from its class, on that class.
 
         Raises:
@@ -106,7 +106,7 @@ class StubOutForTesting:
         self.UnsetAll()
 
 
-def stored(owner: Any, name: str) -> Any:
+def stored(owner: object, name: str) -> Any:
     """The attribute as it is stored: a staticmethod as the staticmethod object."""
     held = getattr(owner, "__dict__", {}).get(name)
     return held if isinstance(held, staticmethod) else getattr(owner, name)

@@ -22,7 +22,7 @@ _ALLOWED = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dty
 @export("test.compute_gradient")
 def compute_gradient(
     x: Any, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
-    init_targets: Any = None,
+    init_targets: object = None,
     extra_feed_dict: dict | None = None,
 ) -> Any:  # fmt: skip
     """The Jacobian of `y` with respect to `x`, by tf.gradients and by central differences, in the default session.
@@ -63,8 +63,8 @@ def compute_gradient(
 
 @export("test.compute_gradient_error")
 def compute_gradient_error(
-    x: Any, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
-    init_targets: Any = None,
+    x: object, x_shape: object, y: Tensor, y_shape: object, x_init_value: object = None, delta: float = 1e-3,
+    init_targets: object = None,
     extra_feed_dict: dict | None = None,
 ) -> Any:  # fmt: skip
     """The largest absolute difference of the two Jacobians of `compute_gradient`, which see."""
@@ -77,7 +77,7 @@ def largest_difference(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any:
     return max((np.fabs(a - b).max() for a, b in pairs if a.size or b.size), default=0)
 
 
-def _slope(x: Tensor, y: Tensor, y_shape: Any) -> tuple[Any, Tensor]:
+def _slope(x: Tensor, y: Tensor, y_shape: object) -> tuple[Any, Tensor]:
     """The gradient of y by x for a gradient of y that can be fed."""
     with x.graph.as_default():
         dy = constant(1.0, shape=y_shape, dtype=y.dtype)
@@ -152,7 +152,7 @@ def numeric_jacobian(
     f: Callable[[np.ndarray], Any],
     value: np.ndarray,
     x_dtype: dtypes.DType,
-    y_shape: Any,
+    y_shape: object,
     y_dtype: dtypes.DType,
     delta: float,
 ) -> np.ndarray:

@@ -106,7 +106,7 @@ def _to_numpy(value: TensorLike) -> Any:
     return value
 
 
-def _backprop(run: Callable, slope: Any, feed: dict, dy: Tensor) -> Callable[[np.ndarray], Any]:
+def _backprop(run: Callable, slope: object, feed: dict, dy: Tensor) -> Callable[[np.ndarray], Any]:
     return lambda dy_value: run(slope, {**feed, dy: dy_value})
 
 

@@ -29,14 +29,14 @@ def assert_ops_in_graph(expected_ops: dict[str, str], graph: Any) -> dict[str, A
 
 
 @export("compat.v2.test.assert_equal_graph_def")
-def assert_equal_graph_def_v2(expected: Any, actual: Any) -> None:
+def assert_equal_graph_def_v2(expected: object, actual: object) -> None:
     """`tf.test.assert_equal_graph_def` that leaves out the names that saving and hash tables draw."""
     assert_equal_graph_def(actual, expected, checkpoint_v2=True, hash_table_shared_name=True)
 
 
 @export("test.assert_equal_graph_def")
 def assert_equal_graph_def(
-    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+    actual: object, expected: object, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
 ) -> None:
     """Two GraphDefs hold the same nodes, in any order.
 
@@ -99,12 +99,12 @@ def permuted(value: Any, order: dict[int, tuple[int, ...]]) -> Any:
     return tf.transpose(value, axes) if isinstance(value, tf.Tensor) else [value[axis] for axis in axes]
 
 
-def NHWCToNCHW(input_tensor: Any) -> Any:  # noqa: N802
+def NHWCToNCHW(input_tensor: object) -> Any:  # noqa: N802
     """Moves channels from last to second place (rank 4 or 5)."""
     return permuted(input_tensor, {4: (0, 3, 1, 2), 5: (0, 4, 1, 2, 3)})
 
 
-def NCHWToNHWC(input_tensor: Any) -> Any:  # noqa: N802
+def NCHWToNHWC(input_tensor: object) -> Any:  # noqa: N802
     """Moves channels from second to last place (rank 4 or 5)."""
     return permuted(input_tensor, {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)})
 

@@ -117,12 +117,12 @@ class EventListenerTestServicer(EventListenerBaseServicer):
             (self.request_unwatch if is_on else self.request_watch)(*watch)
             self._toggled[watch] = not is_on
 
-    def SendTracebacks(self, request: messages.CallTraceback, context: Any) -> Any:
+    def SendTracebacks(self, request: messages.CallTraceback, context: object) -> Any:
         """Keeps a traceback."""
         self._tracebacks.append(request)
         return messages.EventReply()
 
-    def SendSourceFiles(self, request: messages.DebuggedSourceFiles, context: Any) -> Any:
+    def SendSourceFiles(self, request: messages.DebuggedSourceFiles, context: object) -> Any:
         """Keeps source files."""
         self._sources.extend(request.source_files)
         return messages.EventReply()

@@ -15,7 +15,7 @@ from tfcompat._src.proto.messages import Summary
 _DEFAULT_SERVING_KEY = DEFAULT_SERVING_KEY
 
 
-def binary_or_multi_class_head(n_classes: int, weight_column: Any, label_vocabulary: Any, loss_reduction: str) -> Head:
+def binary_or_multi_class_head(n_classes: int, weight_column: object, label_vocabulary: object, loss_reduction: str) -> Head:
     """The head of tf.estimator for `n_classes` classes, 2 or more."""
     settings = {
         "weight_column": weight_column, "label_vocabulary": label_vocabulary, "loss_reduction": loss_reduction,
@@ -49,6 +49,6 @@ def _assert_no_hooks(test_case: Any, spec: Any) -> None:
     test_case.assertAllEqual([], spec.training_hooks)
 
 
-def assert_close(expected: Any, actual: Tensor, rtol: float = 1e-4, name: str = "assert_close") -> Any:
+def assert_close(expected: object, actual: Tensor, rtol: float = 1e-4, name: str = "assert_close") -> Any:
     """An assertion that a tensor is near a value."""
     return assert_less(absolute(expected - actual) / absolute(expected), rtol, data=("expected", expected, "actual", actual), name=name)

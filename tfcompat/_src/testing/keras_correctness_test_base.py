@@ -115,13 +115,13 @@ def get_data_size(data: Any) -> int:
     return len(data[0]) if isinstance(data, (list, tuple)) else len(next(iter(data.values())))
 
 
-def get_shapes(data: Any) -> Any:
+def get_shapes(data: object) -> Any:
     """The shapes of a nest of arrays; None where a leaf has none."""
     return nest.map_structure(lambda x: x.shape, data) if all(hasattr(x, "shape") for x in nest.flatten(data)) else None
 
 
 def get_correctness_test_inputs(
-    use_numpy: bool, use_validation_data: bool, with_distribution: Any, x_train: Any, y_train: Any, x_eval: Any, y_eval: Any, x_predict: Any,
+    use_numpy: bool, use_validation_data: bool, with_distribution: object, x_train: object, y_train: object, x_eval: object, y_eval: object, x_predict: object,
     training_epochs: int
 ) -> tuple[dict, dict | None, dict]:  # fmt: skip
     """The arguments of fit, evaluate (None where fit validates) and predict, for arrays or for datasets of them."""
@@ -148,8 +148,8 @@ def get_correctness_test_inputs(
 
 
 def fit_eval_and_predict(
-    initial_weights: Any, input_fn: Callable[[], tuple], model_fn: Callable[..., Any], experimental_run_tf_function: bool | None = None,
-    distribution: Any = None, is_stateful_model: bool = False
+    initial_weights: object, input_fn: Callable[[], tuple], model_fn: Callable[..., Any], experimental_run_tf_function: bool | None = None,
+    distribution: object = None, is_stateful_model: bool = False
 ) -> dict[str, Any]:  # fmt: skip
     """What a model gives that is trained, tested, asked and trained again: histories, results, weights and predictions by name."""
     training, evaluation, prediction = input_fn()
@@ -173,7 +173,7 @@ def fit_eval_and_predict(
     return result
 
 
-def compare_results(results_with_ds: dict, results_without_ds: dict, distribution: Any, testcase: Any, partial_last_batch: str | None = None) -> None:
+def compare_results(results_with_ds: dict, results_without_ds: dict, distribution: object, testcase: Any, partial_last_batch: str | None = None) -> None:
     """Fails where a model gives other results under a strategy than without one; losses of batches that are not full are left out."""
     is_close = isinstance(distribution, (tf.distribute.MirroredStrategy, DefaultStrategy))
     for key, found in sorted(results_with_ds.items()):
@@ -188,7 +188,7 @@ def compare_results(results_with_ds: dict, results_without_ds: dict, distributio
         testcase.assertAllClose(found, wanted, atol=tolerance, rtol=tolerance, msg=f"Fail to assert {key}.")
 
 
-def should_skip_tpu_with_eager(distribution: Any) -> bool:
+def should_skip_tpu_with_eager(distribution: object) -> bool:
     """Whether a strategy is of TPUs and operations run at once."""
     return tf.executing_eagerly() and isinstance(distribution, tf.distribute.experimental.TPUStrategy)
 
@@ -199,7 +199,7 @@ class LearningRateBatchScheduler(tf.keras.callbacks.Callback):
     def __init__(self, update_freq: int | None = None) -> None:
         self._update_freq = update_freq
 
-    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+    def on_batch_begin(self, batch: int, logs: object = None) -> None:
         if not self._update_freq or batch % self._update_freq == 0:
             tf.keras.backend.set_value(self.model.optimizer.lr, 0.001 * (batch % 10))
 
@@ -243,7 +243,7 @@ class TestDistributionStrategyCorrectnessBase(tf.test.TestCase, parameterized.Te
         x_train, y_train, x_predict = self.get_data()
         return x_train, y_train, x_train, y_train, x_predict
 
-    def _results(self, input_fn: Callable[..., tuple], x_train: Any, distribution: Any, runs_function: bool | None, is_stateful: bool) -> tuple:
+    def _results(self, input_fn: Callable[..., tuple], x_train: object, distribution: object, runs_function: bool | None, is_stateful: bool) -> tuple:
         """What the model gives under a strategy, and without one."""
         weights = self.get_model(experimental_run_tf_function=runs_function, input_shapes=get_shapes(x_train)).get_weights()
         return tuple(
@@ -260,7 +260,7 @@ class TestDistributionStrategyCorrectnessBase(tf.test.TestCase, parameterized.Te
             self.set_up_test_config(use_numpy, use_validation_data, with_batch_norm)
             x_train, y_train, x_eval, y_eval, x_predict = self._data(partial_last_batch)
 
-            def input_fn(strategy: Any) -> tuple:
+            def input_fn(strategy: object) -> tuple:
                 return self.get_input_for_correctness_test(
                     use_numpy=use_numpy, use_validation_data=use_validation_data, with_distribution=strategy, x_train=x_train, y_train=y_train,
                     x_eval=x_eval, y_eval=y_eval, x_predict=x_predict, training_epochs=training_epochs,
@@ -278,13 +278,13 @@ class TestDistributionStrategyCorrectnessBase(tf.test.TestCase, parameterized.Te
         """The arguments of fit, and None twice: nothing is evaluated or predicted."""
         return kwargs, None, None
 
-    def run_dynamic_lr_test(self, distribution: Any, experimental_run_tf_function: bool | None = None) -> None:
+    def run_dynamic_lr_test(self, distribution: object, experimental_run_tf_function: bool | None = None) -> None:
         """Fails where the model gives other results under a strategy when a callback changes the learning rate."""
         with self.cached_session():
             self.set_up_test_config()
             x_train, y_train, _ = self.get_data()
 
-            def input_fn(strategy: Any) -> tuple:
+            def input_fn(strategy: object) -> tuple:
                 return self.get_input_for_dynamic_lr_test(
                     x=x_train, y=y_train, batch_size=get_batch_size(_GLOBAL_BATCH_SIZE, strategy), shuffle=False, epochs=2,
                     callbacks=[LearningRateBatchScheduler()], validation_data=(x_train, y_train),

@@ -31,10 +31,10 @@ class TestCase(BaseTestCase, parameterized.TestCase):
         super().tearDown()
 
 
-def _decorate(test_or_class: Any, decorate_method: Callable) -> Any:
+def _decorate(test_or_class: object, decorate_method: Callable) -> Any:
     """Decorates a test method, the methods of a class, or the methods that another decorator made."""
 
-    def decorated(target: Any) -> Any:
+    def decorated(target: object) -> Any:
         if isinstance(target, Iterable):
             return itertools.chain.from_iterable(decorate_method(method) for method in target)
         if not isinstance(target, type):
@@ -47,7 +47,7 @@ def _decorate(test_or_class: Any, decorate_method: Callable) -> Any:
     return decorated if test_or_class is None else decorated(test_or_class)
 
 
-def run_with_all_model_types(test_or_class: Any = None, exclude_models: Any = None) -> Any:
+def run_with_all_model_types(test_or_class: object = None, exclude_models: Any = None) -> Any:
     """Runs a test, or those of a class, with each kind of model.
 
     Args:
@@ -70,7 +70,7 @@ def run_with_all_model_types(test_or_class: Any = None, exclude_models: Any = No
 
 
 def run_all_keras_modes(
-    test_or_class: Any = None, config: Any = None, always_skip_v1: bool = False, always_skip_eager: bool = False
+    test_or_class: object = None, config: object = None, always_skip_v1: bool = False, always_skip_eager: bool = False
 ) -> Any:
     """Runs a test, or those of a class, in a session and in the modes of eager programs, which fail here.
 

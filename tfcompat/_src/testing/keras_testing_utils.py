@@ -29,7 +29,7 @@ _settings = _Settings()
 
 
 @contextlib.contextmanager
-def _setting(name: str, value: Any) -> Iterator[Any]:
+def _setting(name: str, value: object) -> Iterator[Any]:
     before = getattr(_settings, name)
     setattr(_settings, name, value)
     try:
@@ -117,7 +117,7 @@ class _LayerTest:
                 f"{self.layer_cls.__name__} gave the shape {actual}, expected was {expected}. Arguments: {self.kwargs}"
             )
 
-    def same_dtype(self, expected: Any, actual: Any) -> None:
+    def same_dtype(self, expected: object, actual: object) -> None:
         if expected != actual:
             raise AssertionError(
                 f"{self.layer_cls.__name__} gave the dtype {actual}, expected was {expected}. Arguments: {self.kwargs}"
@@ -136,7 +136,7 @@ class _LayerTest:
             np.testing.assert_allclose(recovered.predict(inputs), outputs, rtol=1e-3, atol=1e-6)
 
     @staticmethod
-    def trains(inputs: Any, outputs: Any, data: np.ndarray, targets: np.ndarray) -> None:
+    def trains(inputs: object, outputs: object, data: np.ndarray, targets: np.ndarray) -> None:
         model = keras.models.Model(inputs, outputs)
         eager = {} if _settings.run_eagerly is None else {"run_eagerly": should_run_eagerly()}
         model.compile("rmsprop", "mse", weighted_metrics=["acc"], **eager)
@@ -145,8 +145,8 @@ class _LayerTest:
 
 def layer_test(
     layer_cls: type, kwargs: dict | None = None, input_shape: tuple | None = None, input_dtype: Any = None,
-    input_data: Any = None, expected_output: Any = None, expected_output_dtype: Any = None,
-    expected_output_shape: Any = None, validate_training: bool = True, adapt_data: Any = None,
+    input_data: Any = None, expected_output: object = None, expected_output_dtype: object = None,
+    expected_output_shape: object = None, validate_training: bool = True, adapt_data: object = None,
 ) -> np.ndarray:  # fmt: skip
     """Checks a layer: weights, shapes, dtypes, its configuration, training, and its place in a Sequential.
 
@@ -213,7 +213,7 @@ def _output_activation(num_classes: int) -> str:
     return "sigmoid" if num_classes == 1 else "softmax"
 
 
-def _hidden(units: int, **kwargs: Any) -> Any:
+def _hidden(units: int, **kwargs: object) -> Any:
     return keras.layers.Dense(units, activation="relu", **kwargs)
 
 
@@ -282,7 +282,7 @@ def get_small_mlp(num_hidden: int, num_classes: int, input_dim: int) -> Any:
     raise ValueError(f"Unknown model type {model_type}")
 
 
-def _through(layers: Any, x: Any) -> Any:
+def _through(layers: Any, x: object) -> Any:
     for layer in layers or ():
         x = layer(x)
     return x
@@ -323,7 +323,7 @@ class _SubclassModelCustomBuild(keras.Model):
 
 
 def get_model_from_layers(
-    layers: list[Any], input_shape: tuple | None = None, input_dtype: Any = None, name: str | None = None,
+    layers: list[Any], input_shape: tuple | None = None, input_dtype: object = None, name: str | None = None,
     input_ragged: bool | None = None, input_sparse: bool | None = None,
 ) -> Any:  # fmt: skip
     """Layers one after the other in a model of the kind that the scope says.
@@ -384,7 +384,7 @@ class _MultiIOSubclassModelCustomBuild(_MultiIOSubclassModel):
 
 
 def get_multi_io_model(
-    branch_a: list[Any], branch_b: list[Any], shared_input_branch: Any = None, shared_output_branch: Any = None
+    branch_a: list[Any], branch_b: list[Any], shared_input_branch: Any = None, shared_output_branch: object = None
 ) -> Any:
     """Two branches of layers in a model of the kind that the scope says; each branch, or the shared one, starts with
     its Input.

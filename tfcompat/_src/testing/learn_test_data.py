@@ -13,7 +13,7 @@ from tfcompat._src.nodes.convert import constant
 _MEMBERS = ("config", "evaluate", "export", "fit", "get_variable_names", "get_variable_value", "model_dir", "predict")
 
 
-def get_quantile_based_buckets(feature_values: Any, num_buckets: int) -> list[float]:
+def get_quantile_based_buckets(feature_values: object, num_buckets: int) -> list[float]:
     """The boundaries that part values into `num_buckets` + 1 parts of one size."""
     shares = [100.0 * (i + 1.0) / (num_buckets + 1.0) for i in range(num_buckets)]
     return list(np.percentile(np.array(feature_values), shares))

@@ -65,7 +65,7 @@ class LinearOperatorDerivedClassTest(TestCase):
     _atol = dict(_TOLERANCE)
     _rtol = dict(_TOLERANCE)
 
-    def assertAC(self, x: Any, y: Any) -> None:
+    def assertAC(self, x: Any, y: object) -> None:
         """Fails where two arrays differ by more than their dtype allows."""
         dtype = dtypes.as_dtype(x.dtype)
         self.assertAllClose(x, y, atol=self._atol[dtype], rtol=self._rtol[dtype])
@@ -154,10 +154,10 @@ class SquareLinearOperatorDerivedClassTest(LinearOperatorDerivedClassTest):
     def operator_shapes_infos() -> list[OperatorShapesInfo]:
         return [OperatorShapesInfo(s) for s in ((0, 0), (1, 1), (1, 3, 3), (3, 4, 4), (2, 1, 4, 4))]
 
-    def make_rhs(self, operator: Any, adjoint: bool, with_batch: bool = True) -> Tensor:
+    def make_rhs(self, operator: object, adjoint: bool, with_batch: bool = True) -> Tensor:
         return self.make_x(operator, adjoint=not adjoint, with_batch=with_batch)
 
-    def make_x(self, operator: Any, adjoint: bool, with_batch: bool = True) -> Tensor:
+    def make_x(self, operator: object, adjoint: bool, with_batch: bool = True) -> Tensor:
         return self._columns(operator, adjoint, with_batch, True)
 
 
@@ -175,17 +175,17 @@ class NonSquareLinearOperatorDerivedClassTest(LinearOperatorDerivedClassTest):
     def make_rhs(self, operator: Any, adjoint: bool, with_batch: bool = True) -> Tensor:
         raise NotImplementedError("make_rhs not implemented because we don't test solve")
 
-    def make_x(self, operator: Any, adjoint: bool, with_batch: bool = True) -> Tensor:
+    def make_x(self, operator: object, adjoint: bool, with_batch: bool = True) -> Tensor:
         return self._columns(operator, adjoint, with_batch, False)
 
 
 # ---- the tests ----
 
 
-def _entries(method: Callable, matrix_function: Callable, sizes: Callable | None, **options: Any) -> Callable:
+def _entries(method: Callable, matrix_function: Callable, sizes: Callable | None, **options: object) -> Callable:
     """The test that `method(operator, matrix)` gives the same as `matrix_function(matrix)`; `sizes` of the static shape."""
 
-    def make(use_placeholder: bool, shapes_info: Any, dtype: Any) -> Callable:
+    def make(use_placeholder: bool, shapes_info: Any, dtype: object) -> Callable:
         def run_test(self: Any) -> None:
             with self.session(graph=Graph()) as session:
                 session.graph.seed = _GRAPH_SEED
@@ -206,7 +206,7 @@ def _entries(method: Callable, matrix_function: Callable, sizes: Callable | None
 def _applied(argument: str, with_batch: bool, method: Callable, matrix_function: Callable) -> Callable:
     """The test that an operator is applied to columns as its matrix is."""
 
-    def make(use_placeholder: bool, shapes_info: Any, dtype: Any, adjoint: bool, adjoint_arg: bool) -> Callable:
+    def make(use_placeholder: bool, shapes_info: Any, dtype: object, adjoint: bool, adjoint_arg: bool) -> Callable:
         def run_test(self: Any) -> None:
             if not with_batch and len(shapes_info.shape) <= 2:
                 return
@@ -292,7 +292,7 @@ def _real_and_imaginary(draw: Callable, dtype: DType, seed: int | None, seed_ste
 
 
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = dtypes.float32, seed: int | None = None
+    shape: object, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike = dtypes.float32, seed: int | None = None
 ) -> Tensor:
     """Normal numbers, in both parts where `dtype` is complex."""
     dtype = dtypes.as_dtype(dtype)
@@ -305,7 +305,7 @@ def random_normal(
 
 
 def random_uniform(
-    shape: Any, minval: TensorLike | None = None, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, seed: int | None = None
+    shape: object, minval: TensorLike | None = None, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, seed: int | None = None
 ) -> Tensor:
     """Uniform numbers in [minval, maxval), in both parts where `dtype` is complex."""
     dtype = dtypes.as_dtype(dtype)
@@ -318,7 +318,7 @@ def random_uniform(
 
 
 def random_sign_uniform(
-    shape: Any, minval: TensorLike | None = None, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, seed: int | None = None
+    shape: object, minval: TensorLike | None = None, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, seed: int | None = None
 ) -> Tensor:
     """Uniform numbers in [minval, maxval) with random signs."""
     dtype = dtypes.as_dtype(dtype)
@@ -344,7 +344,7 @@ def random_tril_matrix(
         return tril
 
 
-def random_positive_definite_matrix(shape: Any, dtype: DTypeLike, force_well_conditioned: bool = False) -> Tensor:
+def random_positive_definite_matrix(shape: object, dtype: DTypeLike, force_well_conditioned: bool = False) -> Tensor:
     """Hermitian positive definite matrices; ValueError where `shape` is not that of square ones."""
     dtype = dtypes.as_dtype(dtype)
     if not isinstance(shape, Tensor):

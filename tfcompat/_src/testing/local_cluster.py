@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.train.cluster import ClusterSpec, Server
@@ -23,7 +22,7 @@ def free_addresses(count: int) -> list[str]:
 
 @export("test.create_local_cluster")
 def create_local_cluster(
-    num_workers: int, num_ps: int, protocol: str = "grpc", worker_config: Any = None, ps_config: Any = None
+    num_workers: int, num_ps: int, protocol: str = "grpc", worker_config: object = None, ps_config: object = None
 ) -> tuple[list[Server], list[Server]]:
     """Starts the servers of a cluster with the jobs "worker" and "ps" in this process.
 
@@ -38,7 +37,7 @@ def create_local_cluster(
     addresses = free_addresses(num_workers + num_ps)
     cluster = ClusterSpec({"worker": addresses[:num_workers], "ps": addresses[num_workers:]})
 
-    def servers(job: str, count: int, config: Any) -> list[Server]:
+    def servers(job: str, count: int, config: object) -> list[Server]:
         return [Server(cluster, job, index, protocol, config) for index in range(count)]
 
     return servers("worker", num_workers, worker_config), servers("ps", num_ps, ps_config)

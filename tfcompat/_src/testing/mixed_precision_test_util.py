@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.gradients.custom_gradient import custom_gradient
 from tfcompat._src.graph.scopes import control_dependencies
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def create_identity_with_grad_check_fn(expected_gradient: TensorLike, expected_dtype: Any = None) -> Callable:
+def create_identity_with_grad_check_fn(expected_gradient: TensorLike, expected_dtype: object = None) -> Callable:
     """An identity whose gradient must have a value and a dtype."""
 
     @custom_gradient

@@ -27,16 +27,16 @@ def is_xla_enabled() -> bool:
     return False
 
 
-def is_test(name: str, value: Any) -> bool:
+def is_test(name: str, value: object) -> bool:
     return callable(value) and name.startswith("test") and name != "test_session"
 
 
-def decorator_or_decorated(decorator: Decorator, func: Any) -> Any:
+def decorator_or_decorated(decorator: Decorator, func: object) -> Any:
     """Serves both `@mark` and `@mark()`."""
     return decorator if func is None else decorator(func)
 
 
-def methods_only(name: str, func: Any, instead: str = "") -> None:
+def methods_only(name: str, func: object, instead: str = "") -> None:
     if inspect.isclass(func):
         raise ValueError(f"`{name}` only supports test methods.{instead}")
 
@@ -63,8 +63,8 @@ def assert_no_garbage_created(func: Any) -> Any:
 
 @export("contrib.eager.run_test_in_graph_and_eager_modes")
 def run_in_graph_and_eager_modes(
-    func: Any = None,
-    config: Any = None,
+    func: object = None,
+    config: object = None,
     use_gpu: bool = True,
     reset_test: bool = True,
     assert_no_eager_garbage: bool = False,
@@ -117,7 +117,7 @@ def run_all_in_graph_and_eager_modes(cls: type) -> type:
     return cls
 
 
-def build_as_function_and_v1_graph(func: Any = None) -> Any:
+def build_as_function_and_v1_graph(func: object = None) -> Any:
     """Runs a method of a parameterized test in a graph and inside a tf.function."""
 
     def decorator(method: Any) -> Any:
@@ -149,7 +149,7 @@ def also_run_as_tf_function(f: Any) -> Any:
     return in_both_ways
 
 
-def deprecated_graph_mode_only(func: Any = None) -> Any:
+def deprecated_graph_mode_only(func: object = None) -> Any:
     """Runs a test method, or all of a class, in graph mode."""
 
     def decorator(method: Any) -> Any:
@@ -169,7 +169,7 @@ def deprecated_graph_mode_only(func: Any = None) -> Any:
 run_deprecated_v1 = deprecated_graph_mode_only
 
 
-def run_v1_only(reason: str, func: Any = None) -> Any:
+def run_v1_only(reason: str, func: object = None) -> Any:
     """Runs a test method, or all of a class, with TensorFlow 1 behaviour only: always.
 
     Raises:
@@ -180,7 +180,7 @@ def run_v1_only(reason: str, func: Any = None) -> Any:
     return decorator_or_decorated(lambda method: method, func)
 
 
-def skipping(condition: Callable[[], bool], reason: str, name: str, func: Any) -> Any:
+def skipping(condition: Callable[[], bool], reason: str, name: str, func: object) -> Any:
     """A decorator of test methods that skips them where the condition holds."""
 
     def decorator(method: Any) -> Any:
@@ -197,22 +197,22 @@ def skipping(condition: Callable[[], bool], reason: str, name: str, func: Any) -
     return decorator_or_decorated(decorator, func)
 
 
-def run_v2_only(func: Any = None) -> Any:
+def run_v2_only(func: object = None) -> Any:
     """Skips a test method: TensorFlow 2 behaviour is never on."""
     return skipping(lambda: True, "Test is only compatible with v2", "run_v2_only", func)
 
 
-def run_gpu_only(func: Any = None) -> Any:
+def run_gpu_only(func: object = None) -> Any:
     """Skips a test method where there is no GPU."""
     return skipping(lambda: not is_gpu_available(), "Test requires GPU", "run_gpu_only", func)
 
 
-def run_cuda_only(func: Any = None) -> Any:
+def run_cuda_only(func: object = None) -> Any:
     """Skips a test method where there is no CUDA GPU."""
     return skipping(lambda: not is_gpu_available(cuda_only=True), "Test requires CUDA", "run_cuda_only", func)
 
 
-def skip_if(condition: Any) -> Decorator:
+def skip_if(condition: object) -> Decorator:
     """Leaves out the call of a function where `condition` (a value or a function) holds."""
 
     def decorator(method: Any) -> Any:
@@ -258,7 +258,7 @@ def disable_control_flow_v2(unused_msg: str) -> Decorator:
     return decorator
 
 
-def enable_output_all_intermediates(fn: Any) -> Any:
+def enable_output_all_intermediates(fn: object) -> Any:
     """The test as it is: only control flow v2 has intermediates to give out."""
     return fn
 
@@ -276,12 +276,12 @@ run_without_tensor_float_32 = as_it_is
 run_all_without_tensor_float_32 = as_it_is
 
 
-def disable_cudnn_autotune(func: Any = None) -> Any:
+def disable_cudnn_autotune(func: object = None) -> Any:
     """The test as it is: nothing here tunes convolutions while it runs."""
     return decorator_or_decorated(lambda method: method, func)
 
 
-def for_all_test_methods(decorator: Callable[..., Any], *args: Any, **kwargs: Any) -> Decorator:
+def for_all_test_methods(decorator: Callable[..., Any], *args: object, **kwargs: object) -> Decorator:
     """A class decorator that applies `decorator(*args, **kwargs)` to each test method."""
 
     def decorate(cls: type) -> type:

@@ -46,7 +46,7 @@ def pick_unused_port() -> int:
     return int(_new_addresses(1)[0].rsplit(":", 1)[1])
 
 
-def create_cluster_spec(has_chief: bool = False, num_workers: int = 1, num_ps: int = 0, has_eval: bool = False, test_obj: Any = None) -> dict:
+def create_cluster_spec(has_chief: bool = False, num_workers: int = 1, num_ps: int = 0, has_eval: bool = False, test_obj: object = None) -> dict:
     """The dict of a cluster at ports of this machine that nothing uses; nothing is started.
 
     Arguments:
@@ -91,7 +91,7 @@ def skip_if_grpc_server_cant_be_started(test_obj: Any) -> Iterator[None]:
         test_obj.skipTest(test_obj.test_skipped_reason)
 
 
-def _in_mode(is_eager: bool, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _in_mode(is_eager: bool, function: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     with eager_mode() if is_eager else graph_mode():
         return function(*args, **kwargs)
 
@@ -116,7 +116,7 @@ class MultiWorkerTestBase(tf.test.TestCase):
             yield session
 
     @contextlib.contextmanager
-    def cached_session(self, graph: Any = None, config: Any = None, target: str | None = None) -> Iterator[Any]:
+    def cached_session(self, graph: object = None, config: object = None, target: str | None = None) -> Iterator[Any]:
         """The session of this thread, made at the first call: `config` and `target` count there only, and the graph is the default one."""
         if getattr(self._thread_local, "cached_session", None) is None:
             self._thread_local.cached_session = tf.Session(self._target(target), None, self._create_config(config))
@@ -249,7 +249,7 @@ class MultiWorkerMultiProcessTest(tf.test.TestCase):
             for job, tasks in cluster_spec.items()
         }
 
-    def join_independent_workers(self, worker_processes: Any) -> None:
+    def join_independent_workers(self, worker_processes: object) -> None:
         """Waits for processes; fails where one ends with another code than 0."""
         for process in nest.flatten(worker_processes):
             with contextlib.suppress(ValueError):  # `stream_stderr` has read and closed its output

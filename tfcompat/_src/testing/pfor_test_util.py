@@ -16,13 +16,13 @@ from tfcompat._src.variables.collections import global_variables_initializer
 class PForTestCase(TestCase):
     """Tests that compare what two ways to run a function many times give."""
 
-    def _run_targets(self, targets1: Any, targets2: Any = None, run_init: bool = True) -> list[Any]:
+    def _run_targets(self, targets1: object, targets2: object = None, run_init: bool = True) -> list[Any]:
         """The values of all leaves, those of `targets2` behind those of `targets1`."""
         if run_init:
             self.evaluate(global_variables_initializer())
         return self.evaluate([*nest.flatten(targets1), *nest.flatten([] if targets2 is None else targets2)])
 
-    def run_and_assert_equal(self, targets1: Any, targets2: Any, rtol: float = 1e-4, atol: float = 1e-5) -> None:
+    def run_and_assert_equal(self, targets1: object, targets2: object, rtol: float = 1e-4, atol: float = 1e-5) -> None:
         """AssertionError unless both have the same values, numbers to rounding."""
         found = nest.flatten(self._run_targets(targets1, targets2))
         half = len(found) // 2
@@ -33,7 +33,7 @@ class PForTestCase(TestCase):
                 self.assertAllClose(other, one, rtol=rtol, atol=atol)
 
     def _test_loop_fn(
-        self, loop_fn: Callable, iters: Any, loop_fn_dtypes: Any = dtypes.float32, parallel_iterations: int | None = None
+        self, loop_fn: Callable, iters: object, loop_fn_dtypes: object = dtypes.float32, parallel_iterations: int | None = None
     ) -> None:
         vectorized = pfor(loop_fn, iters, parallel_iterations)
         self.run_and_assert_equal(vectorized, for_loop(loop_fn, loop_fn_dtypes, iters, parallel_iterations))

@@ -31,7 +31,7 @@ class PreprocessingLayerTest(TestCase):
         """Fails where a combiner takes different results from two accumulators."""
         self.assertAllCloseOrEqual(combiner.extract(acc1), combiner.extract(acc2), msg=msg)
 
-    def validate_accumulator_computation(self, combiner: Any, data: Any, expected: Any) -> None:
+    def validate_accumulator_computation(self, combiner: Any, data: Any, expected: object) -> None:
         """Fails where parts of the data, merged in several ways, give another accumulator than `expected`.
 
         Raises:
@@ -66,7 +66,7 @@ class PreprocessingLayerTest(TestCase):
         self.assert_extracted_output_equal(combiner, made, restored)
         self.assertAllCloseOrEqual(expected, combiner.extract(restored))
 
-    def validate_accumulator_serialize_and_deserialize(self, combiner: Any, data: Any, expected: Any) -> None:
+    def validate_accumulator_serialize_and_deserialize(self, combiner: Any, data: Any, expected: object) -> None:
         """Fails where an accumulator is another one when it is read back; `expected` is unused, as in TensorFlow."""
         made = combiner.compute(data)
         self.assertAllCloseOrEqual(made, combiner.deserialize(combiner.serialize(made)))

@@ -63,7 +63,7 @@ def _messages(value: Any, is_repeated: bool) -> list[Any]:
     return [each for each in held if isinstance(each, message.Message)]
 
 
-def ProtoEq(a: Any, b: Any) -> bool:  # noqa: N802
+def ProtoEq(a: object, b: object) -> bool:  # noqa: N802
     """Whether two messages, maps, lists or values of fields are equal, whatever their types are called."""
     parts = [_parts(each) for each in (a, b)]
     if not all(isinstance(each, dict) for each in parts):
@@ -71,7 +71,7 @@ def ProtoEq(a: Any, b: Any) -> bool:  # noqa: N802
     return parts[0].keys() == parts[1].keys() and all(ProtoEq(value, parts[1][key]) for key, value in parts[0].items())
 
 
-def _parts(value: Any) -> Any:
+def _parts(value: object) -> Any:
     """What a message has by the numbers of its fields, a map by its keys, a list by places; any other value itself."""
     if isinstance(value, message.Message):
         return {field.number: each for field, each in value.ListFields()}

@@ -16,7 +16,7 @@ def device(use_gpu: bool = False) -> AbstractContextManager:
     return scopes.device("/gpu:0" if use_gpu else "/cpu:0")
 
 
-def seconds_per_run(op: Any, sess: Any, num_runs: int = 50) -> float:
+def seconds_per_run(op: object, sess: Any, num_runs: int = 50) -> float:
     """The mean time of `num_runs` runs of `op` in a session, after two that do not count."""
     for _ in range(2):
         sess.run(op)

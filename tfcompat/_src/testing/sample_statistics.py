@@ -36,7 +36,7 @@ def chi_squared(x: Any, bins: int) -> float:
     return float(np.sum((counts - expected) ** 2 / expected))
 
 
-def normal_cdf(x: Any) -> np.ndarray:
+def normal_cdf(x: object) -> np.ndarray:
     """The cumulative distribution function of the standard normal distribution."""
     return 0.5 + 0.5 * np.vectorize(math.erf)(np.asarray(x) / math.sqrt(2))
 

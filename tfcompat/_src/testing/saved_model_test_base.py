@@ -34,7 +34,7 @@ strategies = [
 # ---- combinations ----
 
 
-def get_tolerance(save_distribution: Any, restore_distribution: Any) -> float:
+def get_tolerance(save_distribution: object, restore_distribution: object) -> float:
     """How far predictions may be apart: more where one of the strategies is of TPUs."""
     return _TPU_TOLERANCE if is_tpu_strategy(save_distribution) or is_tpu_strategy(restore_distribution) else _TOLERANCE
 
@@ -100,34 +100,34 @@ class TestSavedModelBase(TestCase, parameterized.TestCase):
     def _train_model(self, model: Any, x_train: Any, y_train: Any, batch_size: int) -> None:
         model.fit(x=self._batches((x_train, y_train), batch_size), epochs=1, steps_per_epoch=100)
 
-    def _predict_with_model(self, distribution: Any, model: Any, predict_dataset: Any) -> Any:
+    def _predict_with_model(self, distribution: object, model: Any, predict_dataset: Any) -> Any:
         return model.predict(predict_dataset, steps=PREDICT_STEPS)
 
-    def _get_predict_dataset(self, x_predict: Any, batch_size: int) -> Any:
+    def _get_predict_dataset(self, x_predict: object, batch_size: int) -> Any:
         return self._batches(x_predict, batch_size)
 
-    def _batches(self, arrays: Any, batch_size: int) -> Any:
+    def _batches(self, arrays: object, batch_size: int) -> Any:
         return tf.data.Dataset.from_tensor_slices(arrays).repeat().batch(batch_size)
 
-    def run_test_save_no_strategy_restore_strategy(self, model_and_input: Any, distribution: Any, experimental_run_tf_function: bool) -> None:
+    def run_test_save_no_strategy_restore_strategy(self, model_and_input: object, distribution: object, experimental_run_tf_function: bool) -> None:
         """Fails where a model predicts otherwise once it is loaded under a strategy."""
         self._run("0", model_and_input, None, distribution, False, experimental_run_tf_function)
 
     def run_test_save_strategy_restore_no_strategy(
-        self, model_and_input: Any, distribution: Any, save_in_scope: bool, experimental_run_tf_function: bool
+        self, model_and_input: object, distribution: object, save_in_scope: bool, experimental_run_tf_function: bool
     ) -> None:
         """Fails where a model that was made under a strategy predicts otherwise once it is loaded."""
         self._run("1", model_and_input, distribution, None, save_in_scope, experimental_run_tf_function)
 
     def run_test_save_strategy_restore_strategy(
-        self, model_and_input: Any, distribution_for_saving: Any, distribution_for_restoring: Any, save_in_scope: bool,
+        self, model_and_input: object, distribution_for_saving: object, distribution_for_restoring: object, save_in_scope: bool,
         experimental_run_tf_function: bool,
     ) -> None:  # fmt: skip
         """Fails where a model that was made under a strategy predicts otherwise once it is loaded under another."""
         pair = distribution_for_saving, distribution_for_restoring
         self._run("2", model_and_input, *pair, save_in_scope, experimental_run_tf_function)
 
-    def _run(self, folder: str, model_and_input: Any, saving: Any, restoring: Any, save_in_scope: bool, runs_function: bool) -> None:
+    def _run(self, folder: str, model_and_input: Any, saving: object, restoring: object, save_in_scope: bool, runs_function: bool) -> None:
         saved_dir = os.path.join(self.get_temp_dir(), folder)
         with _scope(saving):
             model, output_name = model_and_input.get_model(experimental_run_tf_function=runs_function)

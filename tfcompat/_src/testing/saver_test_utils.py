@@ -67,5 +67,5 @@ class CheckpointedOp:
             ]
             super().__init__(table, specs, name)
 
-        def restore(self, restore_tensors: list[Any], shapes: Any) -> Any:
+        def restore(self, restore_tensors: list[Any], shapes: object) -> Any:
             return raw.LookupTableImportV2(self.op.table_ref, restore_tensors[0], restore_tensors[1])

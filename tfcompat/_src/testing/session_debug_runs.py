@@ -31,7 +31,7 @@ def no_rewrite_session_config() -> messages.ConfigProto:
     return config
 
 
-def numeric_summary(value: Any) -> np.ndarray:
+def numeric_summary(value: object) -> np.ndarray:
     """What DebugNumericSummary says of an initialized float32 array: counts by kind, bounds and moments of finite entries, type, shape."""
     value = np.asarray(value, np.float64)
     finite = value[np.isfinite(value)]
@@ -88,7 +88,7 @@ class DebuggedRuns(TestCase):
     def _debug_run_and_get_dump(
         self,
         sess: Session,
-        fetches: Any,
+        fetches: object,
         feed_dict: Mapping[Any, Any] | None = None,
         debug_ops: str | Sequence[str] = IDENTITY,
         tolerate_debug_op_creation_failures: bool = False,
@@ -122,7 +122,7 @@ class DebuggedRuns(TestCase):
         return fetched, DebugDumpDir(self._dump_root, partition_graphs=metadata.partition_graphs, validate=validate)
 
     def _run_with_watches(
-        self, sess: Session, fetches: Any, watches: Mapping[str, str | list[str]], urls: list[str] | None = None
+        self, sess: Session, fetches: object, watches: Mapping[str, str | list[str]], urls: list[str] | None = None
     ) -> tuple[Any, messages.RunMetadata]:
         """Runs fetches with watches on the first outputs of nodes; `watches` has the debug ops of each."""
         options, metadata = tf.RunOptions(output_partition_graphs=True), tf.RunMetadata()

@@ -48,7 +48,7 @@ class _ScalingCell(tf.nn.rnn_cell.RNNCell):
     def state_size(self) -> int:
         return self._sizes[1]
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+    def __call__(self, inputs: object, state: object, scope: object = None) -> Any:
         return inputs * self._scale, state
 
 
@@ -193,7 +193,7 @@ class SessionDebugTestBase(DebuggedRuns):
             total, step = tf.Variable(3.0, name="summed/total"), tf.Variable(0.5, name="summed/step")
             sess.run(tf.global_variables_initializer())
 
-            def body(i: Any) -> Any:
+            def body(i: object) -> Any:
                 with tf.control_dependencies([tf.assign_add(total, step)]):
                     return tf.add(i, 1)
 
@@ -270,7 +270,7 @@ class SessionDebugTestBase(DebuggedRuns):
         return dump
 
     def testFindNodesWithBadTensorValues(self) -> None:
-        def is_bad(_: Any, tensor: Any) -> bool:
+        def is_bad(_: object, tensor: Any) -> bool:
             return not np.isfinite(tensor).all()
 
         dump = self._dump_with_bad_values()
@@ -503,7 +503,7 @@ class DebugConcurrentRunCallsTest(TestCase):
             updates = [tf.assign_add(total, tf.constant(2.0), use_locking=True, name=f"update{i}") for i in range(count)]
             sess.run(total.initializer)
 
-            def run_often(update: Any, url: str) -> None:
+            def run_often(update: object, url: str) -> None:
                 options = tf.RunOptions(output_partition_graphs=True)
                 watch_graph(options, sess.graph, debug_urls=url)
                 for _ in range(_RUNS_OF_A_THREAD):

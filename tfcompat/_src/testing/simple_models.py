@@ -86,7 +86,7 @@ class Multiplication(tf.Module):
         self.v = tf.Variable(3.0)
 
     @tf.function
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: object) -> Any:
         return self.v * x
 
 

@@ -10,7 +10,7 @@ from tfcompat._src.contrib.distribute.strategies import StandardSingleLossStep
 from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
 
 
-def _distance_of_one(layer: Callable[[Any], Any], x: Any) -> Any:
+def _distance_of_one(layer: Callable[[Any], Any], x: object) -> Any:
     return tf.square(tf.reshape(layer(x), []) - 1.0)
 
 
@@ -76,7 +76,7 @@ def batchnorm_example(
     normalized = tf.layers.BatchNormalization(renorm=renorm, momentum=momentum, fused=False)
     layer = tf.layers.Dense(1, use_bias=False)
 
-    def model_fn(x: Any) -> Any:
+    def model_fn(x: object) -> Any:
         def loss_fn() -> Any:
             y = normalized(x, training=True)
             with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS) if update_ops_in_replica_mode else []):

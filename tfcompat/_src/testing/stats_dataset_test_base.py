@@ -37,7 +37,7 @@ class StatsDatasetTestBase(DatasetTestBase):
 
     # ---- checks ----
 
-    def assertStatisticsContains(self, handle: Any, tag: str, num_events: int = -1, offset: int = 0) -> None:  # noqa: N802
+    def assertStatisticsContains(self, handle: object, tag: str, num_events: int = -1, offset: int = 0) -> None:  # noqa: N802
         """Fails where there is no statistic whose name matches a pattern.
 
         Args:
@@ -47,18 +47,18 @@ class StatsDatasetTestBase(DatasetTestBase):
         self._check(handle, tag, num_events, offset, lambda value: None)
 
     def assertStatisticsHasCount(  # noqa: N802
-        self, handle: Any, tag: str, count: float, num_events: int = -1, greater_than: bool = False, offset: int = 0
+        self, handle: object, tag: str, count: float, num_events: int = -1, greater_than: bool = False, offset: int = 0
     ) -> None:
         """Fails where a histogram has not so many values, or fewer with `greater_than`; the others as of assertStatisticsContains."""
         compare = self.assertGreaterEqual if greater_than else self.assertEqual
         self._check(handle, tag, num_events, offset, lambda value: compare(value.histo.num, count))
 
-    def assertStatisticsHasSum(self, handle: Any, tag: str, expected_value: float, num_events: int = -1, offset: int = 0) -> None:  # noqa: N802
+    def assertStatisticsHasSum(self, handle: object, tag: str, expected_value: float, num_events: int = -1, offset: int = 0) -> None:  # noqa: N802
         """Fails where the values of a histogram have another sum."""
         self._check(handle, tag, num_events, offset, lambda value: self.assertEqual(expected_value, value.histo.sum))
 
     def assertStatisticsHasRange(  # noqa: N802
-        self, handle: Any, tag: str, min_value: float, max_value: float, num_events: int = -1, offset: int = 0
+        self, handle: object, tag: str, min_value: float, max_value: float, num_events: int = -1, offset: int = 0
     ) -> None:
         """Fails where a value of a histogram is out of a range."""
 
@@ -69,7 +69,7 @@ class StatsDatasetTestBase(DatasetTestBase):
         self._check(handle, tag, num_events, offset, check)
 
     def assertStatisticsHasScalarValue(  # noqa: N802
-        self, handle: Any, tag: str, expected_value: float, num_events: int = -1, offset: int = 0
+        self, handle: object, tag: str, expected_value: float, num_events: int = -1, offset: int = 0
     ) -> None:
         """Fails where a number is another one; in one event of a file, where it is smaller."""
         compare = self.assertEqual if num_events == -1 else self.assertLessEqual

@@ -39,11 +39,11 @@ def _merge_call_merge_raises_fn() -> None:
     tf.distribute.get_replica_context().merge_call(lambda strategy: strategy.extended.call_for_each_replica(_merge_raises_fn))
 
 
-def _all_sum(value: Any) -> Any:
+def _all_sum(value: object) -> Any:
     return tf.distribute.get_replica_context().all_reduce(ReduceOp.SUM, value)
 
 
-def _all_mean(value: Any) -> Any:
+def _all_mean(value: object) -> Any:
     return tf.distribute.get_replica_context().all_reduce(ReduceOp.MEAN, value)
 
 
@@ -243,18 +243,18 @@ class _CollectiveChecks(tf.test.TestCase):
         results = strategy.experimental_run(step, self._inputs(strategy, inputs))
         self.assertAllEqual(expected_grads, self.evaluate(strategy.experimental_local_results(results)))
 
-    def _test_collective_comms_gradients(self, strategy: Any, comm_fn: Callable, inputs: Any, expected_grads: Any) -> None:
+    def _test_collective_comms_gradients(self, strategy: object, comm_fn: Callable, inputs: object, expected_grads: object) -> None:
         if tf.executing_eagerly():
             self.skipTest("`tf.gradients` is not supported with eager execution.")
 
-        def step(factor: Any) -> Any:
+        def step(factor: object) -> Any:
             x = tf.constant(42.0)
             return tf.gradients(comm_fn(x) * factor, [x])[0]
 
         self._run_step(strategy, step, inputs, expected_grads)
 
-    def _test_collective_comms_gradient_tape(self, strategy: Any, comm_fn: Callable, inputs: Any, expected_grads: Any) -> None:
-        def step(factor: Any) -> Any:
+    def _test_collective_comms_gradient_tape(self, strategy: object, comm_fn: Callable, inputs: object, expected_grads: object) -> None:
+        def step(factor: object) -> Any:
             x = tf.constant(42.0)
             with tf.GradientTape() as tape:
                 tape.watch(x)
@@ -279,28 +279,28 @@ class _CollectiveChecks(tf.test.TestCase):
 class OneDeviceDistributionTestBase(_CollectiveChecks):
     """Checks of strategies with one device."""
 
-    def _dataset(self, inputs: Any) -> Any:
+    def _dataset(self, inputs: object) -> Any:
         return tf.data.Dataset.from_tensors(inputs)
 
-    def _test_run(self, strategy: Any) -> None:
+    def _test_run(self, strategy: object) -> None:
         self._check_run(strategy, lambda: tf.constant(4.0), [4.0])
 
-    def _test_all_reduce_sum(self, strategy: Any) -> None:
+    def _test_all_reduce_sum(self, strategy: object) -> None:
         self._test_collective_comms(strategy, _all_sum, inputs=(4.0, [42.0, 43.0]), expected=(4.0, [42.0, 43.0]))
 
-    def _test_all_reduce_sum_gradients(self, strategy: Any) -> None:
+    def _test_all_reduce_sum_gradients(self, strategy: object) -> None:
         self._test_collective_comms_gradients(strategy, _all_sum, inputs=[4.0], expected_grads=[4.0])
 
-    def _test_all_reduce_sum_gradient_tape(self, strategy: Any) -> None:
+    def _test_all_reduce_sum_gradient_tape(self, strategy: object) -> None:
         self._test_collective_comms_gradient_tape(strategy, _all_sum, inputs=[4.0], expected_grads=[4.0])
 
-    def _test_all_reduce_mean(self, strategy: Any) -> None:
+    def _test_all_reduce_mean(self, strategy: object) -> None:
         self._test_collective_comms(strategy, _all_mean, inputs=(2.0, [21.0, 22.0]), expected=(2.0, [21.0, 22.0]))
 
-    def _test_all_reduce_mean_gradients(self, strategy: Any) -> None:
+    def _test_all_reduce_mean_gradients(self, strategy: object) -> None:
         self._test_collective_comms_gradients(strategy, _all_mean, inputs=[5.0], expected_grads=[5.0])
 
-    def _test_all_reduce_mean_gradient_tape(self, strategy: Any) -> None:
+    def _test_all_reduce_mean_gradient_tape(self, strategy: object) -> None:
         self._test_collective_comms_gradient_tape(strategy, _all_mean, inputs=[5.0], expected_grads=[5.0])
 
     def _run_on_second_worker(self, strategy: Any, run: Callable[[Callable, Any], Any], device: str | None) -> None:
@@ -324,26 +324,26 @@ class OneDeviceDistributionTestBase(_CollectiveChecks):
 class TwoDeviceDistributionTestBase(_CollectiveChecks):
     """Checks of strategies with two devices."""
 
-    def _dataset(self, inputs: Any) -> Any:
+    def _dataset(self, inputs: object) -> Any:
         return tf.data.Dataset.from_tensor_slices(inputs)
 
-    def _test_run(self, strategy: Any) -> None:
+    def _test_run(self, strategy: object) -> None:
         self._check_run(strategy, lambda: tf.distribute.get_replica_context().replica_id_in_sync_group + 1, [1, 2])
 
-    def _test_all_reduce_sum(self, strategy: Any) -> None:
+    def _test_all_reduce_sum(self, strategy: object) -> None:
         self._test_collective_comms(strategy, _all_sum, inputs=([1.0, 3.0], [[39.0, 2.0], [3.0, 41.0]]), expected=(4.0, [42.0, 43.0]))
 
-    def _test_all_reduce_sum_gradients(self, strategy: Any) -> None:
+    def _test_all_reduce_sum_gradients(self, strategy: object) -> None:
         self._test_collective_comms_gradients(strategy, _all_sum, inputs=[1.0, 3.0], expected_grads=[4.0, 4.0])
 
-    def _test_all_reduce_sum_gradient_tape(self, strategy: Any) -> None:
+    def _test_all_reduce_sum_gradient_tape(self, strategy: object) -> None:
         self._test_collective_comms_gradient_tape(strategy, _all_sum, inputs=[1.0, 3.0], expected_grads=[4.0, 4.0])
 
-    def _test_all_reduce_mean(self, strategy: Any) -> None:
+    def _test_all_reduce_mean(self, strategy: object) -> None:
         self._test_collective_comms(strategy, _all_mean, inputs=([1.0, 3.0], [[39.0, 2.0], [3.0, 41.0]]), expected=(2.0, [21.0, 21.5]))
 
-    def _test_all_reduce_mean_gradients(self, strategy: Any) -> None:
+    def _test_all_reduce_mean_gradients(self, strategy: object) -> None:
         self._test_collective_comms_gradients(strategy, _all_mean, inputs=[1.0, 3.0], expected_grads=[2.0, 2.0])
 
-    def _test_all_reduce_mean_gradient_tape(self, strategy: Any) -> None:
+    def _test_all_reduce_mean_gradient_tape(self, strategy: object) -> None:
         self._test_collective_comms_gradient_tape(strategy, _all_mean, inputs=[1.0, 3.0], expected_grads=[2.0, 2.0])

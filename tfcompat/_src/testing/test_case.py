@@ -248,7 +248,7 @@ class _NoSession:
         )
 
 
-def _value(tensor: Any) -> Any:
+def _value(tensor: object) -> Any:
     """The value of what an eager test asks for."""
     if callable(tensor) and not isinstance(tensor, (tf.Tensor, tf.Variable)):
         return nest.map_structure(_value, tensor())

@@ -136,7 +136,7 @@ def _not_after_version_8(c: InferenceContext) -> list:
     return []
 
 
-def _label(context: HostContext, *inputs: Any) -> np.ndarray:
+def _label(context: HostContext, *inputs: object) -> np.ndarray:
     label = context.op.attrs.get("_kernel", b"")
     if not label and context.op.type == "KernelLabelRequired":
         raise errors.InvalidArgumentError(
@@ -155,14 +155,14 @@ def _key(context: HostContext) -> str:
     return f"StubResource/{source.attrs['container'].decode()}/{source.attrs['shared_name'].decode() or source.name}"
 
 
-def _create(context: HostContext, resource: Any) -> None:
+def _create(context: HostContext, resource: object) -> None:
     key = _key(context)
     if key in context.run.resources:
         raise errors.AlreadyExistsError(None, None, f"Resource {key} already exists")
     context.run.resources[key] = object()
 
 
-def _use(context: HostContext, resource: Any) -> None:
+def _use(context: HostContext, resource: object) -> None:
     if _key(context) not in context.run.resources:
         raise errors.NotFoundError(None, None, f"Resource {_key(context)} does not exist.")
 

@@ -31,11 +31,11 @@ def for_subclass_implementers(obj: _Object) -> _Object:
 do_not_doc_in_subclasses = for_subclass_implementers
 
 
-def _getter(obj: Any) -> Any:
+def _getter(obj: object) -> Any:
     return obj.fget if isinstance(obj, property) else obj
 
 
-def should_skip(obj: Any) -> bool:
+def should_skip(obj: object) -> bool:
     """Whether an object is left out by a decorator of its own."""
     return hasattr(_getter(obj), _DO_NOT_DOC) or hasattr(_getter(obj), _DO_NOT_DOC_INHERITABLE)
 

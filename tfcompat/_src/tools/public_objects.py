@@ -16,7 +16,7 @@ _DEEPEST = 10
 _HIDDEN = re.compile(r"_(?!_.*__$)|__base__$|__class__$")
 
 
-def traverse(root: Any, visit: Visit) -> None:
+def traverse(root: object, visit: Visit) -> None:
     """Calls `visit(path, parent, children)` for `root` and each module and class below it, depth first.
 
     `children` are the members of `parent` with their names, sorted; those that `visit` takes out of the list are not walked through. Nothing
@@ -25,7 +25,7 @@ def traverse(root: Any, visit: Visit) -> None:
     _walk(root, visit, "", [])
 
 
-def _walk(parent: Any, visit: Visit, path: str, above: list[Any]) -> None:
+def _walk(parent: object, visit: Visit, path: str, above: list[Any]) -> None:
     if not inspect.isclass(parent) and not inspect.ismodule(parent):
         return
     children = _members(parent)
@@ -36,7 +36,7 @@ def _walk(parent: Any, visit: Visit, path: str, above: list[Any]) -> None:
             _walk(child, visit, f"{path}.{name}" if path else name, [*above, parent])
 
 
-def _members(parent: Any) -> Members:
+def _members(parent: object) -> Members:
     try:
         found = inspect.getmembers(parent)
     except ImportError:  # the module makes its members when they are asked for, and lacks what one needs

@@ -24,9 +24,9 @@ class AdadeltaOptimizer(Optimizer):
 
     def __init__(
         self,
-        learning_rate: Any = 0.001,
-        rho: Any = 0.95,
-        epsilon: Any = 1e-8,
+        learning_rate: object = 0.001,
+        rho: object = 0.95,
+        epsilon: object = 1e-8,
         use_locking: bool = False,
         name: str = "Adadelta",
     ) -> None:
@@ -44,7 +44,7 @@ class AdadeltaOptimizer(Optimizer):
         self._rho_t = self._hyperparameter(self._rho, "rho")
         self._epsilon_t = self._hyperparameter(self._epsilon, "epsilon")
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         return (
             "Adadelta",
             {"accum": "accum", "accum_update": "accum_update"},

@@ -60,7 +60,7 @@ class AdagradOptimizer(Optimizer):
                 initializer = self._filled_like(v, dtype)
             self._get_or_make_slot_with_initializer(v, initializer, v.shape, dtype, "accumulator", self._name)
 
-    def _filled_like(self, var: TensorLike, dtype: Any) -> Callable[[], Tensor]:
+    def _filled_like(self, var: TensorLike, dtype: object) -> Callable[[], Tensor]:
         return lambda: cast(raw.Fill(shape_of(var), self._initial_accumulator_value), dtype)
 
     def _prepare(self) -> None:
@@ -86,8 +86,8 @@ class ProximalAdagradOptimizer(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, initial_accumulator_value: float = 0.1, l1_regularization_strength: Any = 0.0,
-        l2_regularization_strength: Any = 0.0, use_locking: bool = False, name: str = "ProximalAdagrad",
+        self, learning_rate: object, initial_accumulator_value: float = 0.1, l1_regularization_strength: object = 0.0,
+        l2_regularization_strength: object = 0.0, use_locking: bool = False, name: str = "ProximalAdagrad",
     ) -> None:  # fmt: skip
         _require_positive(initial_accumulator_value, "initial_accumulator_value")
         super().__init__(use_locking, name)
@@ -110,7 +110,7 @@ class ProximalAdagradOptimizer(Optimizer):
             self._l2_regularization_strength, "l2_regularization_strength"
         )
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         return (
             "ProximalAdagrad",
             {"accum": "accumulator"},
@@ -140,8 +140,8 @@ class AdagradDAOptimizer(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, global_step: Any, initial_gradient_squared_accumulator_value: float = 0.1,
-        l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0, use_locking: bool = False,
+        self, learning_rate: object, global_step: object, initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: object = 0.0, l2_regularization_strength: object = 0.0, use_locking: bool = False,
         name: str = "AdagradDA",
     ) -> None:  # fmt: skip
         _require_positive(initial_gradient_squared_accumulator_value, "initial_gradient_squared_accumulator_value")

@@ -121,7 +121,7 @@ class AdamOptimizer(Optimizer):
     def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Operation:
         return self._apply_sparse_shared(grad.values, var, grad.indices, functools.partial(assign.scatter_add, use_locking=self._use_locking))
 
-    def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor) -> Tensor:
+    def _resource_scatter_add(self, x: object, i: Tensor, v: Tensor) -> Tensor:
         return add_to_resource(x, i, v)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Operation:

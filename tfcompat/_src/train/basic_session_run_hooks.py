@@ -91,7 +91,7 @@ class LoggingTensorHook(SessionRunHook):
         logging.info("%s", text if seconds is None else f"{text} ({seconds:.3f} sec)")
 
 
-def as_graph_element(obj: Any) -> Any:
+def as_graph_element(obj: object) -> Any:
     """The tensor or operation of the default graph that an object is or a name means; "x" means "x:0"."""
     graph = get_default_graph()
     if not isinstance(obj, str):
@@ -131,7 +131,7 @@ class StopAtStepHook(SessionRunHook):
     def begin(self) -> None:
         self._global_step_tensor = global_step_read("StopAtStepHook")
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         if self._last_step is None:
             self._last_step = session.run(self._global_step_tensor) + self._num_steps
 
@@ -190,7 +190,7 @@ class _MultiStepStopAtStepHook(SessionRunHook):
         steps = min(self._last_step - global_step, self._steps_per_run_initial_value)
         self._steps_per_run_variable.load(steps, session=session)
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         global_step = session.run(self._global_step_tensor)
         if self._last_step is None:
             self._last_step = global_step + self._num_steps
@@ -225,7 +225,7 @@ class NanTensorHook(SessionRunHook):
       fail_on_nan_loss: raise NanLossDuringTrainingError; otherwise ask for a stop.
     """
 
-    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
+    def __init__(self, loss_tensor: object, fail_on_nan_loss: bool = True) -> None:
         self._loss_tensor = loss_tensor
         self._fail_on_nan_loss = fail_on_nan_loss
 
@@ -280,7 +280,7 @@ class FinalOpsHook(SessionRunHook):
       final_ops: fetches as for `Session.run`. final_ops_feed_dict: feeds for them.
     """
 
-    def __init__(self, final_ops: Any, final_ops_feed_dict: dict | None = None) -> None:
+    def __init__(self, final_ops: object, final_ops_feed_dict: dict | None = None) -> None:
         self._final_ops, self._final_ops_feed_dict = final_ops, final_ops_feed_dict
         self._final_ops_values: Any = None
 

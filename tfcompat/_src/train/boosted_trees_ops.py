@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.graph.operation import Operation
@@ -113,7 +113,7 @@ class TreeEnsemble(TrackableResource):
       serialized_proto: a serialized boosted_trees.TreeEnsemble that it begins with.
     """
 
-    def __init__(self, name: str | None, stamp_token: int = 0, is_local: bool = False, serialized_proto: Any = "") -> None:
+    def __init__(self, name: str | None, stamp_token: int = 0, is_local: bool = False, serialized_proto: object = "") -> None:
         self._stamp_token, self._serialized_proto, self._is_local = stamp_token, serialized_proto, is_local
         super().__init__()
         with name_scope(name, "TreeEnsemble") as self._name:

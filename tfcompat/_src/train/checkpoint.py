@@ -165,7 +165,7 @@ class CheckpointV1(AutoTrackable):
         self._maybe_create_save_counter()
         return self._save_counter
 
-    def write(self, file_prefix: Any, session: SessionLike | None = None) -> Any:
+    def write(self, file_prefix: object, session: SessionLike | None = None) -> Any:
         """Saves without a number, a state file or the deletion of old ones.
 
         Args:
@@ -177,7 +177,7 @@ class CheckpointV1(AutoTrackable):
         found = self._saver.save(compat.as_text(compat.path_to_str(file_prefix)), session=session)
         return found if isinstance(found, Tensor) else compat.as_text(found)
 
-    def save(self, file_prefix: Any, session: SessionLike | None = None) -> str:
+    def save(self, file_prefix: object, session: SessionLike | None = None) -> str:
         """Saves as `file_prefix-NUMBER`, and makes it the latest checkpoint of its folder.
 
         Args:
@@ -233,9 +233,9 @@ Checkpoint = CheckpointV1
 def add_variable(
     trackable: Any,
     name: str,
-    shape: Any = None,
-    dtype: Any = dtypes.float32,
-    initializer: Any = None,
+    shape: object = None,
+    dtype: object = dtypes.float32,
+    initializer: object = None,
     trainable: bool = True,
 ) -> Any:
     """A new resource variable that is a dependency of `trackable`; `initializer` is a value, or a function of a shape."""
@@ -244,7 +244,7 @@ def add_variable(
     )
 
 
-def _new_variable(name: str, shape: ShapeLike, dtype: DTypeLike, initializer: Any, **kwargs: Any) -> Any:
+def _new_variable(name: str, shape: ShapeLike, dtype: DTypeLike, initializer: object, **kwargs: object) -> Any:
     dtype = dtypes.as_dtype(dtype).base_dtype
     initializer = default_initializer(name, dtype) if initializer is None else initializer
     if not callable(initializer):
@@ -281,12 +281,12 @@ def object_metadata(save_path: str) -> Any:
 
 
 @export("contrib.checkpoint.list_objects")
-def list_objects(root_trackable: Any) -> list[Any]:
+def list_objects(root_trackable: object) -> list[Any]:
     """The object and all that it depends on, breadth first, then slot variables."""
     return ObjectGraphView(root_trackable).list_objects()
 
 
-def frozen_saver(root_trackable: Any) -> MultiDeviceSaver:
+def frozen_saver(root_trackable: object) -> MultiDeviceSaver:
     """A saver of the objects below `root_trackable` as they are now, whose nodes need no feeds."""
     serialized = ObjectGraphView(root_trackable).serialize_object_graph(frozen=True)
     with device("/cpu:0"):
@@ -294,7 +294,7 @@ def frozen_saver(root_trackable: Any) -> MultiDeviceSaver:
     return MultiDeviceSaver([*serialized.saveables, object_graph_saveable(object_graph)])
 
 
-def gather_initializers(root_trackable: Any) -> list[Any]:
+def gather_initializers(root_trackable: object) -> list[Any]:
     """The initializers of all variables below an object."""
     found = [getattr(o, "initializer", None) for o in list_objects(root_trackable)]
     return [op for op in found if op is not None]

@@ -23,7 +23,7 @@ from tfcompat._src.variables.variable import variable_creator_scope
 V1, V2 = 1, 2
 
 
-def _state_filename(save_dir: Any, latest_filename: str | None) -> str:
+def _state_filename(save_dir: object, latest_filename: str | None) -> str:
     return os.path.join(compat.path_to_str(save_dir), latest_filename or "checkpoint")
 
 
@@ -143,7 +143,7 @@ def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None
 
 
 @export("train.latest_checkpoint")
-def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
+def latest_checkpoint(checkpoint_dir: object, latest_filename: str | None = None) -> str | None:
     """The prefix of the latest checkpoint of a folder.
 
     Args:
@@ -221,7 +221,7 @@ def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta
     return re.sub(r"-[\d\?]+-of-\d+$", "", checkpoint_filename) + "." + meta_graph_suffix
 
 
-def is_named_by_state(checkpoint_prefix: str, save_dir: Any, latest_filename: str | None = None) -> bool:
+def is_named_by_state(checkpoint_prefix: str, save_dir: object, latest_filename: str | None = None) -> bool:
     """Whether the state file of a folder names a checkpoint, as that of another who saves there may."""
     state = get_checkpoint_state(save_dir, latest_filename)
     if state is None:
@@ -249,7 +249,7 @@ class CheckpointManager:
     """
 
     def __init__(
-        self, checkpoint: Any, directory: Any, max_to_keep: int | None, keep_checkpoint_every_n_hours: float | None = None,
+        self, checkpoint: Any, directory: object, max_to_keep: int | None, keep_checkpoint_every_n_hours: float | None = None,
         checkpoint_name: str = "ckpt",
     ) -> None:  # fmt: skip
         if max_to_keep is not None and max_to_keep <= 0:

@@ -78,7 +78,7 @@ def _load_and_remap_matrix(
 
 @export("contrib.framework.load_and_remap_matrix_initializer")
 def load_and_remap_matrix_initializer(
-    ckpt_path: Any, old_tensor_name: str, new_row_vocab_size: int, new_col_vocab_size: int, old_row_vocab_size: int = -1,
+    ckpt_path: object, old_tensor_name: str, new_row_vocab_size: int, new_col_vocab_size: int, old_row_vocab_size: int = -1,
     old_row_vocab_file: TensorLike | None = None, new_row_vocab_file: TensorLike | None = None, old_col_vocab_file: TensorLike | None = None,
     new_col_vocab_file: TensorLike | None = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: Any = None,
     max_rows_in_memory: int = -1,
@@ -102,7 +102,7 @@ def load_and_remap_matrix_initializer(
     if not callable(initializer):
         raise TypeError(f"initializer must be callable, instead of being {initializer} of type {type(initializer)}.")
 
-    def initialize(shape: Any, dtype: Any = dtypes.float32, partition_info: Any = None) -> Tensor:
+    def initialize(shape: Any, dtype: object = dtypes.float32, partition_info: Any = None) -> Tensor:
         _check_shape(shape, dtype, new_col_vocab_size, num_col_oov_buckets)
         offset = 0 if partition_info is None else partition_info.single_offset(shape)
         end = offset + shape[0]
@@ -124,7 +124,7 @@ def load_and_remap_matrix_initializer(
     return initialize
 
 
-def _check_shape(shape: Any, dtype: Any, columns: int, further_columns: int) -> None:
+def _check_shape(shape: Any, dtype: object, columns: int, further_columns: int) -> None:
     if dtype != dtypes.float32:
         raise TypeError(f"Currently, only float32 is supported. Received dtype: {dtype}")
     if len(shape) != 2:
@@ -141,7 +141,7 @@ def _check_shape(shape: Any, dtype: Any, columns: int, further_columns: int) -> 
 @export("contrib.framework.load_embedding_initializer")
 def load_embedding_initializer(
     ckpt_path: TensorLike, embedding_tensor_name: str, new_vocab_size: int, embedding_dim: int, old_vocab_file: TensorLike,
-    new_vocab_file: TensorLike, old_vocab_size: int = -1, num_oov_buckets: int = 0, initializer: Any = None,
+    new_vocab_file: TensorLike, old_vocab_size: int = -1, num_oov_buckets: int = 0, initializer: object = None,
     max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """An initializer of [new_vocab_size + num_oov_buckets, embedding_dim] that reads a saved embedding; values that it lacks
@@ -156,7 +156,7 @@ def load_embedding_initializer(
 @export("contrib.framework.load_linear_multiclass_bias_initializer")
 def load_linear_multiclass_bias_initializer(
     ckpt_path: TensorLike, bias_tensor_name: str, new_class_vocab_size: int, old_class_vocab_file: TensorLike, new_class_vocab_file: TensorLike,
-    num_class_oov_buckets: int = 0, initializer: Any = None, max_rows_in_memory: int = -1,
+    num_class_oov_buckets: int = 0, initializer: object = None, max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """An initializer of a [classes, 1] bias that reads a saved one. See `load_and_remap_matrix_initializer`."""
     return load_and_remap_matrix_initializer(
@@ -168,9 +168,9 @@ def load_linear_multiclass_bias_initializer(
 
 @export("contrib.framework.load_variable_slot_initializer")
 def load_variable_slot_initializer(
-    ckpt_path: TensorLike, old_tensor_name: str, primary_partition_info: Any, new_row_vocab_size: int, new_col_vocab_size: int,
+    ckpt_path: TensorLike, old_tensor_name: str, primary_partition_info: object, new_row_vocab_size: int, new_col_vocab_size: int,
     old_row_vocab_file: TensorLike | None = None, new_row_vocab_file: TensorLike | None = None, old_col_vocab_file: TensorLike | None = None,
-    new_col_vocab_file: TensorLike | None = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: Any = None,
+    new_col_vocab_file: TensorLike | None = None, num_row_oov_buckets: int = 0, num_col_oov_buckets: int = 0, initializer: object = None,
     max_rows_in_memory: int = -1,
 ) -> Callable:  # fmt: skip
     """`load_and_remap_matrix_initializer` for a slot of a variable whose part is `primary_partition_info`."""

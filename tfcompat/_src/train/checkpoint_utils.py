@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _prefix(ckpt_dir_or_file: Any) -> str | None:
+def _prefix(ckpt_dir_or_file: object) -> str | None:
     """The checkpoint that a path means: itself, or the latest of a folder."""
     path = compat.as_text(compat.path_to_str(ckpt_dir_or_file))
     return checkpoint_management.latest_checkpoint(path) if file_io.isdir(path) else path
 
 
 @export("train.load_checkpoint", "contrib.framework.load_checkpoint")
-def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+def load_checkpoint(ckpt_dir_or_file: object) -> CheckpointReader:
     """A CheckpointReader of a checkpoint.
 
     Args:
@@ -43,7 +43,7 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 
 @export("train.load_variable", "contrib.framework.load_variable", "contrib.learn.graph_actions.load_variable")
-def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+def load_variable(ckpt_dir_or_file: object, name: str) -> Any:
     """The value of a variable in a checkpoint, an array; see `load_checkpoint`.
 
     Raises:
@@ -53,7 +53,7 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
 
 
 @export("train.list_variables", "contrib.framework.list_variables")
-def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
+def list_variables(ckpt_dir_or_file: object) -> list[tuple[str, list[int]]]:
     """(name, shape) of all variables in a checkpoint, by name; see `load_checkpoint`."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
@@ -63,7 +63,7 @@ def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
 
 @export("contrib.training.wait_for_new_checkpoint")
 def wait_for_new_checkpoint(
-    checkpoint_dir: Any, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
+    checkpoint_dir: object, last_checkpoint: str | None = None, seconds_to_sleep: float = 1, timeout: float | None = None
 ) -> str | None:
     """The latest checkpoint of a folder as soon as it is another than `last_checkpoint`; None after `timeout` seconds."""
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
@@ -80,7 +80,7 @@ def wait_for_new_checkpoint(
 
 @export("train.checkpoints_iterator", "contrib.training.checkpoints_iterator")
 def checkpoints_iterator(
-    checkpoint_dir: Any, min_interval_secs: float = 0, timeout: float | None = None,
+    checkpoint_dir: object, min_interval_secs: float = 0, timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:  # fmt: skip
     """Yields the checkpoints of a folder as they appear; those that are replaced meanwhile are left out.
@@ -112,7 +112,7 @@ def checkpoints_iterator(
 
 
 @export("train.init_from_checkpoint", "contrib.framework.init_from_checkpoint")
-def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) -> None:
+def init_from_checkpoint(ckpt_dir_or_file: object, assignment_map: dict[str, Any]) -> None:
     """Makes the initializers of variables read a checkpoint.
 
     Args:
@@ -142,7 +142,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) 
 
 
 def _init_scope(
-    prefix: TensorLike, shown: Any, shapes: dict, saved_scope: str, current_scope: str, known: dict[str, Any]
+    prefix: TensorLike, shown: object, shapes: dict, saved_scope: str, current_scope: str, known: dict[str, Any]
 ) -> None:
     scope = current_scope[: current_scope.rindex("/")] if "/" in current_scope else ""
     if not saved_scope.endswith("/"):
@@ -160,11 +160,11 @@ def _init_scope(
         _set_initializers(_variable_named(name, known), prefix, saved_name)
 
 
-def _is_variable(value: Any) -> bool:
+def _is_variable(value: object) -> bool:
     return isinstance(value, Variable) or is_resource_variable(value)
 
 
-def _is_variable_or_parts(value: Any) -> bool:
+def _is_variable_or_parts(value: object) -> bool:
     return _is_variable(value) or (isinstance(value, list) and all(map(_is_variable, value)))
 
 
@@ -178,7 +178,7 @@ def _variable_named(name: str, known: dict[str, Any]) -> Any:
     return parts or None
 
 
-def _set_initializers(variable: Any, prefix: TensorLike, saved_name: str) -> None:
+def _set_initializers(variable: object, prefix: TensorLike, saved_name: str) -> None:
     if not isinstance(variable, (list, tuple)):
         _set_checkpoint_initializer(variable, prefix, saved_name, "")
         return
@@ -190,7 +190,7 @@ def _set_initializers(variable: Any, prefix: TensorLike, saved_name: str) -> Non
 
 
 def _set_checkpoint_initializer(
-    variable: Any, ckpt_file: Any, tensor_name: str, slice_spec: str, name: str = "checkpoint_initializer"
+    variable: Any, ckpt_file: object, tensor_name: str, slice_spec: str, name: str = "checkpoint_initializer"
 ) -> None:
     """Makes the initializer of a variable read a tensor, or a part of one, from a checkpoint."""
     with device(variable.device), device("/cpu:0"):

@@ -23,7 +23,7 @@ class ClusterSpec:
       TypeError: it is none of these, or a name or address is no string.
     """
 
-    def __init__(self, cluster: Any) -> None:
+    def __init__(self, cluster: object) -> None:
         if isinstance(cluster, dict):
             self._cluster_spec = {job: _tasks_by_index(job, tasks) for job, tasks in cluster.items()}
             self._cluster_def = _cluster_def(self._cluster_spec)
@@ -41,10 +41,10 @@ class ClusterSpec:
     def __bool__(self) -> bool:
         return bool(self._cluster_spec)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self._cluster_spec == (other._cluster_spec if isinstance(other, ClusterSpec) else other)
 
-    def __ne__(self, other: Any) -> bool:
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = None  # type: ignore[assignment]
@@ -97,7 +97,7 @@ class ClusterSpec:
         return self._cluster_spec[job_name]
 
 
-def _tasks_by_index(job: str, tasks: Any) -> dict[int, str]:
+def _tasks_by_index(job: str, tasks: object) -> dict[int, str]:
     if isinstance(tasks, (list, tuple)):
         return dict(enumerate(tasks))
     if isinstance(tasks, dict):
@@ -138,8 +138,8 @@ class Server:
     """
 
     def __init__(
-        self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
-        protocol: str | None = None, config: Any = None, start: bool = True,
+        self, server_or_cluster_def: object, job_name: str | None = None, task_index: int | None = None,
+        protocol: str | None = None, config: object = None, start: bool = True,
     ) -> None:  # fmt: skip
         self._server_def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
         _check_address(self._server_def)
@@ -169,12 +169,12 @@ class Server:
         return self._server.target
 
     @staticmethod
-    def create_local_server(config: Any = None, start: bool = True) -> Server:
+    def create_local_server(config: object = None, start: bool = True) -> Server:
         """A server of a cluster of one task, on a free port; arguments as for Server."""
         return Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
 
 
-def _server_def(given: Any, job_name: str | None, task_index: int | None, protocol: str | None, config: Any) -> Any:
+def _server_def(given: object, job_name: str | None, task_index: int | None, protocol: str | None, config: object) -> Any:
     if isinstance(given, ServerDef):
         found = ServerDef()
         found.CopyFrom(given)

@@ -33,7 +33,7 @@ class Coordinator:
         self._joined = False
         self._registered_threads: set[threading.Thread] = set()
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: object = None) -> None:
         """Asks all threads to stop; after that `should_stop()` is true.
 
         Args:
@@ -128,7 +128,7 @@ def _alive(threads: list[threading.Thread]) -> list[threading.Thread]:
     return [t for t in threads if t.is_alive()]
 
 
-def _raised(ex: Any) -> BaseException:
+def _raised(ex: object) -> BaseException:
     """The exception to raise for what was given to `request_stop`."""
     info = ex if isinstance(ex, tuple) else sys.exc_info()
     if len(info) != 3 or not info[0] or not info[1]:

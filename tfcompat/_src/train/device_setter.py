@@ -24,14 +24,14 @@ class _RoundRobinStrategy:
     def __init__(self, num_tasks: int) -> None:
         self._tasks = itertools.cycle(range(num_tasks))
 
-    def __call__(self, op: Any) -> int:
+    def __call__(self, op: object) -> int:
         return next(self._tasks)
 
 
 @export("train.replica_device_setter")
 def replica_device_setter(
     ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker", merge_devices: bool = True,
-    cluster: Any = None, ps_ops: Any = None, ps_strategy: Callable[[Any], int] | None = None,
+    cluster: object = None, ps_ops: Any = None, ps_strategy: Callable[[Any], int] | None = None,
 ) -> Callable[[Any], str] | None:  # fmt: skip
     """A function for `tf.device` that puts variables on the tasks of parameter servers and other operations on a worker.
 

@@ -52,7 +52,7 @@ class _EvalsHook(SessionRunHook):
         self._num_evals = num_evals
         self._evals_completed: Any = None
 
-    def _set_evals_completed_tensor(self, updated_eval_step: Any) -> None:
+    def _set_evals_completed_tensor(self, updated_eval_step: object) -> None:
         self._evals_completed = updated_eval_step
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -89,7 +89,7 @@ class _MultiStepStopAfterNEvalsHook(_EvalsHook):
     def begin(self) -> None:
         self._steps_per_run_variable = get_or_create_steps_per_run_variable()
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         self._load_steps(0, session)
 
     def _after_evals(self, completed: int, session: SessionLike) -> None:
@@ -122,7 +122,7 @@ class _StopAfterNEvalsHook(_EvalsHook):
             self._log(completed)
 
 
-def add_eval_step(eval_ops: Any, update_eval_step: Any) -> Any:
+def add_eval_step(eval_ops: object, update_eval_step: object) -> Any:
     """`eval_ops` with the operation that counts the steps: the same dict, or a list."""
     if isinstance(eval_ops, dict):
         eval_ops["update_eval_step"] = update_eval_step
@@ -130,7 +130,7 @@ def add_eval_step(eval_ops: Any, update_eval_step: Any) -> Any:
     return [*(eval_ops if isinstance(eval_ops, (tuple, list)) else [eval_ops]), update_eval_step]
 
 
-def tell_eval_step(hooks: list[SessionRunHook], eval_step: Any) -> None:
+def tell_eval_step(hooks: list[SessionRunHook], eval_step: object) -> None:
     """Gives the hooks that count evaluations the tensor of the count."""
     for hook in hooks:
         if isinstance(hook, _EvalsHook):
@@ -139,8 +139,8 @@ def tell_eval_step(hooks: list[SessionRunHook], eval_step: Any) -> None:
 
 @export("contrib.training.evaluate_once")
 def _evaluate_once(
-    checkpoint_path: str, master: str = "", scaffold: Any = None, eval_ops: Any = None, feed_dict: dict | None = None,
-    final_ops: Any = None, final_ops_feed_dict: dict | None = None, hooks: Any = None, config: Any = None,
+    checkpoint_path: str, master: str = "", scaffold: Any = None, eval_ops: object = None, feed_dict: dict | None = None,
+    final_ops: object = None, final_ops_feed_dict: dict | None = None, hooks: Any = None, config: Any = None,
 ) -> Any:  # fmt: skip
     """Evaluates a checkpoint: runs `eval_ops` until a hook stops, then `final_ops`.
 
@@ -173,7 +173,7 @@ def _evaluate_once(
     return final_ops_hook.final_ops_values
 
 
-def run_until_stopped(session: MonitoredSession, eval_ops: Any, feed_dict: dict | None) -> None:
+def run_until_stopped(session: MonitoredSession, eval_ops: object, feed_dict: dict | None) -> None:
     """Runs `eval_ops`, where there are some, until the session stops."""
     if eval_ops is not None:
         while not session.should_stop():

@@ -74,7 +74,7 @@ class FtrlOptimizer(Optimizer):
         )
         self._learning_rate_power_tensor = self._hyperparameter(self._learning_rate_power, "learning_rate_power")
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         shrinks = self._l2_shrinkage_regularization_strength > 0.0
         arguments = {
             "lr": as_type(self._learning_rate_tensor),

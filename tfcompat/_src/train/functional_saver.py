@@ -41,7 +41,7 @@ class _SingleDeviceSaver:
         with device("cpu:0"):
             return raw.SaveV2(file_prefix, names, slices, tensors)
 
-    def restore(self, file_prefix: Any) -> dict[str, Any]:
+    def restore(self, file_prefix: object) -> dict[str, Any]:
         """Operations that restore, by the names of the saveables."""
         specs = [spec for saveable in self._saveable_objects for spec in saveable.specs]
         with device("cpu:0"):

@@ -24,7 +24,7 @@ class GradientDescentOptimizer(Optimizer):
       name: name of the training operation.
     """
 
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+    def __init__(self, learning_rate: object, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._learning_rate_tensor = learning_rate, None
 
@@ -59,7 +59,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0,
+        self, learning_rate: object, l1_regularization_strength: object = 0.0, l2_regularization_strength: object = 0.0,
         use_locking: bool = False, name: str = "ProximalGradientDescent",
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
@@ -76,7 +76,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
             self._l2_regularization_strength, "l2_regularization_strength"
         )
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         return (
             "ProximalGradientDescent",
             {},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
@@ -12,7 +11,7 @@ from tfcompat._src.platform import compat
 
 
 @export("train.write_graph", "io.write_graph")
-def write_graph(graph_or_graph_def: Any, logdir: Any, name: str, as_text: bool = True) -> str:
+def write_graph(graph_or_graph_def: object, logdir: object, name: str, as_text: bool = True) -> str:
     """Writes a graph to the file `name` of a folder, which is made if needed.
 
     Args:

@@ -92,7 +92,7 @@ def _stored(tensor: SparseTensor, slot: SparseSlot, enqueue_many: bool, keep_inp
     return found
 
 
-def restored(stored: Any, slots: list[SparseSlot]) -> Any:
+def restored(stored: object, slots: list[SparseSlot]) -> Any:
     """What came from the queue, numbers of stored tensors replaced by the sparse batch."""
     is_list = isinstance(stored, Sequence)
     tensors = [
@@ -105,7 +105,7 @@ def restored(stored: Any, slots: list[SparseSlot]) -> Any:
     return tensors if is_list else tensors[0]
 
 
-def _after(values: list, tensor: Any) -> Any:
+def _after(values: list, tensor: object) -> Any:
     if not isinstance(tensor, SparseTensor):
         return with_dependencies(values, tensor)
     return SparseTensor(
@@ -282,7 +282,7 @@ def _check_room(capacity: int, min_after_dequeue: int) -> Callable[[], None]:
 
 @export("train.batch")
 def batch(
-    tensors: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None,
+    tensors: object, batch_size: object, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False, shapes: object = None,
     dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
@@ -314,8 +314,8 @@ def batch(
 
 @export("train.maybe_batch")
 def maybe_batch(
-    tensors: Any, keep_input: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
-    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
+    tensors: object, keep_input: object, batch_size: object, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
+    shapes: object = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `batch`, of the examples for which `keep_input` is true (a bool scalar, or with `enqueue_many` a vector)."""
@@ -327,7 +327,7 @@ def maybe_batch(
 
 @export("train.batch_join")
 def batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None,
+    tensors_list: object, batch_size: object, capacity: int = 32, enqueue_many: bool = False, shapes: object = None,
     dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
@@ -354,8 +354,8 @@ def maybe_batch_join(
 
 @export("train.shuffle_batch")
 def shuffle_batch(
-    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, num_threads: int = 1, seed: int | None = None,
-    enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    tensors: object, batch_size: object, capacity: int, min_after_dequeue: int, num_threads: int = 1, seed: int | None = None,
+    enqueue_many: bool = False, shapes: object = None, allow_smaller_final_batch: bool = False,
     shared_name: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `batch`, of random examples among those in the queue, which keeps `min_after_dequeue` of them to choose from."""
@@ -367,8 +367,8 @@ def shuffle_batch(
 
 @export("train.maybe_shuffle_batch")
 def maybe_shuffle_batch(
-    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any, num_threads: int = 1,
-    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    tensors: object, batch_size: object, capacity: int, min_after_dequeue: int, keep_input: object, num_threads: int = 1,
+    seed: int | None = None, enqueue_many: bool = False, shapes: object = None, allow_smaller_final_batch: bool = False,
     shared_name: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `shuffle_batch`, of the examples for which `keep_input` is true (see `maybe_batch`)."""
@@ -382,8 +382,8 @@ def maybe_shuffle_batch(
 
 @export("train.shuffle_batch_join")
 def shuffle_batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, seed: int | None = None,
-    enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    tensors_list: object, batch_size: object, capacity: int, min_after_dequeue: int, seed: int | None = None,
+    enqueue_many: bool = False, shapes: object = None, allow_smaller_final_batch: bool = False,
     shared_name: str | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `shuffle_batch`, of examples from several lists or dicts of tensors, each computed by a thread of its own."""

@@ -140,7 +140,7 @@ def string_input_producer(
 
 @export("train.range_input_producer")
 def range_input_producer(
-    limit: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
+    limit: object, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None, capacity: int = 32,
     shared_name: str | None = None, name: str | None = None,
 ) -> FIFOQueue:  # fmt: skip
     """A queue of the numbers from 0 to `limit` - 1 (int32), filled by a QueueRunner; arguments as of `input_producer`."""

@@ -56,7 +56,7 @@ class LossScale(Trackable, abc.ABC):
         """The loss scale of these arguments."""
         return cls(**config)
 
-    def _add_weight(self, name: str, initial_value: Any, dtype: Any = None) -> Variable:
+    def _add_weight(self, name: str, initial_value: object, dtype: object = None) -> Variable:
         """Makes a variable that is saved in checkpoints; RuntimeError where the graph has one of this name."""
         variable = Variable(
             initial_value=initial_value, name=name, dtype=dtype, trainable=False, use_resource=True,
@@ -104,7 +104,7 @@ class FixedLossScale(LossScale):
     def __call__(self) -> Tensor:
         return convert_to_tensor(self._loss_scale_value)
 
-    def update(self, grads: Any) -> tuple[Operation, bool]:
+    def update(self, grads: object) -> tuple[Operation, bool]:
         return no_op(), True
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class DynamicLossScale(LossScale):
     def __call__(self) -> Tensor:
         return convert_to_tensor(self._current_loss_scale)
 
-    def update(self, grads: Any) -> tuple[Operation, Tensor]:
+    def update(self, grads: object) -> tuple[Operation, Tensor]:
         finite = _finite_in_all_replicas(nest.flatten(grads))
         return cond(finite, self._count_step, self._shrink), finite
 
@@ -193,7 +193,7 @@ class DynamicLossScale(LossScale):
         }
 
 
-def get(identifier: Any) -> LossScale | None:
+def get(identifier: object) -> LossScale | None:
     """The loss scale that a number, "dynamic", a LossScale or None means; ValueError for anything else."""
     if isinstance(identifier, (int, float)):
         return FixedLossScale(identifier)

@@ -26,7 +26,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
       loss_scale: a LossScale, "dynamic", or a number.
     """
 
-    def __init__(self, opt: Optimizer, loss_scale: Any) -> None:
+    def __init__(self, opt: Optimizer, loss_scale: object) -> None:
         if not isinstance(opt, Optimizer):
             raise ValueError(f'"opt" must be an instance of Optimizer, but got: {type(opt)}')
         super().__init__(opt._use_locking, opt.get_name())
@@ -36,8 +36,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         self._track_trackable(self._loss_scale, "loss_scale")
 
     def compute_gradients(
-        self, loss: Any, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
+        self, loss: object, var_list: object = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, grad_loss: object = None,
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """As of tf.train.Optimizer; the gradients are those of the loss as it is."""
         factor = self._loss_scale()
@@ -50,7 +50,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         return [(_scaled(grad, reciprocal), variable) for grad, variable in pairs]
 
     def apply_gradients(
-        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+        self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: object = None, name: str | None = None
     ) -> Operation:
         """As of tf.train.Optimizer; with a dynamic factor, gradients that are not finite are not applied.
 
@@ -68,12 +68,12 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
             return self._guarded(pairs, name, lambda: self._applied(pairs, global_step, name))
         return mode.replica_context.merge_call(self._merged, args=(pairs, global_step, name))
 
-    def _applied(self, pairs: tuple, global_step: Any, name: str) -> Operation:
+    def _applied(self, pairs: tuple, global_step: object, name: str) -> Operation:
         """The update without a strategy; the node with the number of the only replica is made as with one."""
         constant(0, dtypes.int32)
         return self._optimizer.apply_gradients(pairs, global_step, name + "-wrapped")
 
-    def _merged(self, strategy: Any, pairs: tuple, global_step: Any, name: str) -> Operation:
+    def _merged(self, strategy: Any, pairs: tuple, global_step: object, name: str) -> Operation:
         def apply() -> Operation:
             updates = strategy.extended.call_for_each_replica(
                 self._optimizer.apply_gradients, args=(pairs, global_step, name + "-wrapped")

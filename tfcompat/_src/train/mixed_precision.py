@@ -12,7 +12,7 @@ from tfcompat._src.train.loss_scale_optimizer import MixedPrecisionLossScaleOpti
 from tfcompat._src.train.optimizer import Optimizer
 
 
-def _scaled(opt: Any, loss_scale: Any) -> Any:
+def _scaled(opt: object, loss_scale: object) -> Any:
     for name in ("MixedPrecisionLossScaleOptimizer", "LossScaleOptimizer"):
         if type(opt).__name__ == name:
             raise ValueError(
@@ -27,7 +27,7 @@ def _scaled(opt: Any, loss_scale: Any) -> Any:
 
 
 @export("train.experimental.enable_mixed_precision_graph_rewrite")
-def enable_mixed_precision_graph_rewrite(opt: Any, loss_scale: Any = "dynamic") -> Any:
+def enable_mixed_precision_graph_rewrite(opt: object, loss_scale: object = "dynamic") -> Any:
     """Scales the loss of an optimizer, and has new Sessions ask for float16 where that is faster.
 
     The ConfigProto of these Sessions has `auto_mixed_precision`. As in 1.15 that changes nothing on CPUs; on accelerators

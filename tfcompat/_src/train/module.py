@@ -93,7 +93,7 @@ class Module(AutoTrackable):
         return method_with_name_scope
 
 
-def _is_variable(obj: Any) -> bool:
+def _is_variable(obj: object) -> bool:
     """Whether an attribute is a variable."""
     return isinstance(obj, Variable)
 

@@ -41,7 +41,7 @@ class MomentumOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._momentum_tensor = self._hyperparameter(self._momentum, "momentum")
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         return (
             "Momentum",
             {"accum": "momentum"},

@@ -160,7 +160,7 @@ class _MonitoredSession:
         sess = self._tf_sess()
         return None if sess is None else sess.graph
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
+    def run(self, fetches: object, feed_dict: dict | None = None, options: object = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         """Like `Session.run`, with hooks.
 
         Raises:
@@ -243,7 +243,7 @@ class MonitoredSession(_MonitoredSession):
     """
 
     def __init__(
-        self, session_creator: Any = None, hooks: Iterable[SessionRunHook] | None = None,
+        self, session_creator: object = None, hooks: Iterable[SessionRunHook] | None = None,
         stop_grace_period_secs: float = 120,
     ) -> None:  # fmt: skip
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
@@ -261,7 +261,7 @@ class SingularMonitoredSession(_MonitoredSession):
 
     def __init__(
         self, hooks: Iterable[SessionRunHook] | None = None, scaffold: Scaffold | None = None, master: str = "",
-        config: Any = None, checkpoint_dir: str | None = None, stop_grace_period_secs: float = 120,
+        config: object = None, checkpoint_dir: str | None = None, stop_grace_period_secs: float = 120,
         checkpoint_filename_with_path: str | None = None,
     ) -> None:  # fmt: skip
         creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path)
@@ -276,9 +276,9 @@ class SingularMonitoredSession(_MonitoredSession):
 def MonitoredTrainingSession(  # noqa: N802
     master: str = "", is_chief: bool = True, checkpoint_dir: str | None = None, scaffold: Scaffold | None = None,
     hooks: Iterable[SessionRunHook] | None = None, chief_only_hooks: Iterable[SessionRunHook] | None = None,
-    save_checkpoint_secs: Any = USE_DEFAULT, save_summaries_steps: Any = USE_DEFAULT,
-    save_summaries_secs: Any = USE_DEFAULT, config: Any = None, stop_grace_period_secs: float = 120,
-    log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps: Any = USE_DEFAULT,
+    save_checkpoint_secs: object = USE_DEFAULT, save_summaries_steps: object = USE_DEFAULT,
+    save_summaries_secs: object = USE_DEFAULT, config: object = None, stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100, max_wait_secs: float = 7200, save_checkpoint_steps: object = USE_DEFAULT,
     summary_dir: str | None = None,
 ) -> MonitoredSession:  # fmt: skip
     """A MonitoredSession for training: a chief restores or initializes, saves checkpoints and writes summaries.
@@ -330,7 +330,7 @@ def _is_collective(context: Any) -> bool:
     return type(context._strategy).__name__ in ("CollectiveAllReduceStrategy", "MultiWorkerMirroredStrategy")
 
 
-def _steps_alone(context: Any, checkpoints: tuple[Any, Any]) -> tuple[Any, Any]:
+def _steps_alone(context: object, checkpoints: tuple[Any, Any]) -> tuple[Any, Any]:
     """The interval of checkpoints in (steps, seconds), where seconds would have workers save at different steps."""
     if not _is_collective(context) or not checkpoints[1]:
         return checkpoints
@@ -346,7 +346,7 @@ def _folder(context: Any, writes: bool, folder: str | None) -> str | None:
     return os.path.join(folder, task) if _is_collective(context) else None
 
 
-def _interval(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
+def _interval(steps: object, secs: object, default: tuple[Any, Any]) -> tuple[Any, Any]:
     """An interval in (steps, seconds), one of them None, where some are not given."""
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default

@@ -56,7 +56,7 @@ def assign_moving_average(
 
 
 def weighted_moving_average(
-    value: Tensor, decay: Any, weight: Tensor, truediv: bool = True, collections: Any = None, name: str | None = None
+    value: Tensor, decay: object, weight: Tensor, truediv: bool = True, collections: object = None, name: str | None = None
 ) -> Tensor:
     """The moving average of `value * weight` over that of `weight`.
 

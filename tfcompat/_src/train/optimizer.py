@@ -47,7 +47,7 @@ def deduplicate_indexed_slices(values: TensorLike, indices: TensorLike) -> tuple
     return raw.UnsortedSegmentSum(values, positions, shape_of(distinct)[0]), distinct
 
 
-def _is_eager(var: Any) -> bool:
+def _is_eager(var: object) -> bool:
     return not getattr(var, "_in_graph_mode", True)
 
 
@@ -66,7 +66,7 @@ def _is_resource(var: Any) -> bool:
     return _is_eager(var) or var.op.type == "VarHandleOp"
 
 
-def _target(var: Any) -> Any:
+def _target(var: object) -> Any:
     """What gradients are taken for."""
     if not isinstance(var, (Tensor, Variable)):
         raise NotImplementedError("Trying to optimize unsupported type ", var)
@@ -241,7 +241,7 @@ class Optimizer(Trackable):
         with init_scope():
             self._create_slots(found)
 
-        def update(var: Any, grad: Any) -> Any:
+        def update(var: Any, grad: object) -> Any:
             with name_scope("update_" + var.op.name):
                 return self._update(grad, var)
 
@@ -301,7 +301,7 @@ class Optimizer(Trackable):
     def _slot_dict(self, slot_name: str) -> dict[tuple, Any]:
         return self._slots.setdefault(slot_name, {})
 
-    def _slot(self, var: Any, slot_name: str, make: Callable[[], Any]) -> Any:
+    def _slot(self, var: object, slot_name: str, make: Callable[[], Any]) -> Any:
         slots, key = self._slot_dict(slot_name), _var_key(var)
         if key not in slots:
             slots[key] = make()
@@ -310,7 +310,7 @@ class Optimizer(Trackable):
                 position.restore(slots[key])
         return slots[key]
 
-    def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
+    def _get_or_make_slot(self, var: object, val: object, slot_name: str, op_name: str) -> Any:
         """The slot of a variable, made with the value `val` at first."""
         return self._slot(var, slot_name, lambda: slot_creator.create_slot(var, val, op_name))
 
@@ -322,11 +322,11 @@ class Optimizer(Trackable):
             var, slot_name, lambda: slot_creator.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
         )
 
-    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+    def _zeros_slot(self, var: object, slot_name: str, op_name: str) -> Any:
         """The slot of a variable, made as zeros at first."""
         return self._slot(var, slot_name, lambda: slot_creator.create_zeros_slot(var, op_name))
 
-    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
+    def _create_non_slot_variable(self, initial_value: object, name: str, colocate_with: object) -> Any:
         """A variable of the optimizer that belongs to no one variable, one per graph."""
         key = (name, _graph_of(colocate_with))
         if key not in self._non_slot_dict:
@@ -337,7 +337,7 @@ class Optimizer(Trackable):
             self._handle_deferred_dependencies(name=name, trackable=self._non_slot_dict[key])
         return self._non_slot_dict[key]
 
-    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+    def _get_non_slot_variable(self, name: str, graph: object = None) -> Any:
         return self._non_slot_dict.get((name, graph))
 
     def _non_slot_variables(self) -> Iterable[Any]:
@@ -436,12 +436,12 @@ class Optimizer(Trackable):
     def _call_if_callable(self, param: Any) -> Any:
         return param() if callable(param) else param
 
-    def _hyperparameter(self, value: Any, name: str) -> Tensor:
+    def _hyperparameter(self, value: object, name: str) -> Tensor:
         """The tensor of a hyperparameter: a number, a Tensor, or a function that gives one."""
         return convert_to_tensor(self._call_if_callable(value), name=name)
 
 
-def _as_gradient(grad: Any) -> Any:
+def _as_gradient(grad: object) -> Any:
     if grad is None:
         return None
     try:
@@ -457,7 +457,7 @@ def _increment(global_step: Any, scope: str) -> Any:
     return assign_add(getattr(global_step, "_variable", global_step), 1, name=scope)
 
 
-def _gradients_of_function(loss: Callable[[], Any], var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+def _gradients_of_function(loss: Callable[[], Any], var_list: object, grad_loss: object) -> list[tuple[Any, Any]]:
     """As `compute_gradients`, for a loss that a function makes; by default for the resource variables that it reads."""
     with GradientTape() as tape:
         if var_list is not None:

@@ -39,7 +39,7 @@ def _state_size(algorithm: int) -> int:
     return _STATE_SIZES[algorithm]
 
 
-def _uint_to_int(n: Any) -> Any:
+def _uint_to_int(n: object) -> Any:
     """The int64 with the bits of a uint64; anything that is no int is returned unchanged."""
     return n - _WORD if isinstance(n, int) and n >= _WORD // 2 else n
 
@@ -76,7 +76,7 @@ def _shape_tensor(shape: TensorLike) -> Tensor:
     return convert_to_tensor(shape, dtypes.int64 if empty else None, name="shape")
 
 
-def _state_tensor(value: Any) -> Tensor:
+def _state_tensor(value: object) -> Tensor:
     return convert_to_tensor([_uint_to_int(v) for v in value] if isinstance(value, list) else value, STATE_TYPE)
 
 
@@ -90,7 +90,7 @@ class Generator(AutoTrackable):
       alg: 1 for Philox.
     """
 
-    def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: int | None = None) -> None:
+    def __init__(self, copy_from: Generator | None = None, state: object = None, alg: int | None = None) -> None:
         if copy_from is not None:
             if state is not None or alg is not None:
                 raise AssertionError("copy_from is given instead of state and alg")
@@ -105,12 +105,12 @@ class Generator(AutoTrackable):
         self._alg_var = alg
 
     @classmethod
-    def from_state(cls, state: Any, alg: int) -> Generator:
+    def from_state(cls, state: object, alg: int) -> Generator:
         """A generator with this state."""
         return cls(alg=alg, state=state)
 
     @classmethod
-    def from_seed(cls, seed: Any, alg: int | None = None) -> Generator:
+    def from_seed(cls, seed: object, alg: int | None = None) -> Generator:
         """A generator with the state that `create_rng_state` gives; Philox unless `alg` says another."""
         alg = DEFAULT_ALGORITHM if alg is None else alg
         return cls(state=create_rng_state(seed, alg), alg=alg)
@@ -122,21 +122,21 @@ class Generator(AutoTrackable):
         return cls(state=non_deterministic_ints(shape=[_state_size(alg)], dtype=SEED_TYPE), alg=alg)
 
     @classmethod
-    def from_key_counter(cls, key: TensorLike, counter: Any, alg: int) -> Generator:
+    def from_key_counter(cls, key: TensorLike, counter: object, alg: int) -> Generator:
         """A generator with a key (scalar) and a counter (a vector)."""
         return cls(state=_key_counter_state(key, counter, alg), alg=alg)
 
-    def reset(self, state: Any) -> None:
+    def reset(self, state: object) -> None:
         """Sets the state."""
         state = _state_tensor(state)
         state.shape.assert_is_compatible_with([_state_size(self.algorithm)])
         self._state_var.assign(state)
 
-    def reset_from_seed(self, seed: Any) -> None:
+    def reset_from_seed(self, seed: object) -> None:
         """Sets the state to what `create_rng_state` gives."""
         self._state_var.assign(create_rng_state(seed, self.algorithm))
 
-    def reset_from_key_counter(self, key: TensorLike, counter: Any) -> None:
+    def reset_from_key_counter(self, key: TensorLike, counter: object) -> None:
         """Sets key and counter."""
         self._state_var.assign(_key_counter_state(key, counter, self.algorithm))
 
@@ -160,10 +160,10 @@ class Generator(AutoTrackable):
         """Moves the state on as drawing `delta` numbers would."""
         return raw.RngSkip(self.state.handle, self.algorithm, delta)
 
-    def _drawn(self, op_type: str, shape: Any, **attrs: Any) -> Tensor:
+    def _drawn(self, op_type: str, shape: object, **attrs: Any) -> Tensor:
         return raw.function(op_type)(self.state.handle, self.algorithm, shape, **attrs)
 
-    def _scaled(self, scope: str, name: str | None, op_type: str, shape: TensorLike, mean: Any, stddev: Any, dtype: Any) -> Tensor:
+    def _scaled(self, scope: str, name: str | None, op_type: str, shape: TensorLike, mean: object, stddev: object, dtype: Any) -> Tensor:
         with name_scope(name, scope, [shape, mean, stddev]) as name:
             shape = _shape_tensor(shape)
             mean = convert_to_tensor(mean, dtype=dtype, name="mean")
@@ -171,13 +171,13 @@ class Generator(AutoTrackable):
             return raw.Add(self._drawn(op_type, shape, dtype=dtype) * stddev, mean, name=name)
 
     def normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+        self, shape: object, mean: object = 0.0, stddev: object = 1.0, dtype: object = dtypes.float32, name: str | None = None
     ) -> Tensor:
         """Normal numbers of the given shape, mean, standard deviation and floating dtype."""
         return self._scaled("stateful_normal", name, "StatefulStandardNormalV2", shape, mean, stddev, dtype)
 
     def truncated_normal(
-        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+        self, shape: object, mean: object = 0.0, stddev: object = 1.0, dtype: object = dtypes.float32, name: str | None = None
     ) -> Tensor:
         """Normal numbers within two standard deviations of the mean."""
         return self._scaled("truncated_normal", name, "StatefulTruncatedNormal", shape, mean, stddev, dtype)
@@ -232,7 +232,7 @@ class Generator(AutoTrackable):
         return [Generator.from_key_counter(key, counter, self.algorithm) for key in raw.Unpack(keys, num=count)]
 
 
-def _key_counter_state(key: TensorLike, counter: Any, algorithm: int) -> Tensor:
+def _key_counter_state(key: TensorLike, counter: object, algorithm: int) -> Tensor:
     counter, key = _state_tensor(counter), _state_tensor(_uint_to_int(key))
     counter.shape.assert_is_compatible_with([_state_size(algorithm) - 1])
     key.shape.assert_is_compatible_with(TensorShape([]))

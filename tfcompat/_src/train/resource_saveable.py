@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies
@@ -26,7 +25,7 @@ class ResourceSaveable(SaveableObject):
         super().__init__(handle, [SaveSpec(tensor, "", each) for each, tensor in tensors.items()], name)
         self._create, self._put_back = create, put_back
 
-    def restore(self, restored_tensors: list[Tensor], restored_shapes: Any) -> Operation:
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: object) -> Operation:
         """The operation that replaces what the resource holds."""
         with control_dependencies([self._create]):
             return self._put_back(restored_tensors)

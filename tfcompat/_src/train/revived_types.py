@@ -37,7 +37,7 @@ class VersionedTypeRegistration:
         )
         return messages.SavedUserObject(identifier=self.identifier, version=version)
 
-    def from_proto(self, proto: Any) -> Any:
+    def from_proto(self, proto: object) -> Any:
         """The object of a SavedUserObject message."""
         return self._object_factory(proto)
 
@@ -80,7 +80,7 @@ def register_revived_type(
     _REGISTRY[identifier] = predicate, sorted(versions, key=lambda registration: -registration.version)
 
 
-def serialize(obj: Any) -> Any:
+def serialize(obj: object) -> Any:
     """The SavedUserObject message of an object of a registered type, else None."""
     return next((versions[0].to_proto() for predicate, versions in _REGISTRY.values() if predicate(obj)), None)
 

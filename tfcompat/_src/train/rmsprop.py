@@ -28,7 +28,7 @@ class RMSPropOptimizer(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
+        self, learning_rate: object, decay: object = 0.9, momentum: object = 0.0, epsilon: object = 1e-10,
         use_locking: bool = False,
         centered: bool = False, name: str = "RMSProp",
     ) -> None:  # fmt: skip
@@ -52,7 +52,7 @@ class RMSPropOptimizer(Optimizer):
         self._momentum_tensor = self._hyperparameter(self._momentum, "momentum")
         self._epsilon_tensor = self._hyperparameter(self._epsilon, "epsilon")
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         slots = {"ms": "rms", "mom": "momentum"}
         if self._centered:
             slots["mg"] = "mg"

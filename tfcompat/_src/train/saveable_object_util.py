@@ -83,7 +83,7 @@ def read_on_cpu(variable: Any) -> Callable[[], Tensor]:
     return read
 
 
-def _comes_from_variable(value: Any) -> bool:
+def _comes_from_variable(value: object) -> bool:
     return isinstance(value, Tensor) and value.op.type in _VARIABLE_OPS
 
 
@@ -93,7 +93,7 @@ def _saveable(variable: Any, slice_spec: str, name: str) -> SaveableObject:
     return kind(variable, slice_spec, name)
 
 
-def _makes_saveables(value: Any) -> bool:
+def _makes_saveables(value: object) -> bool:
     """Whether a trackable makes its SaveableObjects itself, as a variable of several components does."""
     is_one_variable = isinstance(value, (BaseResourceVariable, RefVariable)) and not hasattr(value, "_is_distributed")
     return isinstance(value, Trackable) and not is_one_variable
@@ -144,7 +144,7 @@ def _saveables_of_parts(parts: list[Any], name: str) -> Iterator[SaveableObject]
         yield _saveable(part, part._save_slice_info.spec, name)
 
 
-def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> dict[str, Any]:
+def op_list_to_dict(op_list: object, convert_variable_to_tensor: bool = True) -> dict[str, Any]:
     """Variables and SaveableObjects by the names under which they are saved; parts of one variable are a list.
 
     Args:
@@ -179,7 +179,7 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
     return found
 
 
-def _add_eager(found: dict[str, Any], var: Any) -> None:
+def _add_eager(found: dict[str, Any], var: object) -> None:
     """Adds a variable that is in no graph."""
     if not isinstance(var, BaseResourceVariable):
         raise ValueError(f"Can only save/restore ResourceVariables when eager execution is enabled, type: {type(var)}.")
@@ -200,13 +200,13 @@ def _as_tensor(var: TensorLike) -> Tensor:
     return tensor
 
 
-def _add_once(found: dict[str, Any], name: str, value: Any) -> None:
+def _add_once(found: dict[str, Any], name: str, value: object) -> None:
     if name in found:
         raise ValueError(f"At least two variables have the same name: {name}")
     found[name] = value
 
 
-def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
+def validate_and_slice_inputs(names_to_saveables: object) -> list[SaveableObject]:
     """The SaveableObjects of a dict (or list, see `op_list_to_dict`), sorted by name.
 
     Raises:

@@ -206,7 +206,7 @@ class Saver:
         return found
 
     @staticmethod
-    def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
+    def from_proto(saver_def: object, import_scope: str | None = None) -> Saver:
         """A Saver over the nodes that a SaverDef names, below `import_scope`."""
         return Saver(saver_def=saver_def, name=import_scope)
 
@@ -269,7 +269,7 @@ class Saver:
                 )
         return found
 
-    def _numbered(self, sess: SessionLike, save_path: str, global_step: Any) -> str:
+    def _numbered(self, sess: SessionLike, save_path: str, global_step: object) -> str:
         if not isinstance(global_step, compat.integral_types):
             global_step = training_util.global_step(sess, global_step)
         return f"{save_path}-{global_step:08d}" if self._pad_step_number else f"{save_path}-{global_step}"
@@ -311,7 +311,7 @@ class Saver:
 
     # ---- restoring ----
 
-    def restore(self, sess: SessionLike, save_path: Any) -> None:
+    def restore(self, sess: SessionLike, save_path: object) -> None:
         """Gives the variables of a session the values of a checkpoint; they need not be initialized.
 
         Args:
@@ -362,7 +362,7 @@ class Saver:
         meta_graph.add_collection_def(meta_graph_def, key, export_scope=export_scope)
 
 
-def _require_list(value: Any) -> None:
+def _require_list(value: object) -> None:
     if not isinstance(value, list):
         raise AssertionError(f"a list of checkpoints is needed, not {type(value)}")
 
@@ -399,7 +399,7 @@ register_proto_function(
 
 @export("train.import_meta_graph")
 def import_meta_graph(
-    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+    meta_graph_or_file: object, clear_devices: bool = False, import_scope: str | None = None, **kwargs: object
 ) -> Saver | None:
     """Adds the nodes and collections of a MetaGraphDef to the default graph.
 
@@ -419,7 +419,7 @@ def import_meta_graph(
 
 
 def _import_meta_graph_with_return_elements(
-    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, return_elements: Any = None,
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, return_elements: object = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, Any]:  # fmt: skip
     is_message = isinstance(meta_graph_or_file, messages.MetaGraphDef)
@@ -453,7 +453,7 @@ def _create_saver_from_imported_meta_graph(
 
 @export("train.export_meta_graph")
 def export_meta_graph(
-    filename: str | None = None, meta_info_def: Any = None, graph_def: messages.GraphDef | None = None, saver_def: Any = None,
+    filename: str | None = None, meta_info_def: object = None, graph_def: messages.GraphDef | None = None, saver_def: object = None,
     collection_list: list[str] | None = None, as_text: bool = False, graph: Graph | None = None,
     export_scope: str | None = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs: Any,
@@ -493,7 +493,7 @@ def object_graph_key_mapping(checkpoint_path: str) -> dict[str, str]:
 
 
 def saver_from_object_based_checkpoint(
-    checkpoint_path: str, var_list: Any = None, builder: Any = None, names_to_keys: dict[str, str] | None = None,
+    checkpoint_path: str, var_list: object = None, builder: object = None, names_to_keys: dict[str, str] | None = None,
     cached_saver: Saver | None = None,
 ) -> Saver:  # fmt: skip
     """A Saver that restores variables from a checkpoint of objects.

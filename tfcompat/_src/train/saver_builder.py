@@ -162,9 +162,9 @@ class BaseSaverBuilder:
         )  # fmt: skip
 
     def _build_internal(
-        self, names_to_saveables: Any, reshape: bool = False, sharded: bool = False, max_to_keep: int | None = 5,
+        self, names_to_saveables: object, reshape: bool = False, sharded: bool = False, max_to_keep: int | None = 5,
         keep_checkpoint_every_n_hours: float = 10000.0, name: str | None = None, restore_sequentially: bool = False,
-        filename: Any = "model", build_save: bool = True, build_restore: bool = True,
+        filename: object = "model", build_save: bool = True, build_restore: bool = True,
     ) -> Any:  # fmt: skip
         if not executing_eagerly() and not (build_save and build_restore):
             raise ValueError(

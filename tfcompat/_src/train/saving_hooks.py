@@ -84,7 +84,7 @@ class CheckpointSaverHook(SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         global_step = session.run(self._global_step_tensor)
         graph = get_default_graph()
         graph_def = graph.as_graph_def(add_shapes=True)
@@ -320,7 +320,7 @@ class ProfilerHook(SessionRunHook):
             self._file_writer.add_run_metadata(run_values.run_metadata, f"step_{global_step}")
         self._next_step = global_step + 1
 
-    def _save(self, step: int, save_path: str, step_stats: Any) -> None:
+    def _save(self, step: int, save_path: str, step_stats: object) -> None:
         logging.info("Saving timeline for %d into '%s'.", step, save_path)
         trace = Timeline(step_stats).generate_chrome_trace_format(self._show_dataflow, self._show_memory)
         file_io.write_string_to_file(save_path, trace)

@@ -50,9 +50,9 @@ class Scaffold:
     _saver: Any
 
     def __init__(
-        self, init_op: Any = None, init_feed_dict: dict | None = None, init_fn: Callable | None = None,
-        ready_op: Any = None, ready_for_local_init_op: Any = None, local_init_op: Any = None, summary_op: Any = None,
-        saver: Any = None, copy_from_scaffold: Scaffold | None = None,
+        self, init_op: object = None, init_feed_dict: dict | None = None, init_fn: Callable | None = None,
+        ready_op: object = None, ready_for_local_init_op: object = None, local_init_op: object = None, summary_op: object = None,
+        saver: object = None, copy_from_scaffold: Scaffold | None = None,
     ) -> None:  # fmt: skip
         if copy_from_scaffold is not None and not isinstance(copy_from_scaffold, Scaffold):
             raise TypeError("copy_from_scaffold is not a Scaffold instance.")
@@ -173,7 +173,7 @@ def _default_ready_for_local_init_op() -> Tensor:
     )
 
 
-def saver_of_objects(root: Any) -> Saver:
+def saver_of_objects(root: object) -> Saver:
     """A Saver of a Checkpoint, or another trackable object, with the objects it has now and their graph."""
     serialized = ObjectGraphView(root).serialize_object_graph()
     if serialized.feeds:

@@ -60,7 +60,7 @@ class ExponentialDecay(LearningRateSchedule):
     staircase: bool = False
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: object) -> Tensor:
         with name_scope(self.name or "ExponentialDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             steps, decay = cast(self.decay_steps, rate.dtype), cast(self.decay_rate, rate.dtype)
@@ -136,7 +136,7 @@ class InverseTimeDecay(LearningRateSchedule):
     staircase: bool = False
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: object) -> Tensor:
         with name_scope(self.name or "InverseTimeDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             steps, decay = cast(self.decay_steps, rate.dtype), cast(self.decay_rate, rate.dtype)
@@ -165,7 +165,7 @@ class CosineDecay(LearningRateSchedule):
     alpha: Any = 0.0
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: object) -> Tensor:
         with name_scope(self.name or "CosineDecay"):
             rate = _rate(self.initial_learning_rate)
             steps = cast(self.decay_steps, rate.dtype)
@@ -187,7 +187,7 @@ class CosineDecayRestarts(LearningRateSchedule):
     alpha: Any = 0.0
     name: str | None = None
 
-    def __call__(self, step: Any) -> Tensor:
+    def __call__(self, step: object) -> Tensor:
         with name_scope(self.name or "SGDRDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             first, alpha = cast(self.first_decay_steps, rate.dtype), cast(self.alpha, rate.dtype)
@@ -280,17 +280,17 @@ class NoisyLinearCosineDecay(LearningRateSchedule):
             return multiply(rate, (alpha + noisy) * cosine + beta, name=scope)
 
 
-def _at(schedule: LearningRateSchedule, step: Any) -> Any:
+def _at(schedule: LearningRateSchedule, step: object) -> Any:
     """The learning rate at a step; a function without arguments that gives it where operations run when they are called."""
     return functools.partial(schedule, step) if executing_eagerly() else schedule(step)
 
 
 @export("train.exponential_decay")
 def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: object,
+    global_step: object,
+    decay_steps: object,
+    decay_rate: object,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -344,7 +344,7 @@ def piecewise_constant(x: TensorLike, boundaries: Any, values: Any, name: str | 
 
 @export("train.polynomial_decay")
 def polynomial_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0,
+    learning_rate: object, global_step: object, decay_steps: object, end_learning_rate: object = 0.0001, power: object = 1.0,
     cycle: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`(learning_rate - end) * (1 - global_step / decay_steps) ** power + end`, a scalar tensor.
@@ -360,9 +360,9 @@ def polynomial_decay(
 
 @export("train.natural_exp_decay")
 def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
+    learning_rate: object,
+    global_step: object,
+    decay_steps: object,
     decay_rate: TensorLike,
     staircase: bool = False,
     name: str | None = None,
@@ -375,10 +375,10 @@ def natural_exp_decay(
 
 @export("train.inverse_time_decay")
 def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
+    learning_rate: object,
+    global_step: object,
+    decay_steps: object,
+    decay_rate: object,
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -390,7 +390,7 @@ def inverse_time_decay(
 
 @export("train.cosine_decay")
 def cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
+    learning_rate: object, global_step: object, decay_steps: object, alpha: object = 0.0, name: str | None = None
 ) -> Tensor:
     """Half a cosine from `learning_rate` down to `alpha * learning_rate` at `decay_steps`, a scalar tensor."""
     return _at(CosineDecay(learning_rate, decay_steps, alpha, name), global_step)
@@ -398,7 +398,7 @@ def cosine_decay(
 
 @export("train.cosine_decay_restarts")
 def cosine_decay_restarts(
-    learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0, alpha: Any = 0.0,
+    learning_rate: object, global_step: object, first_decay_steps: object, t_mul: object = 2.0, m_mul: object = 1.0, alpha: object = 0.0,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`cosine_decay` again and again: each period is `t_mul` times as long and starts `m_mul` times as high as the
@@ -409,7 +409,7 @@ def cosine_decay_restarts(
 
 @export("train.linear_cosine_decay")
 def linear_cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001,
+    learning_rate: object, global_step: object, decay_steps: object, num_periods: object = 0.5, alpha: object = 0.0, beta: object = 0.001,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`learning_rate * ((alpha + 1 - t) * (1 + cos(2 * pi * num_periods * t)) / 2 + beta)` with t = global_step /
@@ -420,8 +420,8 @@ def linear_cosine_decay(
 
 @export("train.noisy_linear_cosine_decay")
 def noisy_linear_cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0, variance_decay: Any = 0.55,
-    num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001, name: str | None = None,
+    learning_rate: object, global_step: object, decay_steps: object, initial_variance: object = 1.0, variance_decay: object = 0.55,
+    num_periods: object = 0.5, alpha: object = 0.0, beta: object = 0.001, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`linear_cosine_decay` with normal noise of variance `initial_variance / (1 + global_step) ** variance_decay`
     on t.

@@ -34,8 +34,8 @@ class SessionManager:
     """
 
     def __init__(
-        self, local_init_op: Any = None, ready_op: Any = None, ready_for_local_init_op: Any = None,
-        graph: Graph | None = None, recovery_wait_secs: float = 30, local_init_run_options: Any = None,
+        self, local_init_op: object = None, ready_op: Any = None, ready_for_local_init_op: Any = None,
+        graph: Graph | None = None, recovery_wait_secs: float = 30, local_init_run_options: object = None,
     ) -> None:  # fmt: skip
         if ready_for_local_init_op is not None and local_init_op is None:
             raise ValueError(
@@ -50,9 +50,9 @@ class SessionManager:
         self._local_init_run_options = local_init_run_options
 
     def prepare_session(
-        self, master: str, init_op: Any = None, saver: Any = None, checkpoint_dir: str | None = None,
+        self, master: str, init_op: object = None, saver: object = None, checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None, wait_for_checkpoint: bool = False, max_wait_secs: float = 7200,
-        config: Any = None, init_feed_dict: dict | None = None, init_fn: Any = None,
+        config: object = None, init_feed_dict: dict | None = None, init_fn: Any = None,
     ) -> Session:  # fmt: skip
         """A session that is ready: restored where there is a checkpoint, else initialized.
 
@@ -91,9 +91,9 @@ class SessionManager:
         return sess
 
     def recover_session(
-        self, master: str, saver: Any = None, checkpoint_dir: str | None = None,
+        self, master: str, saver: object = None, checkpoint_dir: str | None = None,
         checkpoint_filename_with_path: str | None = None, wait_for_checkpoint: bool = False, max_wait_secs: float = 7200,
-        config: Any = None,
+        config: object = None,
     ) -> tuple[Session, bool]:  # fmt: skip
         """A session, and whether it was restored and is ready; arguments as for `prepare_session`."""
         sess, restored = self._restore_checkpoint(
@@ -115,7 +115,7 @@ class SessionManager:
         logging.info("Restored model from %s", source)
         return sess, True
 
-    def wait_for_session(self, master: str, config: Any = None, max_wait_secs: float | None = math.inf) -> Session:
+    def wait_for_session(self, master: str, config: object = None, max_wait_secs: float | None = math.inf) -> Session:
         """A session that is ready because another program initialized the model.
 
         Args:
@@ -195,7 +195,7 @@ class SessionManager:
         return reason
 
 
-def _reason(op: Any, sess: Session, text: str) -> str | None:
+def _reason(op: object, sess: Session, text: str) -> str | None:
     """What `op` says is missing, None where nothing is: it gives the names of variables, or fails for want of them."""
     if op is None:
         return None
@@ -211,5 +211,5 @@ def _reason(op: Any, sess: Session, text: str) -> str | None:
     return "Variables not initialized: " + ", ".join(name.decode("utf-8") for name in value)
 
 
-def _name_of(element: Any) -> str:
+def _name_of(element: object) -> str:
     return "None" if element is None else getattr(element, "name", f"<no name for {type(element)}>")

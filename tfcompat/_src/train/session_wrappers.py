@@ -132,12 +132,12 @@ class _RecoverableSession(_WrappedSession):
         except Exception:  # noqa: BLE001  (a thread failed: its error is raised when the session is closed)
             return True
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
+    def run(self, fetches: object, feed_dict: dict | None = None, options: object = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         return self._recovering(
             lambda sess: sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
         )
 
-    def run_step_fn(self, step_fn: Callable, raw_session: Any, run_with_hooks: Callable | None) -> Any:
+    def run_step_fn(self, step_fn: Callable, raw_session: object, run_with_hooks: Callable | None) -> Any:
         return self._recovering(lambda sess: sess.run_step_fn(step_fn, raw_session, sess.run))
 
     def _recovering(self, action: Callable[[Any], Any]) -> Any:
@@ -209,7 +209,7 @@ class _HookedSession(_WrappedSession):
     def _check_stop(self) -> bool:
         return self._should_stop
 
-    def run(self, fetches: Any, feed_dict: dict | None = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
+    def run(self, fetches: object, feed_dict: dict | None = None, options: object = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
@@ -224,7 +224,7 @@ class _HookedSession(_WrappedSession):
         return results["caller"]
 
     def _call_before_run(
-        self, context: SessionRunContext, all_fetches: dict[Any, Any], feed_dict: dict | None, options: Any
+        self, context: SessionRunContext, all_fetches: dict[Any, Any], feed_dict: dict | None, options: object
     ) -> dict | None:
         """Adds what hooks ask for to the fetches and options of a run; gives its feeds."""
         hook_feeds: dict[Any, Any] = {}

@@ -30,14 +30,14 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
 
 
 def create_slot_with_initializer(
-    primary: Any, initializer: Any, shape: TensorShape, dtype: Any, name: str, colocate_with_primary: bool = True
+    primary: object, initializer: object, shape: TensorShape, dtype: object, name: str, colocate_with_primary: bool = True
 ) -> Any:
     """As `create_slot`, with the initial value that `initializer` makes for `shape` and `dtype`."""
     arguments = {"shape": shape if callable(initializer) else None, "dtype": dtype}
     return _slot(primary, initializer, shape.is_fully_defined(), name, colocate_with_primary, **arguments)
 
 
-def create_zeros_slot(primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True) -> Any:
+def create_zeros_slot(primary: Any, name: str, dtype: object = None, colocate_with_primary: bool = True) -> Any:
     """As `create_slot`, with zeros of the primary's shape; `dtype` is the primary's by default."""
     dtype = primary.dtype if dtype is None else dtype
     if primary.shape.is_fully_defined():
@@ -52,7 +52,7 @@ def placed_with(primary: Any) -> contextlib.AbstractContextManager:
     return colocate_with(primary.op) if strategy is None else strategy.extended.colocate_vars_with(primary)
 
 
-def _slot(primary: Any, value: Any, validate_shape: bool, name: str, colocate: bool, **arguments: Any) -> Any:
+def _slot(primary: object, value: object, validate_shape: bool, name: str, colocate: bool, **arguments: object) -> Any:
     with variable_scope(None, f"{_name_of(primary)}/{name}"):
         with placed_with(primary) if colocate else contextlib.nullcontext(), _without_partitioner():
             slot = get_variable(
@@ -71,7 +71,7 @@ def _name_of(primary: Any) -> str:
     return primary.op.name if getattr(primary, "_in_graph_mode", True) else primary._shared_name
 
 
-def _kind_of(primary: Any) -> bool | None:
+def _kind_of(primary: object) -> bool | None:
     """The `use_resource` that makes a variable of the primary's kind; None where it is no variable."""
     if is_resource_variable(primary):
         return True
@@ -89,7 +89,7 @@ def _without_partitioner():
         scope.set_partitioner(partitioner)
 
 
-def _describe_slice(primary: Any, slot: Any) -> None:
+def _describe_slice(primary: object, slot: Any) -> None:
     """Says of the slot of a partition which part of the whole slot it is."""
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:

@@ -58,9 +58,9 @@ class Supervisor:
 
     def __init__(
         self, graph: Graph | None = None, ready_op: Any = USE_DEFAULT, ready_for_local_init_op: Any = USE_DEFAULT,
-        is_chief: bool = True, init_op: Any = USE_DEFAULT, init_feed_dict: dict | None = None,
-        local_init_op: Any = USE_DEFAULT, logdir: str | None = None, summary_op: Any = USE_DEFAULT,
-        saver: Any = USE_DEFAULT, global_step: Any = USE_DEFAULT, save_summaries_secs: float = 120,
+        is_chief: bool = True, init_op: object = USE_DEFAULT, init_feed_dict: dict | None = None,
+        local_init_op: object = USE_DEFAULT, logdir: str | None = None, summary_op: Any = USE_DEFAULT,
+        saver: object = USE_DEFAULT, global_step: object = USE_DEFAULT, save_summaries_secs: float = 120,
         save_model_secs: float = 600, recovery_wait_secs: float = 30, stop_grace_secs: float = 120,
         checkpoint_basename: str = "model.ckpt", session_manager: Any = None, summary_writer: Any = USE_DEFAULT,
         init_fn: Callable | None = None, local_init_run_options: Any = None,
@@ -98,7 +98,7 @@ class Supervisor:
             _check_devices(graph)
         graph.finalize()
 
-    def _make_summary_writer(self, given: Any) -> Any:
+    def _make_summary_writer(self, given: object) -> Any:
         if given is not Supervisor.USE_DEFAULT:
             return given
         return FileWriter(self._logdir) if self._logdir else None
@@ -208,7 +208,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def managed_session(
-        self, master: str = "", config: Any = None, start_standard_services: bool = True,
+        self, master: str = "", config: object = None, start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:  # fmt: skip
         """A context with a session from `prepare_or_wait_for_session`, which stops and closes everything at its end.
@@ -295,7 +295,7 @@ class Supervisor:
                 self._summary_writer.close()
                 self._graph_added_to_summary = False
 
-    def request_stop(self, ex: Any = None) -> None:
+    def request_stop(self, ex: object = None) -> None:
         """Asks all threads to stop; see `Coordinator.request_stop`."""
         self._coord.request_stop(ex=ex)
 
@@ -311,7 +311,7 @@ class Supervisor:
         """Waits until a stop is asked for."""
         self._coord.wait_for_stop()
 
-    def summary_computed(self, sess: SessionLike, summary: Any, global_step: int | None = None) -> None:
+    def summary_computed(self, sess: SessionLike, summary: object, global_step: int | None = None) -> None:
         """Writes a summary that `sess` computed, at `global_step` or the present one.
 
         Raises:
@@ -335,7 +335,7 @@ class Supervisor:
     SummaryComputed = summary_computed
 
 
-def _given(value: Any, key: str, default: Callable[[], Any] = lambda: None) -> Any:
+def _given(value: object, key: str, default: Callable[[], Any] = lambda: None) -> Any:
     """An argument; where it is USE_DEFAULT, the first element of a collection, or what `default` makes, put there."""
     if value is not Supervisor.USE_DEFAULT:
         return value

@@ -24,7 +24,7 @@ class NoDependency:
         self.value = value
 
 
-def wrap_or_unwrap(value: Any) -> Any:
+def wrap_or_unwrap(value: object) -> Any:
     """Wraps a list, dict or OrderedDict (not their subclasses) in one that tracks its elements, and unwraps a NoDependency."""
     if isinstance(value, NoDependency):
         return value.value
@@ -64,7 +64,7 @@ class AutoTrackable(Trackable):
         delete_tracking(self, name)
         super().__delattr__(name)
 
-    def _no_dependency(self, value: Any) -> Any:
+    def _no_dependency(self, value: object) -> Any:
         return NoDependency(value)
 
 
@@ -82,7 +82,7 @@ class NotTrackable:
 class _UntrackableError(ValueError):
     """A value that a List or Mapping cannot hold."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         super().__init__(
             f"Only trackable objects (such as Layers or Optimizers) may be stored in a List object. Got {value}, which does "
             "not inherit from Trackable."
@@ -169,10 +169,10 @@ class List(TrackableDataStructure, Sequence):
         self.extend(values)
         return self
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         return type(self)(self._storage + getattr(other, "_storage", other))
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: object) -> Any:
         return type(self)(other) + self
 
     def __mul__(self, count: int) -> Any:
@@ -186,7 +186,7 @@ class List(TrackableDataStructure, Sequence):
         self.extend(list(self._storage) * (count - 1))
         return self
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self._storage[key]
 
     def __len__(self) -> int:
@@ -225,7 +225,7 @@ class Mapping(TrackableDataStructure, AbstractMapping):
     def __deepcopy__(self, memo: dict[int, Any]) -> Mapping:
         return type(self)(copy.deepcopy(self._storage, memo))
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         if not isinstance(key, str):
             raise TypeError(f"Mapping accepts only string keys, but got a key {key!r}.")
         value = self._track_value(value, key)
@@ -323,7 +323,7 @@ class ListWrapper(List, MutableSequence, list):
     def __deepcopy__(self, memo: dict[int, Any]) -> ListWrapper:
         return self._like(super().__deepcopy__(memo))
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         return type(self), (self._storage,)
 
     @property
@@ -338,7 +338,7 @@ class ListWrapper(List, MutableSequence, list):
         self._snapshot.check_can_be_saved(described, "list")
         return super()._checkpoint_dependencies
 
-    def _track_value(self, value: Any, name: str) -> Any:
+    def _track_value(self, value: object, name: str) -> Any:
         kept = wrap_or_unwrap(value)
         if isinstance(value, NoDependency) or not isinstance(kept, Trackable):
             return kept
@@ -347,7 +347,7 @@ class ListWrapper(List, MutableSequence, list):
     def _named_values(self) -> Iterable[tuple[str, Any]]:
         return [(str(i), value) for i, value in enumerate(self._storage)]
 
-    def append(self, value: Any) -> None:
+    def append(self, value: object) -> None:
         """Adds an element, which a checkpoint that waits for it restores."""
         self._snapshot.check()
         super().append(value)
@@ -376,11 +376,11 @@ class ListWrapper(List, MutableSequence, list):
             if value is not None and (i >= len(before) or value != before[i]):
                 self._storage[i] = self._track_value(value, str(i))
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         self._non_append_mutation = True
         del self._storage[key]
 
-    def insert(self, index: int, obj: Any) -> None:
+    def insert(self, index: int, obj: object) -> None:
         self._non_append_mutation = True
         self._storage.insert(index, obj)
 
@@ -389,22 +389,22 @@ class ListWrapper(List, MutableSequence, list):
         self._non_append_mutation = True
         self._storage.sort(**kwargs)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self._storage == getattr(other, "_storage", other)
 
-    def __ne__(self, other: Any) -> bool:
+    def __ne__(self, other: object) -> bool:
         return self._storage != getattr(other, "_storage", other)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return self._storage < getattr(other, "_storage", other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         return self._storage <= getattr(other, "_storage", other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return self._storage > getattr(other, "_storage", other)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return self._storage >= getattr(other, "_storage", other)
 
     def __hash__(self) -> int:
@@ -442,7 +442,7 @@ class _DictWrapper(TrackableDataStructure):
             raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("_self_") or hasattr(type(self), name):
             object.__setattr__(self, name, value)
         else:
@@ -466,7 +466,7 @@ class _DictWrapper(TrackableDataStructure):
     def __deepcopy__(self, memo: dict[int, Any]) -> _DictWrapper:
         return self._like(_DictWrapper(copy.deepcopy(self.__wrapped__, memo)))
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         return type(self.__wrapped__), (self.__wrapped__,)
 
     @property
@@ -487,19 +487,19 @@ class _DictWrapper(TrackableDataStructure):
     def _named_values(self) -> Iterable[tuple[str, Any]]:
         return [(str(key), value) for key, value in self.__wrapped__.items()]
 
-    def _tracked(self, key: Any, value: Any) -> Any:
+    def _tracked(self, key: object, value: object) -> Any:
         kept = wrap_or_unwrap(value)
         if isinstance(value, NoDependency) or not isinstance(kept, Trackable):
             return kept
         self._self_non_string_key |= not isinstance(key, str)
         return self._track_value(kept, key if isinstance(key, str) else "-non_string_key")
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._self_snapshot.check()
         self.__wrapped__[key] = self._tracked(key, value)
         self._self_snapshot.take()
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         self._self_snapshot.check()
         del self.__wrapped__[key]
         self._self_snapshot.take()
@@ -532,7 +532,7 @@ for _name in ("getitem", "len", "iter", "reversed", "contains", "str", "ne", "lt
 MutableMapping.register(_DictWrapper)
 
 
-def _set_element(restored: ListWrapper, name: str, value: Any) -> None:
+def _set_element(restored: ListWrapper, name: str, value: object) -> None:
     """Puts an element where it was; what stood between, and was not tracked, is None."""
     restored.extend([None] * (int(name) + 1 - len(restored)))
     restored[int(name)] = value

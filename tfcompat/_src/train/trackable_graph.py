@@ -24,7 +24,7 @@ OPTIMIZER_SLOT = ".OPTIMIZER_SLOT"
 class NoRestoreSaveable(SaveableObject):
     """A tensor that is saved and not restored."""
 
-    def __init__(self, tensor: Any, name: str, dtype: Any = None, device: str | None = None) -> None:
+    def __init__(self, tensor: object, name: str, dtype: object = None, device: str | None = None) -> None:
         super().__init__(tensor, [SaveSpec(tensor, "", name, dtype=dtype, device=device)], name)
 
     def restore(self, restored_tensors: list[Any], restored_shapes: list[Any] | None) -> Any:
@@ -192,7 +192,7 @@ class ObjectGraphView:
                 saveables.extend(made)
         return SerializedGraph(saveables, proto, feeds)
 
-    def saveables_for(self, obj: Any, name: str, factory: Any, key: str) -> list[SaveableObject]:
+    def saveables_for(self, obj: object, name: str, factory: Any, key: str) -> list[SaveableObject]:
         """The saveables of one attribute of an object under a key, made once."""
         cached: dict = {} if executing_eagerly() else self._saveables.setdefault(obj, {})
         if (name, key) not in cached:
@@ -217,6 +217,6 @@ def _slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
         return None
 
 
-def object_graph_saveable(tensor: Any) -> NoRestoreSaveable:
+def object_graph_saveable(tensor: object) -> NoRestoreSaveable:
     """Saves the message of the object graph, which `tensor` holds."""
     return NoRestoreSaveable(tensor, OBJECT_GRAPH_PROTO_KEY)

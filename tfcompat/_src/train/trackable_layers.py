@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 
-def is_layer(obj: Any) -> bool:
+def is_layer(obj: object) -> bool:
     """Whether `obj` is a layer, not its class."""
     return hasattr(obj, "_is_layer") and not isinstance(obj, type)
 
 
-def has_weights(obj: Any) -> bool:
+def has_weights(obj: object) -> bool:
     """Whether `obj` is a layer or a collection that may hold some."""
     cls = type(obj)
     return hasattr(cls, "trainable_weights") and hasattr(cls, "non_trainable_weights") and not isinstance(obj, type)

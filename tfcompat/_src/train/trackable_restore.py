@@ -175,7 +175,7 @@ class CheckpointPosition:
                 self._restore_slot(optimizer, slot, trackable)
         return True
 
-    def _restore_slot(self, optimizer: Any, slot: _SlotRestoration, variable: Any) -> None:
+    def _restore_slot(self, optimizer: Any, slot: _SlotRestoration, variable: object) -> None:
         optimizer._create_or_restore_slot_variable(
             slot_variable_position=CheckpointPosition(self.checkpoint, slot.slot_variable_id), variable=variable,
             slot_name=slot.slot_name,

@@ -36,7 +36,7 @@ class ResourceTracker:
     def resources(self) -> list[Any]:
         return self._resources
 
-    def add_resource(self, resource: Any) -> None:
+    def add_resource(self, resource: object) -> None:
         self._resources.append(resource)
 
 
@@ -136,7 +136,7 @@ def cached_per_instance(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     cache: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     @functools.wraps(f)
-    def cached(item: Any) -> Any:
+    def cached(item: object) -> Any:
         found = cache.get(item)
         if found is None:
             cache[item] = found = f(item)

@@ -46,7 +46,7 @@ class VocabInfo(_VocabInfo):
 
     def __new__(
         cls, new_vocab: str, new_vocab_size: int, num_oov_buckets: int, old_vocab: str, old_vocab_size: int = -1,
-        backup_initializer: Any = None, axis: int = 0,
+        backup_initializer: object = None, axis: int = 0,
     ) -> VocabInfo:  # fmt: skip
         if axis not in (0, 1):
             raise ValueError(f"The only supported values for the axis argument are 0 and 1.  Provided axis: {axis}")
@@ -62,7 +62,7 @@ def _saved_name(variables: list[Any]) -> str:
     return names[0]
 
 
-def _parts(var: Any) -> list[Any]:
+def _parts(var: object) -> list[Any]:
     """A variable, list of variables or PartitionedVariable as a list; TypeError for anything else."""
     if checkpoint_utils._is_variable(var):
         return [var]
@@ -75,14 +75,14 @@ def _parts(var: Any) -> list[Any]:
     )
 
 
-def _get_var_info(var: Any, prev_tensor_name: str | None = None) -> tuple[str, Any]:
+def _get_var_info(var: object, prev_tensor_name: str | None = None) -> tuple[str, Any]:
     """The name in the checkpoint (by default the variable's own), and the variable or list of its parts."""
     parts = _parts(var)
     return prev_tensor_name or _saved_name(parts), var if checkpoint_utils._is_variable(var) else parts
 
 
 def _warm_start_var_with_vocab(
-    var: Any, current_vocab_path: Any, current_vocab_size: int, prev_ckpt: Any, prev_vocab_path: Any,
+    var: object, current_vocab_path: Any, current_vocab_size: int, prev_ckpt: Any, prev_vocab_path: Any,
     previous_vocab_size: int = -1, current_oov_buckets: int = 0, prev_tensor_name: str | None = None, initializer: Any = None,
     axis: int = 0,
 ) -> None:  # fmt: skip
@@ -116,7 +116,7 @@ def _warm_start_var_with_vocab(
         part._initializer_op = assign(part, value)
 
 
-def _grouped_variables(vars_to_warm_start: Any) -> dict[str, list[Any]]:
+def _grouped_variables(vars_to_warm_start: object) -> dict[str, list[Any]]:
     """The variables meant, by the names under which they are saved; the parts of one are together."""
     if isinstance(vars_to_warm_start, str) or vars_to_warm_start is None:
         logging.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
@@ -139,7 +139,7 @@ def _grouped_variables(vars_to_warm_start: Any) -> dict[str, list[Any]]:
     return grouped
 
 
-def _object_keys(checkpoint: Any, names: list[str]) -> dict[str, str]:
+def _object_keys(checkpoint: object, names: list[str]) -> dict[str, str]:
     """The keys of variables in a checkpoint of objects by name; empty where a Saver wrote it."""
     try:
         keys = object_graph_key_mapping(checkpoint_utils._prefix(checkpoint))
@@ -156,7 +156,7 @@ def _object_keys(checkpoint: Any, names: list[str]) -> dict[str, str]:
 
 @export("train.warm_start")
 def warm_start(
-    ckpt_to_initialize_from: Any, vars_to_warm_start: Any = ".*", var_name_to_vocab_info: dict[str, VocabInfo] | None = None,
+    ckpt_to_initialize_from: object, vars_to_warm_start: object = ".*", var_name_to_vocab_info: dict[str, VocabInfo] | None = None,
     var_name_to_prev_var_name: dict[str, str] | None = None,
 ) -> None:  # fmt: skip
     """Makes the initializers of variables read the checkpoint of an earlier model.

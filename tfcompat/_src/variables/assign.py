@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def variable_op(
-    shape: Any, dtype: DTypeLike, name: str = "Variable", set_shape: bool = True, container: str = "", shared_name: str = ""
+    shape: object, dtype: DTypeLike, name: str = "Variable", set_shape: bool = True, container: str = "", shared_name: str = ""
 ) -> Tensor:
     """The reference of a new variable of the old op type.
 
@@ -126,7 +126,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     return raw.ResourceCountUpTo(ref.handle, limit=limit, T=ref.dtype, name=name)
 
 
-def _scatter(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None) -> Any:
+def _scatter(kind: str, ref: Any, indices: Any, updates: object, use_locking: bool, name: str | None) -> Any:
     if ref.dtype._is_ref_dtype:
         return raw.function("Scatter" + kind)(ref, indices, updates, use_locking=use_locking, name=name)
     values = convert_to_tensor(updates, ref.dtype)
@@ -134,48 +134,48 @@ def _scatter(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool,
 
 
 @export("scatter_update")
-def scatter_update(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_update(ref: object, indices: object, updates: TensorLike, use_locking: bool = True, name: str | None = None) -> Any:
     """Replaces the rows `indices` of a variable by `updates` (shape `indices.shape + ref.shape[1:]`, or a scalar)."""
     return _scatter("Update", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_add")
-def scatter_add(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_add(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Adds `updates` to the rows `indices` of a variable; equal indices add up."""
     return _scatter("Add", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_sub")
-def scatter_sub(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_sub(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Subtracts `updates` from the rows `indices` of a variable; equal indices add up."""
     return _scatter("Sub", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_mul")
-def scatter_mul(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_mul(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Multiplies the rows `indices` of a variable by `updates`."""
     return _scatter("Mul", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_div")
-def scatter_div(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_div(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Divides the rows `indices` of a variable by `updates`."""
     return _scatter("Div", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_max")
-def scatter_max(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_max(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """The larger of the rows `indices` of a variable and `updates`."""
     return _scatter("Max", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_min")
-def scatter_min(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_min(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """The smaller of the rows `indices` of a variable and `updates`."""
     return _scatter("Min", ref, indices, updates, use_locking, name)
 
 
-def _scatter_nd(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bool, name: str | None) -> Any:
+def _scatter_nd(kind: str, ref: Any, indices: Any, updates: object, use_locking: bool, name: str | None) -> Any:
     if ref.dtype._is_ref_dtype:
         return raw.function("ScatterNd" + kind)(ref, indices, updates, use_locking, name=name)
     values = convert_to_tensor(updates, ref.dtype)
@@ -183,26 +183,26 @@ def _scatter_nd(kind: str, ref: Any, indices: Any, updates: Any, use_locking: bo
 
 
 @export("scatter_nd_update")
-def scatter_nd_update(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = True, name: str | None = None) -> Any:
+def scatter_nd_update(ref: object, indices: object, updates: TensorLike, use_locking: bool = True, name: str | None = None) -> Any:
     """Writes `updates` at the index vectors `indices[..., :]` of a variable."""
     return _scatter_nd("Update", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_nd_add")
-def scatter_nd_add(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_add(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Adds `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
     return _scatter_nd("Add", ref, indices, updates, use_locking, name)
 
 
 @export("scatter_nd_sub")
-def scatter_nd_sub(ref: Any, indices: Any, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
+def scatter_nd_sub(ref: object, indices: object, updates: TensorLike, use_locking: bool = False, name: str | None = None) -> Any:
     """Subtracts `updates` at the index vectors `indices[..., :]` of a variable; equal indices add up."""
     return _scatter_nd("Sub", ref, indices, updates, use_locking, name)
 
 
 @export("batch_scatter_update")
 def batch_scatter_update(
-    ref: Any, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
+    ref: object, indices: TensorLike, updates: TensorLike, use_locking: bool = True, name: str | None = None
 ) -> Any:
     """Writes `updates` at `indices` of the last index dimension, at each position of the dimensions before it.
 

@@ -21,10 +21,10 @@ from tfcompat._src.variables.scope import get_variable_scope
 class Structure:
     """Takes a nested structure apart and puts it together; a single value counts as a structure of its own."""
 
-    def __init__(self, like: Any) -> None:
+    def __init__(self, like: object) -> None:
         self._like, self._is_nested = like, nest.is_nested(like)
 
-    def flatten(self, value: Any) -> list[Any]:
+    def flatten(self, value: object) -> list[Any]:
         return nest.flatten(value) if self._is_nested else [value]
 
     def pack(self, values: list[Any]) -> Any:
@@ -43,7 +43,7 @@ def cached_variables() -> Iterator[None]:
         scope.set_caching_device(None)
 
 
-def _require_callable(fn: Any) -> None:
+def _require_callable(fn: object) -> None:
     if not callable(fn):
         raise TypeError("fn must be callable.")
 
@@ -56,7 +56,7 @@ def _set_length(results: list[Any], elems: list[Any]) -> None:
         result.set_shape(TensorShape([length]).concatenate(result.shape[1:]))
 
 
-def require_mappable(fn: Any, elems: Any) -> None:
+def require_mappable(fn: object, elems: object) -> None:
     """TypeError where `fn` is not callable or `elems` is sparse."""
     _require_callable(fn)
     if isinstance(elems, SparseTensor):
@@ -68,7 +68,7 @@ def require_mappable(fn: Any, elems: Any) -> None:
 
 @export("map_fn")
 def map_fn(
-    fn: Callable, elems: Any, dtype: Any = None, parallel_iterations: int | None = None, back_prop: bool = True,
+    fn: Callable, elems: object, dtype: object = None, parallel_iterations: int | None = None, back_prop: bool = True,
     swap_memory: bool = False, infer_shape: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """The stacked results of `fn` on each row of `elems`.
@@ -116,7 +116,7 @@ def map_fn(
         return outputs.pack(stacked)
 
 
-def _fold_rows(elems: Any) -> tuple[Any, Any]:
+def _fold_rows(elems: object) -> tuple[Any, Any]:
     """The length of `elems`, and their rows as arrays."""
     flat = [convert_to_tensor(e, name="elem") for e in nest.flatten(elems)]
     n = flat[0].shape.with_rank_at_least(1)[0].value or shape_of(flat[0])[0]
@@ -126,7 +126,7 @@ def _fold_rows(elems: Any) -> tuple[Any, Any]:
 
 @export("foldl")
 def foldl(
-    fn: Callable, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
+    fn: Callable, elems: object, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
     swap_memory: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """What `fn(accumulated, row)` gives when applied to the rows of `elems` from first to last.
@@ -163,7 +163,7 @@ def foldl(
 
 @export("foldr")
 def foldr(
-    fn: Callable, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
+    fn: Callable, elems: object, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
     swap_memory: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """What `fn(accumulated, row)` gives when applied to the rows of `elems` from last to first; see `foldl`."""
@@ -176,7 +176,7 @@ def foldr(
         else:
             accumulated, i = initializer, n
 
-        def compute(i: Any, a: Any) -> list:
+        def compute(i: Any, a: object) -> list:
             i = i - 1
             row = nest.map_structure(lambda array: array.read(i), rows)
             return [i, fn(a, row)]
@@ -189,7 +189,7 @@ def foldr(
 
 @export("scan")
 def scan(
-    fn: Callable, elems: Any, initializer: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
+    fn: Callable, elems: object, initializer: object = None, parallel_iterations: int = 10, back_prop: bool = True,
     swap_memory: bool = False, infer_shape: bool = True, reverse: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """All accumulated values of `fn(accumulated, row)` over the rows of `elems`, stacked.

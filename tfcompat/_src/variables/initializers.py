@@ -71,7 +71,7 @@ class Zeros(Initializer):
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(self, shape: object, dtype: Any = None, partition_info: object = None) -> Tensor:
         return fill.zeros(shape, dtype or self.dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Ones(Initializer):
     def __init__(self, dtype: Any = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(self, shape: object, dtype: Any = None, partition_info: object = None) -> Tensor:
         return fill.ones(shape, dtype or self.dtype)
 
     def get_config(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class UniformUnitScaling(Initializer):
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, float_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(self, shape: object, dtype: object = None, partition_info: object = None) -> Tensor:
         input_size = max(math.prod(float(d) for d in _whole(shape, partition_info)[:-1]), 1.0)
         limit = math.sqrt(3 / input_size) * self.factor
         return self._drawn("random_uniform", shape, -limit, limit, dtype=dtype or self.dtype)

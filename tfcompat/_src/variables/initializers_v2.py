@@ -30,7 +30,7 @@ class _Typed(initializers.Initializer):
     def from_config(cls, config: dict[str, Any]) -> initializers.Initializer:
         return cls(**{name: value for name, value in config.items() if name != "dtype"})
 
-    def _drawn(self, distribution: str, shape: Any, *parameters: Any, dtype: Any) -> Tensor:
+    def _drawn(self, distribution: str, shape: object, *parameters: Any, dtype: object) -> Tensor:
         if self.seed is None:
             return super()._drawn(distribution, shape, *parameters, dtype=dtype)
         return getattr(stateless, f"stateless_{distribution}")(shape, [self.seed, 0], *parameters, dtype)

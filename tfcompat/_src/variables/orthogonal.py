@@ -107,7 +107,7 @@ class ConvolutionDeltaOrthogonal(_WithGain):
     """A convolution kernel that is orthogonal in its middle and zero elsewhere (Xiao et al. 2018), of 1 to 3
     dimensions."""
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: object = None) -> Tensor:
         if not 3 <= len(shape) <= 5:
             raise ValueError("The tensor to initialize must be at least three-dimensional and at most five-dimensional")
         _require_channels(shape)
@@ -122,7 +122,7 @@ class _ConvolutionOrthogonal(_WithGain):
 
     rank: int
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: object = None) -> Tensor:
         if len(shape) != self.rank + 2:
             raise ValueError(f"The tensor to initialize must be {_COUNT_WORDS[self.rank + 2]}-dimensional")
         _require_channels(shape)

@@ -219,19 +219,19 @@ class PartitionedVariable:
     def _get_partitions(self) -> Any:
         return self._partitions
 
-    def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
+    def assign(self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list:
         """Replaces the value; `value` is a whole, a list of parts or a PartitionedVariable. A list, one entry per
         part."""
         return self._each("assign", value, use_locking, name, read_value)
 
     def assign_add(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list:
         """Adds to the value; see `assign`."""
         return self._each("assign_add", value, use_locking, name, read_value)
 
     def assign_sub(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self, value: object, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list:
         """Subtracts from the value; see `assign`."""
         return self._each("assign_sub", value, use_locking, name, read_value)

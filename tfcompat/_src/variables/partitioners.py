@@ -41,7 +41,7 @@ def variable_axis_size_partitioner(
     if max_shards and max_shards < 1:
         raise ValueError("max_shards must be positive.")
 
-    def partitioner(shape: Any, dtype: Any) -> list[int]:
+    def partitioner(shape: object, dtype: object) -> list[int]:
         if not isinstance(shape, TensorShape):
             raise ValueError(f"shape is not a TensorShape: {shape}")
         if not shape.is_fully_defined():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 from tfcompat._src.base.export import export
 
@@ -32,7 +31,7 @@ class VariableAggregation(enum.Enum):
         return hash(self.value)
 
 
-def validate(synchronization: Any, aggregation: Any, trainable: bool | None, name: str | None) -> tuple:
+def validate(synchronization: object, aggregation: object, trainable: bool | None, name: str | None) -> tuple:
     """The three settings with defaults filled in; ValueError where a mode is none of the enumerations' values."""
     if aggregation is None:
         aggregation = VariableAggregation.NONE
@@ -53,7 +52,7 @@ def validate(synchronization: Any, aggregation: Any, trainable: bool | None, nam
     return synchronization, aggregation, trainable
 
 
-def check_arguments(initial_value: Any, collections: Any, constraint: Any) -> None:
+def check_arguments(initial_value: object, collections: object, constraint: object) -> None:
     """ValueError where an argument of a variable's constructor cannot be."""
     if initial_value is None:
         raise ValueError("initial_value must be specified.")

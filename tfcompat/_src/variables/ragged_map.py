@@ -23,7 +23,7 @@ _Parts = collections.namedtuple("_Parts", ("flat_values", "nested_row_lengths", 
 
 
 def map_fn(
-    fn: Callable, elems: Any, dtype: Any = None, parallel_iterations: int | None = None, back_prop: bool = True,
+    fn: Callable, elems: object, dtype: object = None, parallel_iterations: int | None = None, back_prop: bool = True,
     swap_memory: bool = False, infer_shape: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """The results of `fn` on each row of `elems`, stacked, or joined as the rows of a RaggedTensor.
@@ -77,7 +77,7 @@ def _length(flat: list[Any]) -> Any:
     return first.shape.with_rank_at_least(1)[0].value or shape_of(first)[0]
 
 
-def _part_dtypes(declared: Any) -> Any:
+def _part_dtypes(declared: object) -> Any:
     if not isinstance(declared, RaggedTensorType):
         return declared
     return _Parts(declared.dtype, (declared.row_splits_dtype,) * (declared.ragged_rank - 1), declared.row_splits_dtype)
@@ -102,7 +102,7 @@ def _as_declared(value: Any, declared: Any) -> Any:
     return _Parts(value, (), expand_dims(shape_of(value, out_type=declared.row_splits_dtype)[0], axis=0))
 
 
-def _parts_of(value: Any) -> Any:
+def _parts_of(value: object) -> Any:
     if not isinstance(value, RaggedTensor):
         return value
     lengths = tuple(splits[1:] - splits[:-1] for splits in value.nested_row_splits)
@@ -116,7 +116,7 @@ def _joined(part: Any) -> Any:
     return _Parts(part.flat_values.concat(), tuple(a.concat() for a in part.nested_row_lengths), part.outer_row_length.concat())
 
 
-def _as_ragged(part: Any) -> Any:
+def _as_ragged(part: object) -> Any:
     if not isinstance(part, _Parts):
         return part
     values = part.flat_values

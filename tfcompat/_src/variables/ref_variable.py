@@ -51,7 +51,7 @@ class RefVariable(Variable):
                 self._make_nodes(scope, initial_value, validate_shape, dtype, shape)
             get_default_graph().add_to_collections(collections, self)
 
-    def _make_nodes(self, scope: str, initial_value: Any, validate_shape: bool, dtype: Any, shape: Any) -> None:
+    def _make_nodes(self, scope: str, initial_value: object, validate_shape: bool, dtype: Any, shape: object) -> None:
         if callable(initial_value):
             with get_default_graph()._attr_scope(class_attribute(scope[:-1])):
                 with name_scope("Initializer"), device(None):
@@ -115,7 +115,7 @@ class RefVariable(Variable):
     def read_value(self) -> Tensor:
         return raw.Identity(self._variable, name="read")
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: object) -> None:
         """Merges `shape` into the static shape; ValueError where the two are incompatible."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
@@ -160,7 +160,7 @@ class RefVariable(Variable):
         scatter = raw.function("Scatter" + kind)
         return scatter(self._variable, sparse_delta.indices, sparse_delta.values, use_locking=use_locking, name=name)
 
-    def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: str | None) -> Tensor:
+    def _scatter_nd(self, kind: str, indices: object, updates: object, name: str | None) -> Tensor:
         return raw.function("ScatterNd" + kind)(self._variable, indices, updates, use_locking=True, name=name)
 
     def batch_scatter_update(

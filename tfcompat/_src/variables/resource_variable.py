@@ -129,7 +129,7 @@ class BaseResourceVariable(Variable):
             raise RuntimeError("Trying to eval in EAGER mode")
         return super().eval(session)
 
-    def load(self, value: Any, session: SessionLike | None = None) -> None:
+    def load(self, value: object, session: SessionLike | None = None) -> None:
         """Sets the value: in `session` or the default session, or at once in eager mode."""
         if executing_eagerly():
             self.assign(value)
@@ -232,7 +232,7 @@ class BaseResourceVariable(Variable):
         """Subtracts from the value; the variable afterwards, or the operation where `read_value` is false."""
         return self._update(raw.AssignSubVariableOp, delta, name, read_value)
 
-    def _update(self, make: Any, delta: Any, name: str | None, read_value: bool) -> Any:
+    def _update(self, make: Any, delta: object, name: str | None, read_value: bool) -> Any:
         with self._building_graph(), self._assign_dependencies():
             op = make(self._handle, convert_to_tensor(delta, dtype=self._dtype), name=name)
         return self._lazy_read(op) if read_value else op
@@ -247,7 +247,7 @@ class BaseResourceVariable(Variable):
             raw.function("ResourceScatter" + kind)(self._handle, sparse_delta.indices, values, name=name)
         )
 
-    def _scatter_nd(self, kind: str, indices: Any, updates: TensorLike, name: str | None) -> UnreadVariable:
+    def _scatter_nd(self, kind: str, indices: object, updates: TensorLike, name: str | None) -> UnreadVariable:
         values = convert_to_tensor(updates, self._dtype)
         return self._lazy_read(raw.function("ResourceScatterNd" + kind)(self._handle, indices, values, name=name))
 
@@ -442,7 +442,7 @@ class ResourceVariable(BaseResourceVariable):
             )
 
     @staticmethod
-    def from_proto(variable_def: Any, import_scope: str | None = None) -> ResourceVariable:
+    def from_proto(variable_def: object, import_scope: str | None = None) -> ResourceVariable:
         return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
 
 
@@ -506,6 +506,6 @@ def _convert(
 register_tensor_conversion_function(BaseResourceVariable, _convert)
 
 
-def is_resource_variable(var: Any) -> bool:
+def is_resource_variable(var: object) -> bool:
     """Whether `var` is a variable behind a resource handle."""
     return isinstance(var, BaseResourceVariable) or hasattr(var, "_should_act_as_resource_variable")

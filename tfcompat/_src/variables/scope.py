@@ -37,7 +37,7 @@ VARIABLE_STORES = (_VARSTORE_KEY, _VARSCOPESTORE_KEY)
 
 
 @export("no_regularizer")
-def no_regularizer(_: Any) -> None:
+def no_regularizer(_: object) -> None:
     """A regularizer that adds no loss; stops the scope's regularizer from being used."""
     return None
 
@@ -83,22 +83,22 @@ class VariableScope:
     def set_initializer(self, initializer: Any) -> None:
         self._initializer = initializer
 
-    def set_dtype(self, dtype: Any) -> None:
+    def set_dtype(self, dtype: object) -> None:
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool | None) -> None:
         self._use_resource = use_resource
 
-    def set_regularizer(self, regularizer: Any) -> None:
+    def set_regularizer(self, regularizer: object) -> None:
         self._regularizer = regularizer
 
-    def set_caching_device(self, caching_device: Any) -> None:
+    def set_caching_device(self, caching_device: object) -> None:
         self._caching_device = caching_device
 
-    def set_partitioner(self, partitioner: Any) -> None:
+    def set_partitioner(self, partitioner: object) -> None:
         self._partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter: Any) -> None:
+    def set_custom_getter(self, custom_getter: object) -> None:
         self._custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list:
@@ -159,7 +159,7 @@ class VariableScope:
             )  # fmt: skip
 
 
-def _first(given: Any, default: Any) -> Any:
+def _first(given: object, default: object) -> Any:
     return default if given is None else given
 
 
@@ -306,16 +306,16 @@ class pure_variable_scope:
     def __init__(
         self,
         name_or_scope: Any,
-        reuse: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
+        reuse: object = None,
+        initializer: object = None,
+        regularizer: object = None,
+        caching_device: object = None,
+        partitioner: object = None,
         custom_getter: Callable | None = None,
         old_name_scope: str | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: object = dtypes.float32,
         use_resource: bool | None = None,
-        constraint: Any = None,
+        constraint: object = None,
     ) -> None:
         self._name_or_scope, self._reuse, self._old_name_scope, self._constraint = name_or_scope, reuse, old_name_scope, constraint
         self._settings = dict(
@@ -341,7 +341,7 @@ class pure_variable_scope:
         self._entered = self._store.current_scope = self._make(parent, reuse)
         return self._entered
 
-    def _make(self, parent: VariableScope, reuse: Any) -> VariableScope:
+    def _make(self, parent: VariableScope, reuse: object) -> VariableScope:
         found = {key: _first(self._settings.get(key), getattr(parent, key)) for key in _SETTINGS}
         if self._settings.get("custom_getter") is not None:
             found["custom_getter"] = _around(self._settings["custom_getter"], parent.custom_getter)
@@ -433,10 +433,10 @@ class variable_scope:
 @export("variable_op_scope")
 @contextlib.contextmanager
 def variable_op_scope(
-    values: Iterable[Any], name_or_scope: Any, default_name: str | None = None, initializer: Any = None,
-    regularizer: Any = None,
-    caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None, reuse: Any = None,
-    dtype: Any = None, use_resource: bool | None = None, constraint: Any = None,
+    values: Iterable[Any], name_or_scope: Any, default_name: str | None = None, initializer: object = None,
+    regularizer: object = None,
+    caching_device: object = None, partitioner: object = None, custom_getter: object = None, reuse: object = None,
+    dtype: object = None, use_resource: bool | None = None, constraint: object = None,
 ) -> Iterator[VariableScope]:  # fmt: skip
     """Deprecated order of arguments of `variable_scope`."""
     logging.warn(
@@ -453,8 +453,8 @@ def variable_op_scope(
 
 @export("create_partitioned_variables")
 def create_partitioned_variables(
-    shape: list[int], slicing: list[int], initializer: Any, dtype: Any = dtypes.float32, trainable: bool = True,
-    collections: list | None = None, name: str | None = None, reuse: Any = None,
+    shape: list[int], slicing: list[int], initializer: object, dtype: object = dtypes.float32, trainable: bool = True,
+    collections: list | None = None, name: str | None = None, reuse: object = None,
 ) -> list:  # fmt: skip
     """The parts of a variable, as a list.
 
@@ -485,8 +485,8 @@ def create_partitioned_variables(
 
 
 def default_variable_creator(
-    next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: Any = None,
-    trackable_parent: Any = None, **arguments: Any,
+    next_creator: Callable | None = None, use_resource: bool | None = None, expected_shape: object = None,
+    trackable_parent: object = None, **arguments: object,
 ) -> Any:
     """Makes the variable: a ResourceVariable or a RefVariable, as the argument, the scope or the default says.
 

@@ -132,7 +132,7 @@ class VariableStore:
             )
         return self._get_single_variable(name, shape, dtype, initializer, regularizer, None, reuse, **options)
 
-    def _eager_reuse(self, name: str, partitioner: Any, reuse: Any) -> Any:
+    def _eager_reuse(self, name: str, partitioner: object, reuse: object) -> Any:
         if partitioner is not None:
             raise ValueError("Partitioned variables are not yet supported when eager execution is enabled.")
         if not self.keeps_eager_variables:
@@ -147,9 +147,9 @@ class VariableStore:
     # ---- one variable ----
 
     def _get_single_variable(
-        self, name: str, shape: Any = None, dtype: Any = dtypes.float32, initializer: Any = None,
+        self, name: str, shape: object = None, dtype: object = dtypes.float32, initializer: Any = None,
         regularizer: Any = None,
-        partition_info: PartitionInfo | None = None, reuse: Any = None, use_resource: bool | None = None,
+        partition_info: PartitionInfo | None = None, reuse: object = None, use_resource: bool | None = None,
         **options: Any,
     ) -> Any:  # fmt: skip
         from_value = initializer is not None and not callable(initializer)
@@ -182,7 +182,7 @@ class VariableStore:
                 add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
         return made
 
-    def _found(self, name: str, shape: TensorShape, dtype: dtypes.DType, reuse: Any) -> Any:
+    def _found(self, name: str, shape: TensorShape, dtype: dtypes.DType, reuse: object) -> Any:
         found = self._vars[name]
         if reuse is False:
             text = (
@@ -207,7 +207,7 @@ class VariableStore:
 
     def _get_partitioned_variable(
         self, name: str, partitioner: Callable | None, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32,
-        initializer: TensorLike | None = None, regularizer: Any = None, reuse: Any = None, **options: Any,
+        initializer: TensorLike | None = None, regularizer: object = None, reuse: object = None, **options: Any,
     ) -> PartitionedVariable:  # fmt: skip
         if name in self._vars:
             raise ValueError(
@@ -248,7 +248,7 @@ class VariableStore:
         return whole
 
     def _found_partitioned(
-        self, name: str, shape: TensorShape, dtype: dtypes.DType, slicing: Any, reuse: Any
+        self, name: str, shape: TensorShape, dtype: dtypes.DType, slicing: object, reuse: object
     ) -> PartitionedVariable:
         if reuse is False:
             raise ValueError(

@@ -22,7 +22,7 @@ from tfcompat._src.variables.scope import VariableScope, get_variable_scope_stor
 @export("make_template")
 def make_template(
     name_: str, func_: Callable, create_scope_now_: bool = False, unique_name_: str | None = None,
-    custom_getter_: Callable | None = None, **kwargs: Any,
+    custom_getter_: Callable | None = None, **kwargs: object,
 ) -> Template:  # fmt: skip
     """A function that calls `func_` in a variable scope of its own, where calls after the first reuse the variables.
 

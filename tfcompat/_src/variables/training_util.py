@@ -80,7 +80,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 
 @export("train.assert_global_step")
-def assert_global_step(global_step_tensor: Any) -> None:
+def assert_global_step(global_step_tensor: object) -> None:
     """Raises TypeError where the argument is no variable or tensor that is an integer scalar."""
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.')

@@ -30,7 +30,7 @@ class UninitializedVariable(ResourceVariable):
 
     def __init__(
         self, trainable: bool | None = None, name: str | None = None, shape: ShapeLike = None, dtype: DTypeLike | None = None, constraint: Any = None,
-        synchronization: Any = None, aggregation: Any = None,
+        synchronization: object = None, aggregation: object = None,
     ) -> None:  # fmt: skip
         self._synchronization, self._aggregation, self._trainable = policies.validate(
             synchronization, aggregation, trainable, name

@@ -356,15 +356,15 @@ class Variable(Trackable, metaclass=VariableMetaclass):
         """Replaces rows by those of IndexedSlices; TypeError where they are none."""
         return self._scatter("Update", _rows(sparse_delta), use_locking, name)
 
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_sub(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Subtracts `updates` at the index vectors `indices`."""
         return self._scatter_nd("Sub", indices, updates, name)
 
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_add(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Adds `updates` at the index vectors `indices`."""
         return self._scatter_nd("Add", indices, updates, name)
 
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+    def scatter_nd_update(self, indices: object, updates: object, name: str | None = None) -> Any:
         """Writes `updates` at the index vectors `indices`."""
         return self._scatter_nd("Update", indices, updates, name)
 
@@ -391,10 +391,10 @@ class Variable(Trackable, metaclass=VariableMetaclass):
     def __hash__(self) -> int:
         return id(self)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self is other
 
-    def __ne__(self, other: Any) -> bool:
+    def __ne__(self, other: object) -> bool:
         return self is not other
 
     def __iter__(self) -> Any:
@@ -437,7 +437,7 @@ class Variable(Trackable, metaclass=VariableMetaclass):
         raise NotImplementedError
 
 
-def _rows(sparse_delta: Any) -> IndexedSlices:
+def _rows(sparse_delta: object) -> IndexedSlices:
     if not isinstance(sparse_delta, IndexedSlices):
         raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
     return sparse_delta

@@ -12,7 +12,7 @@ from tfcompat._src.variables.variable import Variable
 class _OfAllVariables(type):
     """Has every variable as an instance, and the attributes of Variable."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Variable)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
@@ -27,10 +27,10 @@ class VariableV2(metaclass=_OfAllVariables):
     """A resource variable; arguments as those of tf.Variable."""
 
     def __new__(
-        cls, initial_value: Any = None, trainable: bool | None = None, validate_shape: bool = True,
-        caching_device: Any = None, name: str | None = None, variable_def: Any = None, dtype: Any = None,
-        import_scope: str | None = None, constraint: Any = None, synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE, shape: Any = None,
+        cls, initial_value: object = None, trainable: bool | None = None, validate_shape: bool = True,
+        caching_device: object = None, name: str | None = None, variable_def: object = None, dtype: object = None,
+        import_scope: str | None = None, constraint: object = None, synchronization: object = VariableSynchronization.AUTO,
+        aggregation: object = VariableAggregation.NONE, shape: object = None,
     ) -> Any:  # fmt: skip
         return Variable(
             initial_value=initial_value, trainable=trainable, validate_shape=validate_shape,

@@ -35,7 +35,7 @@ def new_list(iterable: Iterable[Any] | None = None) -> Any:
     return elements or tf_tensor_list_new(())
 
 
-def _one(kinds: set[Any], given: Any, what: str, elements: tuple[Any, ...]) -> Any:
+def _one(kinds: set[Any], given: object, what: str, elements: tuple[Any, ...]) -> Any:
     """What all elements have in common, None where they differ or there are none.
 
     Raises:
@@ -54,7 +54,7 @@ def _kinds(elements: tuple[Any, ...]) -> tuple[set[Any], set[Any]]:
     return {each.dtype for each in elements}, {tuple(each.shape.as_list()) for each in elements}
 
 
-def tf_tensor_array_new(elements: Iterable[Any], element_dtype: Any = None, element_shape: Any = None) -> TensorArray:
+def tf_tensor_array_new(elements: Iterable[Any], element_dtype: object = None, element_shape: object = None) -> TensorArray:
     """A TensorArray of elements of one dtype and shape, which grows.
 
     Raises:
@@ -80,7 +80,7 @@ def tf_tensor_array_new(elements: Iterable[Any], element_dtype: Any = None, elem
     return found
 
 
-def tf_tensor_list_new(elements: Any, element_dtype: Any = None, element_shape: Any = None) -> Tensor:
+def tf_tensor_list_new(elements: Any, element_dtype: Any = None, element_shape: object = None) -> Tensor:
     """A TensorList of elements, or of the rows of a tensor.
 
     Raises:

@@ -23,16 +23,16 @@ class UndefinedReturnValue:
     """What a function returns where no `return` was met."""
 
 
-def is_undefined(value: Any) -> bool:
+def is_undefined(value: object) -> bool:
     """Whether a value is an Undefined."""
     return isinstance(value, Undefined)
 
 
-def is_undefined_return(value: Any) -> bool:
+def is_undefined_return(value: object) -> bool:
     """Whether a value says that no `return` was met."""
     return isinstance(value, UndefinedReturnValue)
 
 
-def retval(value: Any) -> Any:
+def retval(value: object) -> Any:
     """What the caller of a function gets: None where no `return` was met."""
     return None if is_undefined_return(value) else value

@@ -49,7 +49,7 @@ class ASTEdgePattern(NamedTuple):
     field: Any
     child: Any
 
-    def matches(self, parent: Any, field: str, child: Any) -> bool:
+    def matches(self, parent: object, field: str, child: object) -> bool:
         """Whether an edge is of this kind."""
         is_from = self.parent is ANY or isinstance(parent, self.parent)
         is_in = self.field is ANY or field == self.field
@@ -59,7 +59,7 @@ class ASTEdgePattern(NamedTuple):
 class DummyGensym:
     """Names made of a stem and a number, counted from 1001."""
 
-    def __init__(self, ctx: Any) -> None:
+    def __init__(self, ctx: object) -> None:
         self._number = 1000
 
     def new_name(self, stem: str = "tmp") -> str:
@@ -68,14 +68,14 @@ class DummyGensym:
         return f"{stem}_{self._number}"
 
 
-def _has_no_name(node: Any) -> bool:
+def _has_no_name(node: object) -> bool:
     """Whether a value of a field is nothing that could be assigned to a variable."""
     if isinstance(node, ast.Constant):
         return node.value is Ellipsis
     return isinstance(node, ast.Name) or not isinstance(node, (ast.expr, ast.stmt, ast.withitem, ast.keyword, ast.arguments))
 
 
-def _is_slices(node: Any) -> bool:
+def _is_slices(node: object) -> bool:
     """Whether a node is the slice in `a[b:c]`, or the slices in `a[b:c, d]`."""
     return isinstance(node, ast.Slice) or (isinstance(node, ast.Tuple) and any(isinstance(each, ast.Slice) for each in node.elts))
 
@@ -155,7 +155,7 @@ class _AnfTransformer(transformer.Base):
     visit_BoolOp = visit_Lambda = visit_IfExp = visit_Await = visit_YieldFrom = visit_FormattedValue = visit_JoinedStr = _trivial
     visit_AsyncFor = visit_AsyncWith = visit_Assert = _trivial
 
-    def _strict_statement(self, node: Any) -> Any:
+    def _strict_statement(self, node: object) -> Any:
         found = self._strict(node)
         return [*self._taken(), found]
 
@@ -183,7 +183,7 @@ class _AnfTransformer(transformer.Base):
     visit_For = visit_While = visit_If = visit_With = _statement_with_head
 
 
-def transform(node: Any, ctx: Any, config: Any = None, gensym_source: Callable[[Any], Any] | None = None) -> Any:
+def transform(node: object, ctx: object, config: object = None, gensym_source: Callable[[Any], Any] | None = None) -> Any:
     """A syntax tree in which values in between have names.
 
     The targets and values of assignments, what `del` deletes, variables and operators never get another name.

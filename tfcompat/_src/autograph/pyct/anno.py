@@ -50,19 +50,19 @@ def keys(node: ast.AST, field_name: str = _FIELD) -> frozenset[Any]:
     return frozenset(getattr(node, field_name, ()))
 
 
-def getanno(node: ast.AST, key: Any, default: Any = FAIL, field_name: str = _FIELD) -> Any:
+def getanno(node: ast.AST, key: object, default: object = FAIL, field_name: str = _FIELD) -> Any:
     """The note on a node under a key, or `default`; AttributeError or KeyError where there is neither."""
     if default is FAIL or hasanno(node, key, field_name):
         return getattr(node, field_name)[key]
     return default
 
 
-def hasanno(node: ast.AST, key: Any, field_name: str = _FIELD) -> bool:
+def hasanno(node: ast.AST, key: object, field_name: str = _FIELD) -> bool:
     """Whether a node has a note under a key."""
     return key in getattr(node, field_name, ())
 
 
-def setanno(node: ast.AST, key: Any, value: Any, field_name: str = _FIELD) -> None:
+def setanno(node: ast.AST, key: object, value: object, field_name: str = _FIELD) -> None:
     """Writes a note on a node."""
     notes = getattr(node, field_name, None)
     if notes is None:
@@ -73,7 +73,7 @@ def setanno(node: ast.AST, key: Any, value: Any, field_name: str = _FIELD) -> No
     notes[key] = value
 
 
-def delanno(node: ast.AST, key: Any, field_name: str = _FIELD) -> None:
+def delanno(node: ast.AST, key: object, field_name: str = _FIELD) -> None:
     """Takes a note from a node."""
     notes = getattr(node, field_name)
     del notes[key]
@@ -82,7 +82,7 @@ def delanno(node: ast.AST, key: Any, field_name: str = _FIELD) -> None:
         node._fields = tuple(field for field in node._fields if field != field_name)
 
 
-def copyanno(from_node: ast.AST, to_node: ast.AST, key: Any, field_name: str = _FIELD) -> None:
+def copyanno(from_node: ast.AST, to_node: ast.AST, key: object, field_name: str = _FIELD) -> None:
     """Writes the note of one node, if it has it, on another."""
     if hasanno(from_node, key, field_name):
         setanno(to_node, key, getanno(from_node, key, field_name=field_name), field_name)

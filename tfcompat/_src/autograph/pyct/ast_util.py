@@ -12,7 +12,7 @@ from tfcompat._src.autograph.pyct import anno, parser, qual_names
 _PRIVATE = "__"
 
 
-def copy_clean(node: Any, preserve_annos: Iterable[Any] | None = None) -> Any:
+def copy_clean(node: object, preserve_annos: Iterable[Any] | None = None) -> Any:
     """A copy of a node, or of a list of nodes, without notes but those under the keys of `preserve_annos`."""
     if isinstance(node, (list, tuple)):
         return type(node)(copy_clean(each, preserve_annos) for each in node)
@@ -56,7 +56,7 @@ def keywords_to_dict(keywords: Iterable[ast.keyword]) -> ast.Dict:
     return ast.Dict([ast.Constant(each.arg) for each in found], [each.value for each in found])
 
 
-def matches(node: ast.AST, pattern: Any) -> bool:
+def matches(node: ast.AST, pattern: object) -> bool:
     """Whether a node has the form of a pattern, a node or text, in which the name `_` stands for anything, also for all of a list."""
     return _match(node, parser.parse_str(pattern) if isinstance(pattern, str) else pattern)
 
@@ -74,13 +74,13 @@ def _match(value: Any, pattern: Any) -> bool:
     return all(_match(getattr(value, name, None), getattr(pattern, name, None)) for name in names)
 
 
-def _is_wildcard(pattern: Any) -> bool:
+def _is_wildcard(pattern: object) -> bool:
     if isinstance(pattern, (list, tuple)) and len(pattern) == 1:
         (pattern,) = pattern
     return pattern == "_" or (isinstance(pattern, ast.Name) and pattern.id == "_")
 
 
-def apply_to_single_assignments(targets: Any, values: Any, apply_fn: Callable[[Any, Any], Any]) -> None:
+def apply_to_single_assignments(targets: object, values: Any, apply_fn: Callable[[Any, Any], Any]) -> None:
     """Calls `apply_fn(target, value)` for each name that an assignment binds.
 
     Args:
@@ -98,7 +98,7 @@ def apply_to_single_assignments(targets: Any, values: Any, apply_fn: Callable[[A
             apply_to_single_assignments(part, value, apply_fn)
 
 
-def parallel_walk(node: Any, other: Any) -> Iterator[tuple[Any, Any]]:
+def parallel_walk(node: object, other: object) -> Iterator[tuple[Any, Any]]:
     """The nodes of two trees, or lists of trees, of one form side by side.
 
     Raises:
@@ -122,7 +122,7 @@ def parallel_walk(node: Any, other: Any) -> Iterator[tuple[Any, Any]]:
                 raise ValueError(f"inconsistent values for field {name}: {parts[0]} and {parts[1]}")
 
 
-def _listed(node: Any) -> Sequence[Any]:
+def _listed(node: object) -> Sequence[Any]:
     return node if isinstance(node, (list, tuple)) else [node]
 
 

@@ -105,7 +105,7 @@ class GraphVisitor:
 class _Frame:
     """What jumps go to: a function, a loop, or a `try` whose `finally` they pass through."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: object) -> None:
         self.node = node
         self.exits: list[tuple[Node, list[_Frame]]] = []
         self.continues: list[tuple[Node, list[_Frame]]] = []
@@ -119,7 +119,7 @@ _LOOPS = (ast.While, ast.For)
 class _FunctionGraph:
     """Builds the graph of one function; `graphs` takes those of the functions in it."""
 
-    def __init__(self, function: Any, graphs: dict[Any, Graph]) -> None:
+    def __init__(self, function: object, graphs: dict[Any, Graph]) -> None:
         self._graphs = graphs
         self._index: dict[Any, Node] = {}
         self._owners: dict[Node, frozenset[Any]] = {}
@@ -138,7 +138,7 @@ class _FunctionGraph:
             second.prev.add(node)
             self._edges.add((node, second))
 
-    def add(self, tree: Any) -> Node:
+    def add(self, tree: object) -> Node:
         """A node that comes after the leaves, and is the only leaf then."""
         node = self._index[tree] = Node(set(), weakref.WeakSet(), tree)
         self._owners[node] = frozenset(self._active)
@@ -148,7 +148,7 @@ class _FunctionGraph:
         self._leaves = {node}
         return node
 
-    def _jump(self, tree: Any, *kinds: type) -> tuple[Node, list[_Frame], _Frame]:
+    def _jump(self, tree: object, *kinds: type) -> tuple[Node, list[_Frame], _Frame]:
         """The node of a jump out of the innermost frame of some kinds, and the frames that it passes through."""
         passed = []
         for frame in reversed(self._frames):
@@ -208,31 +208,31 @@ class _FunctionGraph:
         for statement in statements:
             getattr(self, f"_add_{type(statement).__name__}", self._add_plain)(statement)
 
-    def _add_plain(self, node: Any) -> None:
+    def _add_plain(self, node: object) -> None:
         self.expression(node)
         self.add(node)
 
-    def _add_FunctionDef(self, node: Any) -> None:
+    def _add_FunctionDef(self, node: object) -> None:
         self.add(node)
         self._graphs.update(build(node))
 
-    def _add_ClassDef(self, node: Any) -> None:
+    def _add_ClassDef(self, node: object) -> None:
         self.add(node)
         self.expression(node)
 
-    def _add_Return(self, node: Any) -> None:
+    def _add_Return(self, node: object) -> None:
         made, passed, frame = self._jump(node, ast.FunctionDef)
         frame.exits.append((made, passed))
 
-    def _add_Break(self, node: Any) -> None:
+    def _add_Break(self, node: object) -> None:
         made, passed, frame = self._jump(node, *_LOOPS)
         frame.exits.append((made, passed))
 
-    def _add_Continue(self, node: Any) -> None:
+    def _add_Continue(self, node: object) -> None:
         made, passed, frame = self._jump(node, *_LOOPS)
         frame.continues.append((made, passed))
 
-    def _add_Raise(self, node: Any) -> None:
+    def _add_Raise(self, node: object) -> None:
         self._errors.add(self._jump(node, ast.FunctionDef)[0])
 
     def _add_If(self, node: Any) -> None:
@@ -250,7 +250,7 @@ class _FunctionGraph:
             ends |= self._leaves
         self._leaves = ends
 
-    def _add_loop(self, node: Any, entry: Any) -> None:
+    def _add_loop(self, node: Any, entry: object) -> None:
         self._active.append(node)
         self._frames.append(_Frame(node))
         self.expression(entry)
@@ -298,7 +298,7 @@ class _FunctionGraph:
         self.block(node.body)
 
 
-def build(node: Any) -> dict[Any, Graph]:
+def build(node: object) -> dict[Any, Graph]:
     """The graphs of a function and of those inside of it, or of the functions in another tree, by their trees."""
     graphs: dict[Any, Graph] = {}
     builder = _FunctionGraph(node, graphs)

@@ -28,7 +28,7 @@ KNOWN_STRING_CONSTRUCTOR_ERRORS = (
 class MultilineMessageKeyError(KeyError):
     """A KeyError that prints its message with its lines, and not as the name of a key."""
 
-    def __init__(self, message: str, original_key: Any) -> None:
+    def __init__(self, message: str, original_key: object) -> None:
         super().__init__(original_key)
         self._message = message
 

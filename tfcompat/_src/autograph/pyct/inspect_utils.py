@@ -12,18 +12,18 @@ from typing import Any
 SPECIAL_BUILTINS = {each.__name__: each for each in (dict, enumerate, float, int, len, list, print, range, tuple, type, zip)}
 
 
-def islambda(f: Any) -> bool:
+def islambda(f: object) -> bool:
     """Whether an object is the function of a lambda expression."""
     return inspect.isfunction(f) and getattr(f, "__name__", None) == "<lambda>"
 
 
-def isnamedtuple(f: Any) -> bool:
+def isnamedtuple(f: object) -> bool:
     """Whether an object is a class that collections.namedtuple made."""
     fields = getattr(f, "_fields", None)
     return inspect.isclass(f) and issubclass(f, tuple) and isinstance(fields, tuple) and all(isinstance(each, str) for each in fields)
 
 
-def isbuiltin(f: Any) -> bool:
+def isbuiltin(f: object) -> bool:
     """Whether an object is one of Python's builtins, or a function that is not written in Python."""
     return any(f is each for each in vars(builtins).values()) or isinstance(f, types.BuiltinFunctionType)
 
@@ -41,7 +41,7 @@ def getnamespace(f: Any) -> dict[str, Any]:
     return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
 
 
-def getqualifiedname(namespace: Mapping[str, Any], object_: Any, max_depth: int = 5, visited: set[int] | None = None) -> str | None:
+def getqualifiedname(namespace: Mapping[str, Any], object_: object, max_depth: int = 5, visited: set[int] | None = None) -> str | None:
     """A name by which code in a namespace reaches an object, through its modules where it must; None where there is none.
 
     Args:
@@ -80,13 +80,13 @@ def getdefiningclass(m: Any, owner_class: type) -> type:
     return owner_class
 
 
-def istfmethodtarget(m: Any) -> bool:
+def istfmethodtarget(m: object) -> bool:
     """Whether an object is a method of the weak reference that tf.function makes of a method's owner."""
     owner = getattr(m, "__self__", None)
     return hasattr(owner, "weakrefself_target__") and hasattr(owner, "weakrefself_func__")
 
 
-def getmethodself(m: Any) -> Any:
+def getmethodself(m: object) -> Any:
     """What a method is bound to; None for a function."""
     owner = getattr(m, "__self__", None)
     return owner.target if owner is not None and istfmethodtarget(m) else owner
@@ -122,7 +122,7 @@ def getmethodclass(m: Any) -> Any:
     raise ValueError(f"Found too many owners of {m}: {owners}")
 
 
-def getfutureimports(entity: Any) -> tuple[str, ...]:
+def getfutureimports(entity: object) -> tuple[str, ...]:
     """The features of `__future__` that the module of a function or method imports, sorted; none for other objects."""
     if not (inspect.isfunction(entity) or inspect.ismethod(entity)):
         return ()

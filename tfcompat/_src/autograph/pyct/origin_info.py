@@ -50,7 +50,7 @@ class OriginInfo(NamedTuple):
         return f"{file}:{self.loc.lineno}:{self.loc.col_offset}"
 
 
-def create_source_map(nodes: Any, code: str, filepath: str) -> dict[LineLocation, OriginInfo]:
+def create_source_map(nodes: object, code: str, filepath: str) -> dict[LineLocation, OriginInfo]:
     """The lines of generated code, each with the origin of what stands first in it.
 
     Args:

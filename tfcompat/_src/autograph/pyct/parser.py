@@ -14,7 +14,7 @@ STANDARD_PREAMBLE = "from __future__ import division\nfrom __future__ import pri
 STANDARD_PREAMBLE_LEN = 2
 
 
-def parse_entity(entity: Any, future_features: Iterable[str]) -> tuple[Any, str]:
+def parse_entity(entity: object, future_features: Iterable[str]) -> tuple[Any, str]:
     """The syntax tree of a function, method or class, and the source that it was made of.
 
     Args:

@@ -13,7 +13,7 @@ def _painter(color: bool) -> Any:
     return (lambda text, how: f"\033[{_COLORS[how]}m{text}\033[0m") if color else (lambda text, how: text)
 
 
-def fmt(node: Any, color: bool = True, noanno: bool = False) -> str:
+def fmt(node: object, color: bool = True, noanno: bool = False) -> str:
     """The text of a node, or of a list of nodes: a line for each field.
 
     Args:

@@ -41,7 +41,7 @@ class QN:
       ValueError: the arguments are of other types, or both `attr` and `subscript` are given.
     """
 
-    def __init__(self, base: Any, attr: str | None = None, subscript: Any = None) -> None:
+    def __init__(self, base: object, attr: str | None = None, subscript: object = None) -> None:
         if attr is not None and subscript is not None:
             raise ValueError(f"A QN can only be either an attr or a subscript, not both: attr={attr}, subscript={subscript}.")
         self._has_attr, self._has_subscript = attr is not None, subscript is not None

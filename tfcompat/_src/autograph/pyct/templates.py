@@ -85,7 +85,7 @@ class _Replacer(ast.NodeTransformer):
         return found[0] if len(found) == 1 else found
 
 
-def _as_tree(value: Any) -> Any:
+def _as_tree(value: object) -> Any:
     if isinstance(value, str):
         return ast.Name(value, ast.Load())
     if isinstance(value, qual_names.QN):
@@ -93,7 +93,7 @@ def _as_tree(value: Any) -> Any:
     return type(value)(map(_as_tree, value)) if isinstance(value, (list, tuple)) else value
 
 
-def replace(template: str, **replacements: Any) -> list[Any]:
+def replace(template: str, **replacements: object) -> list[Any]:
     """The statements of a template with other trees in the place of names.
 
     Args:
@@ -114,7 +114,7 @@ def replace(template: str, **replacements: Any) -> list[Any]:
     return [qual_names.resolve(each) for each in results]
 
 
-def replace_as_expression(template: str, **replacements: Any) -> Any:
+def replace_as_expression(template: str, **replacements: object) -> Any:
     """The expression that a template is; arguments as for `replace`; ValueError where it is something else."""
     found = replace(template, **replacements)
     if len(found) != 1:

@@ -59,7 +59,7 @@ class _StateStack:
     def __getattr__(self, key: str) -> Any:
         return getattr(self.stack[-1], key)
 
-    def __setattr__(self, key: str, value: Any) -> None:
+    def __setattr__(self, key: str, value: object) -> None:
         setattr(self.stack[-1], key, value)
 
 
@@ -190,7 +190,7 @@ class Base(ast.NodeTransformer):
                 anno.setanno(each, anno.Basic.ORIGIN, origin)
 
 
-def _unwrapped(node: Any, result: Any) -> Any:
+def _unwrapped(node: object, result: object) -> Any:
     """What takes the place of a statement that is an expression: statements, where its expression became those."""
     if isinstance(node, ast.Expr) and isinstance(result, ast.Expr) and isinstance(result.value, (list, tuple, ast.Assign, ast.AugAssign)):
         return result.value

@@ -83,7 +83,7 @@ class Judge:
     def _module(self, name: str) -> types.ModuleType | None:
         return find(name) if name in self._imported else None
 
-    def _reason(self, name: str, outer: Any, text: str) -> str:
+    def _reason(self, name: str, outer: object, text: str) -> str:
         if isinstance(outer, type):
             return f"the class {outer.__name__} has no such attribute"
         if reason := missing.reason(name.partition(".")[2]):
@@ -101,7 +101,7 @@ def brings(module: str, name: str) -> bool:
     return not name.startswith("_") and (name in brought_by_star(module) if public is None else name in public)
 
 
-def _refused_arguments(name: str, value: Any, call: Call) -> list[Verdict]:
+def _refused_arguments(name: str, value: object, call: Call) -> list[Verdict]:
     parameters = _parameters(value)
     if parameters is None:
         return []
@@ -118,7 +118,7 @@ def _refused_arguments(name: str, value: Any, call: Call) -> list[Verdict]:
     return found
 
 
-def _is_old_order(value: Any, given: tuple[ast.expr, ...]) -> bool:
+def _is_old_order(value: object, given: tuple[ast.expr, ...]) -> bool:
     """Whether `tf.concat` or `tf.split` gets the axis first."""
     if len(given) < 2:
         return False
@@ -135,7 +135,7 @@ def _parameters(value: Any) -> dict[str, Any] | None:
     return {name: parameter.kind for name, parameter in found.items()}
 
 
-def _given(value: Any, call: Call) -> set[str] | None:
+def _given(value: object, call: Call) -> set[str] | None:
     """The names of the arguments that a call gives, or None where it cannot be read."""
     parameters = _parameters(value)
     if parameters is None or not call.is_whole:
@@ -151,7 +151,7 @@ class Refusal(NamedTuple):
     arguments: frozenset[str]
 
 
-def _refusals(value: Any) -> tuple[Refusal, ...]:
+def _refusals(value: object) -> tuple[Refusal, ...]:
     function = inspect.unwrap(value.__init__ if isinstance(value, type) else value) if callable(value) else None
     return _read_refusals(function) if isinstance(function, types.FunctionType) else ()
 

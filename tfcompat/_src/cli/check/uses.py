@@ -374,7 +374,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def _member(value: Any, name: str) -> Meaning:
+def _member(value: object, name: str) -> Meaning:
     if isinstance(value, str):
         return (f"{value}.{name}",)
     return value.member(name) if isinstance(value, Module) else (OPAQUE,)

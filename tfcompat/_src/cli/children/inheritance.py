@@ -60,8 +60,8 @@ def _hand_on() -> None:
 def _opening(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def __init__(
-        self: Any, args: Any, bufsize: int = -1, executable: Any = None, stdin: Any = None, stdout: Any = None,
-        stderr: Any = None, preexec_fn: Any = None, close_fds: bool = True, shell: bool = False, cwd: Any = None,
+        self: Any, args: object, bufsize: int = -1, executable: object = None, stdin: object = None, stdout: object = None,
+        stderr: object = None, preexec_fn: object = None, close_fds: bool = True, shell: bool = False, cwd: object = None,
         env: Mapping[Any, Any] | None = None, *others: Any, **named: Any,
     ) -> None:  # fmt: skip
         given = os.environ if env is None else env
@@ -73,7 +73,7 @@ def _opening(function: Callable[..., None]) -> Callable[..., None]:
 
 def _starting(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def start(path: Any, argv: Any, env: Mapping[Any, Any], **named: Any) -> Any:
+    def start(path: object, argv: object, env: Mapping[Any, Any], **named: Any) -> Any:
         return function(path, argv, {**env, **inherited(env)}, **named)
 
     return start

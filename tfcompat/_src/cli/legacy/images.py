@@ -28,7 +28,7 @@ def pillow() -> Any:
         raise ImportError("scipy.misc's image functions need Pillow: pip install Pillow") from error
 
 
-def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> np.ndarray:
+def bytescale(data: object, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> np.ndarray:
     """`data` as uint8: [cmin, cmax] (its own range if None) is stretched to [low, high]; uint8 stays as it is."""
     data = np.asarray(data)
     if data.dtype == np.uint8:
@@ -43,7 +43,7 @@ def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, lo
     return (np.clip((data - cmin) * scale + low, low, high) + 0.5).astype(np.uint8)
 
 
-def toimage(arr: Any, high: int = 255, low: int = 0, cmin: Any = None, cmax: Any = None, **options: Any) -> Any:
+def toimage(arr: object, high: int = 255, low: int = 0, cmin: object = None, cmax: object = None, **options: object) -> Any:
     """A Pillow image of an array [rows, columns], [rows, columns, 3 or 4] or with those channels first."""
     if options:
         raise NotImplementedError(f"tfcompat has no scipy.misc.toimage with the arguments {sorted(options)}.")
@@ -55,7 +55,7 @@ def toimage(arr: Any, high: int = 255, low: int = 0, cmin: Any = None, cmax: Any
     return pillow().fromarray(data)
 
 
-def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndarray:
+def imread(name: object, flatten: bool = False, mode: str | None = None) -> np.ndarray:
     """The pixels of an image file: [rows, columns] or [rows, columns, channels], float32 if `flatten`."""
     with pillow().open(name) as image:
         if mode is not None and mode != image.mode:
@@ -69,12 +69,12 @@ def imread(name: Any, flatten: bool = False, mode: str | None = None) -> np.ndar
         return np.array(image)
 
 
-def imsave(name: Any, arr: Any, format: str | None = None) -> None:
+def imsave(name: object, arr: object, format: str | None = None) -> None:
     """Writes an array as an image file; values are stretched to 0..255 unless they are uint8."""
     toimage(arr).save(name, format)
 
 
-def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
+def imresize(arr: object, size: Any, interp: str = "bilinear", mode: str | None = None) -> np.ndarray:
     """An array as an image of another size: a percentage (int), a factor (float) or (rows, columns)."""
     image = toimage(arr)
     if mode is not None:
@@ -88,7 +88,7 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: str | None = N
     return np.array(image.resize((columns, rows), resample=getattr(pillow().Resampling, RESAMPLING[interp])))
 
 
-def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> np.ndarray:
+def imrotate(arr: object, angle: float, interp: str = "bilinear") -> np.ndarray:
     """An array as an image turned counter-clockwise by `angle` degrees."""
     filters = pillow().Resampling
     return np.array(toimage(arr).rotate(angle, resample=getattr(filters, RESAMPLING[interp])))
@@ -101,12 +101,12 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> np.nda
     return np.array(im.convert("F") if flatten else im)
 
 
-def imshow(arr: Any) -> None:
+def imshow(arr: object) -> None:
     """Shows an array as an image, in the viewer that Pillow finds."""
     toimage(arr).show()
 
 
-def imfilter(arr: Any, ftype: str) -> np.ndarray:
+def imfilter(arr: object, ftype: str) -> np.ndarray:
     """An array as an image that went through one of Pillow's filters ("blur", "sharpen", ...).
 
     Raises:

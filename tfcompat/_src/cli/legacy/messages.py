@@ -8,7 +8,6 @@ import importlib.machinery
 import sys
 import types
 from collections.abc import Sequence
-from typing import Any
 
 from google.protobuf.internal import builder
 
@@ -42,7 +41,7 @@ class Finder(importlib.abc.MetaPathFinder):
     """Finds the message modules that protobuf would refuse."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: Any = None
+        self, fullname: str, path: Sequence[str] | None, target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
         if not fullname.endswith("_pb2") or fullname.startswith("google.protobuf."):
             return None

@@ -73,7 +73,7 @@ def random_integers(low: int, high: int | None = None, size: Any = None) -> Any:
     return np.random.randint(1, low + 1, size) if high is None else np.random.randint(low, high + 1, size)
 
 
-def copy_tree(src: str, dst: str, *options: Any, **more: Any) -> list[str]:
+def copy_tree(src: str, dst: str, *options: object, **more: object) -> list[str]:
     shutil.copytree(src, dst, dirs_exist_ok=True)
     return [os.path.join(folder, name) for folder, _, names in os.walk(dst) for name in names]
 
@@ -92,18 +92,18 @@ class LooseVersion:
         mine, theirs = self._parts(other)
         return mine == theirs
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         mine, theirs = self._parts(other)
         return mine < theirs
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: object) -> bool:
         mine, theirs = self._parts(other)
         return mine <= theirs
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: object) -> bool:
         return not self <= other
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: object) -> bool:
         return not self < other
 
     def __hash__(self) -> int:
@@ -130,7 +130,7 @@ class StrictVersion(LooseVersion):
         self.version = [int(major), int(minor), int(patch or 0), word or "c", int(number or 0)]
 
 
-def _scalar_type(value: Any, default: Any = None) -> Any:
+def _scalar_type(value: Any, default: object = None) -> Any:
     try:
         return np.dtype(value if isinstance(value, type) else getattr(value, "dtype", value)).type
     except TypeError:

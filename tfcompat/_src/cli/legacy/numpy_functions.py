@@ -17,7 +17,7 @@ def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
     """`np.reshape` that takes its shape under the old keyword too."""
 
     @functools.wraps(reshape)
-    def wrapped(a: Any, *arguments: Any, **options: Any) -> Any:
+    def wrapped(a: object, *arguments: Any, **options: Any) -> Any:
         if "newshape" in options:
             options["shape"] = options.pop("newshape")
         return reshape(a, *arguments, **options)
@@ -36,7 +36,7 @@ def _giving_lists(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def _objects(value: Any) -> Any:
+def _objects(value: object) -> Any:
     """A list of tensors of a graph, or a nest of such lists, as an array of objects; else the value."""
     if not isinstance(value, (list, tuple)):
         return value
@@ -57,7 +57,7 @@ def _of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that takes lists of tensors of a graph as arrays of objects, whose operators then make nodes."""
 
     @functools.wraps(function)
-    def wrapped(a: Any, *arguments: Any, **options: Any) -> Any:
+    def wrapped(a: object, *arguments: Any, **options: Any) -> Any:
         try:
             return function(a, *arguments, **options)
         except NotImplementedError:
@@ -73,7 +73,7 @@ def _of_any_sequence(array: Callable[..., Any]) -> Callable[..., Any]:
     """`np.array` that makes an array of objects of sequences of unequal length, and copies where `copy=False` cannot be kept."""
 
     @functools.wraps(array)
-    def wrapped(object: Any, dtype: Any = None, *arguments: Any, **options: Any) -> Any:
+    def wrapped(object: object, dtype: object = None, *arguments: Any, **options: Any) -> Any:
         if options.get("copy") is False:
             options["copy"] = None
         try:
@@ -95,7 +95,7 @@ def _of_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
     """`np.fromstring` that reads the bytes of numbers too."""
 
     @functools.wraps(fromstring)
-    def wrapped(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: Any = None) -> Any:
+    def wrapped(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", like: object = None) -> Any:
         if sep:
             return fromstring(string, dtype, count, sep=sep)
         return np.frombuffer(string.encode() if isinstance(string, str) else string, dtype, count).copy()
@@ -107,7 +107,7 @@ def _of_generators(stack: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a sequence of arrays that takes a generator of them too."""
 
     @functools.wraps(stack)
-    def wrapped(arrays: Any, *arguments: Any, **options: Any) -> Any:
+    def wrapped(arrays: object, *arguments: Any, **options: Any) -> Any:
         return stack(list(arrays) if isinstance(arrays, Iterator) else arrays, *arguments, **options)
 
     return wrapped
@@ -115,7 +115,7 @@ def _of_generators(stack: Callable[..., Any]) -> Callable[..., Any]:
 
 def _normed(histogram: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(histogram)
-    def wrapped(*arguments: Any, normed: Any = None, **options: Any) -> Any:
+    def wrapped(*arguments: Any, normed: object = None, **options: Any) -> Any:
         return histogram(*arguments, **(options if normed is None else {"density": normed, **options}))
 
     return wrapped

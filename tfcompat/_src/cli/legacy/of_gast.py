@@ -13,14 +13,14 @@ class _OfConstants(type):
     _values: tuple[type, ...]
     _constant: Any
 
-    def __instancecheck__(cls, node: Any) -> bool:
+    def __instancecheck__(cls, node: object) -> bool:
         return isinstance(node, cls._constant) and type(node.value) in cls._values
 
-    def __call__(cls, value: Any = ..., **fields: Any) -> Any:
+    def __call__(cls, value: object = ..., **fields: Any) -> Any:
         return cls._constant(value=next(iter(fields.values()), value), kind=None)
 
 
-def _kind(name: str, constant: Any, *values: type) -> Any:
+def _kind(name: str, constant: object, *values: type) -> Any:
     return _OfConstants(name, (), dict(_values=values, _constant=constant))
 
 

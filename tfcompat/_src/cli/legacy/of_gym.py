@@ -23,7 +23,7 @@ def _earlier_kind(gym: Any) -> Any:
                 options["seed"], self._seed = self._seed, None
             return self.env.reset(**options)[0]
 
-        def step(self, action: Any) -> tuple[Any, float, bool, dict]:
+        def step(self, action: object) -> tuple[Any, float, bool, dict]:
             observation, reward, is_terminal, is_cut, notes = self.env.step(action)
             if is_cut:
                 notes = {**notes, "TimeLimit.truncated": not is_terminal}
@@ -48,7 +48,7 @@ def _making(gym: Any) -> Callable[..., Any]:
     make, kind = gym.make, _earlier_kind(gym)
 
     @functools.wraps(make)
-    def wrapped(id: Any, **options: Any) -> Any:
+    def wrapped(id: object, **options: Any) -> Any:
         return kind(make(id, **options))
 
     return wrapped

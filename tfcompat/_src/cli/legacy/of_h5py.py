@@ -33,7 +33,7 @@ def _datasets(h5py: Any) -> Names:
     get = h5py.Dataset.__getitem__
 
     @functools.wraps(get)
-    def with_text(self: Any, args: Any, *more: Any, **options: Any) -> Any:
+    def with_text(self: Any, args: object, *more: Any, **options: Any) -> Any:
         value = get(self, args, *more, **options)
         kind = h5py.check_string_dtype(self.dtype)
         if kind is None or kind.length is not None or kind.encoding != "utf-8":
@@ -45,7 +45,7 @@ def _datasets(h5py: Any) -> Names:
     return {h5py.Dataset: dict(__getitem__=with_text)}
 
 
-def _decoded(value: Any) -> Any:
+def _decoded(value: object) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -53,7 +53,7 @@ def _files(h5py: Any) -> Names:
     begin = h5py.File.__init__
 
     @functools.wraps(begin)
-    def with_any_mode(self: Any, name: Any, mode: str | None = None, *more: Any, **options: Any) -> None:
+    def with_any_mode(self: Any, name: object, mode: str | None = None, *more: Any, **options: Any) -> None:
         if mode is None:
             is_path = isinstance(name, (str, bytes, os.PathLike))
             mode = "r" if is_path and os.path.exists(name) and not os.access(name, os.W_OK) else "a"

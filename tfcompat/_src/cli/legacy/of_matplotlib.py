@@ -19,16 +19,16 @@ def _rgb(self: Any) -> bytes:
     return np.asarray(self.buffer_rgba())[..., :3].tobytes()
 
 
-def _colour_maps(cm: Any) -> Names:
+def _colour_maps(cm: object) -> Names:
     matplotlib = importlib.import_module("matplotlib")
 
-    def get_cmap(name: Any = None, lut: int | None = None) -> Any:
+    def get_cmap(name: object = None, lut: int | None = None) -> Any:
         if name is not None and not isinstance(name, str):
             return name
         found = matplotlib.colormaps[name or matplotlib.rcParams["image.cmap"]]
         return found if lut is None else found.resampled(lut)
 
-    def register_cmap(name: str | None = None, cmap: Any = None) -> None:
+    def register_cmap(name: str | None = None, cmap: object = None) -> None:
         matplotlib.colormaps.register(cmap, name=name, force=True)
 
     return {cm: dict(get_cmap=get_cmap, register_cmap=register_cmap)}
@@ -52,13 +52,13 @@ def _with_any_style(use: Callable[..., Any]) -> Callable[..., Any]:
     """`style.use` that takes the names `seaborn...`."""
 
     @functools.wraps(use)
-    def wrapped(style: Any) -> None:
+    def wrapped(style: object) -> None:
         use([_style(each) for each in style] if isinstance(style, (list, tuple)) else _style(style))
 
     return wrapped
 
 
-def _style(name: Any) -> Any:
+def _style(name: object) -> Any:
     is_seaborn = isinstance(name, str) and name.startswith("seaborn") and not name.startswith("seaborn-v0_8")
     return name.replace("seaborn", "seaborn-v0_8", 1) if is_seaborn else name
 
@@ -92,13 +92,13 @@ def _pyplot(plt: Any) -> Names:
     )}  # fmt: skip
 
 
-def _mlab(mlab: Any) -> Names:
-    def normpdf(x: Any, mu: Any, sigma: Any) -> Any:
+def _mlab(mlab: object) -> Names:
+    def normpdf(x: object, mu: object, sigma: object) -> Any:
         """The density of a normal distribution."""
         return np.exp(-0.5 * ((np.asarray(x) - mu) / sigma) ** 2) / (np.sqrt(2 * np.pi) * sigma)
 
     def bivariate_normal(
-        X: Any, Y: Any, sigmax: float = 1.0, sigmay: float = 1.0, mux: float = 0.0, muy: float = 0.0, sigmaxy: float = 0.0  # noqa: N803 (its names)
+        X: object, Y: object, sigmax: float = 1.0, sigmay: float = 1.0, mux: float = 0.0, muy: float = 0.0, sigmaxy: float = 0.0  # noqa: N803 (its names)
     ) -> Any:
         """The density of a normal distribution of two variables; `sigmaxy` is their covariance."""
         rho = sigmaxy / (sigmax * sigmay)

@@ -76,7 +76,7 @@ def _added(nx: Any) -> dict[Any, dict[str, Any]]:
     return {nx: names, nx.Graph: dict(node=property(lambda graph: graph.nodes))}
 
 
-def _replaced(nx: Any) -> dict[Any, dict[str, Any]]:
+def _replaced(nx: object) -> dict[Any, dict[str, Any]]:
     names = ("adjacency_matrix", "incidence_matrix", "laplacian_matrix", "normalized_laplacian_matrix")
     return {nx: {name: _as_matrix(getattr(nx, name)) for name in names}}
 

@@ -52,11 +52,11 @@ def _appending(pandas: Any) -> Callable[..., Any]:
     return append
 
 
-def _as_matrix(self: Any, columns: Any = None) -> Any:
+def _as_matrix(self: Any, columns: object = None) -> Any:
     return self.values if columns is None else self[columns].values
 
 
-def _set_value(self: Any, index: Any, col: Any, value: Any, takeable: bool = False) -> Any:
+def _set_value(self: Any, index: object, col: object, value: object, takeable: bool = False) -> Any:
     (self.iat if takeable else self.at)[index, col] = value
     return self
 
@@ -65,7 +65,7 @@ def _with_positions(method: Callable[..., Any], *names: str) -> Callable[..., An
     """A method that takes these arguments without their names too."""
 
     @functools.wraps(method)
-    def wrapped(self: Any, first: Any = None, *more: Any, **options: Any) -> Any:
+    def wrapped(self: Any, first: object = None, *more: Any, **options: Any) -> Any:
         return method(self, first, **{**dict(zip(names, more)), **options})
 
     return wrapped
@@ -75,7 +75,7 @@ def _filling(fillna: Callable[..., Any]) -> Callable[..., Any]:
     """`fillna` that takes a method: the value before or after."""
 
     @functools.wraps(fillna)
-    def wrapped(self: Any, value: Any = None, method: str | None = None, axis: Any = None, inplace: bool = False, **options: Any) -> Any:
+    def wrapped(self: Any, value: object = None, method: str | None = None, axis: object = None, inplace: bool = False, **options: Any) -> Any:
         if method is None:
             return fillna(self, value, axis=axis, inplace=inplace, **options)
         fill = self.ffill if method in ("ffill", "pad") else self.bfill
@@ -88,7 +88,7 @@ def _reading(read_csv: Callable[..., Any]) -> Callable[..., Any]:
     """`read_csv` that takes the separator without its name, and `error_bad_lines` and `squeeze`."""
 
     @functools.wraps(read_csv)
-    def wrapped(path: Any, sep: Any = None, *, error_bad_lines: bool = True, warn_bad_lines: bool = True, squeeze: bool = False, **options: Any) -> Any:
+    def wrapped(path: object, sep: object = None, *, error_bad_lines: bool = True, warn_bad_lines: bool = True, squeeze: bool = False, **options: Any) -> Any:
         if sep is not None:
             options["sep"] = sep
         if not error_bad_lines:

@@ -14,7 +14,7 @@ from tfcompat._src.cli.legacy.scipy_misc import SCIPY_MISC
 Names = dict[Any, dict[str, Any]]
 
 
-def _scipy(scipy: Any) -> Names:
+def _scipy(scipy: object) -> Names:
     functions = {n: vars(np)[n] for n in np.__all__ if not isinstance(vars(np).get(n), (type, types.ModuleType, type(None)))}
     return {scipy: functions | dict(rand=np.random.rand, randn=np.random.randn, pi=np.pi, inf=np.inf, nan=np.nan)}
 
@@ -46,7 +46,7 @@ def _stats(stats: Any) -> Names:
 
 
 def _interpolate(interpolate: Any) -> Names:
-    def interp2d(x: Any, y: Any, z: Any, kind: str = "linear", copy: bool = True, bounds_error: bool = False, fill_value: Any = None) -> Any:
+    def interp2d(x: Any, y: Any, z: Any, kind: str = "linear", copy: bool = True, bounds_error: bool = False, fill_value: object = None) -> Any:
         """A function of points x [n] and y [m] that gives an array [m, n], from values z [rows, columns] on a grid."""
         x, y, z = np.ravel(x), np.ravel(y), np.asarray(z)
         order = {"linear": 1, "cubic": 3, "quintic": 5}[kind]

@@ -8,11 +8,11 @@ from typing import Any
 from tfcompat._src.cli.legacy.keywords import Tables, taking
 
 
-def _measure(measure: Any) -> dict[Any, dict[str, Any]]:
+def _measure(measure: object) -> dict[Any, dict[str, Any]]:
     metrics = importlib.import_module("skimage.metrics")
     similarity = metrics.structural_similarity
 
-    def compare_ssim(X: Any, Y: Any, multichannel: bool = False, **options: Any) -> Any:  # noqa: N803 (its names)
+    def compare_ssim(X: object, Y: object, multichannel: bool = False, **options: Any) -> Any:  # noqa: N803 (its names)
         if multichannel:
             options["channel_axis"] = -1
         return similarity(X, Y, **options)

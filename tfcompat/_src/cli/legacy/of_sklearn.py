@@ -17,7 +17,7 @@ def _init(kind: Any, **changes: Any) -> Names:
     return {kind: dict(__init__=taking(kind.__init__, **changes))}
 
 
-def _imputer(missing_values: Any = "NaN", strategy: str = "mean", axis: int = 0, verbose: int = 0, copy: bool = True) -> Any:
+def _imputer(missing_values: object = "NaN", strategy: str = "mean", axis: int = 0, verbose: int = 0, copy: bool = True) -> Any:
     """`Imputer`, which is SimpleImputer."""
     if axis:
         raise NotImplementedError("tfcompat restores sklearn.preprocessing.Imputer for axis=0: transpose the array.")
@@ -28,14 +28,14 @@ def _imputer(missing_values: Any = "NaN", strategy: str = "mean", axis: int = 0,
 def _folds(make: Callable[..., Any]) -> Callable[..., Any]:
     """A class of `sklearn.cross_validation`, which was given the data's size or labels first and gave indices when iterated."""
 
-    def folds(of: Any, n_folds: Any = 3, **options: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def folds(of: object, n_folds: object = 3, **options: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         labels = np.zeros(of) if isinstance(of, (int, np.integer)) else np.asarray(of)
         return make(n_folds, **options).split(np.zeros(len(labels)), labels)
 
     return folds
 
 
-def _cross_validation(module: Any) -> Names:
+def _cross_validation(module: object) -> Names:
     selection = importlib.import_module("sklearn.model_selection")
 
     def splits(of: int, n_iter: int = 10, **options: Any) -> Any:
@@ -49,7 +49,7 @@ def _cross_validation(module: Any) -> Names:
 
 
 def _squared_error(error: Callable[..., Any]) -> Callable[..., Any]:
-    def mean_squared_error(y_true: Any, y_pred: Any, *, squared: bool = True, **options: Any) -> Any:
+    def mean_squared_error(y_true: object, y_pred: object, *, squared: bool = True, **options: Any) -> Any:
         found = error(y_true, y_pred, **options)
         return found if squared else np.sqrt(found)
 
@@ -60,8 +60,8 @@ def _metrics(module: Any) -> Names:
     return {module: dict(jaccard_similarity_score=module.accuracy_score)}
 
 
-def _assignment(module: Any) -> Names:
-    def linear_assignment(X: Any) -> np.ndarray:  # noqa: N803 (its name)
+def _assignment(module: object) -> Names:
+    def linear_assignment(X: object) -> np.ndarray:  # noqa: N803 (its name)
         return np.array(importlib.import_module("scipy.optimize").linear_sum_assignment(X)).T
 
     return {module: dict(linear_assignment=linear_assignment)}

@@ -9,9 +9,9 @@ from typing import Any
 from tfcompat._src.cli.legacy.keywords import Tables
 
 
-def _with_any_loader(load: Callable[..., Any], usual: Any) -> Callable[..., Any]:
+def _with_any_loader(load: Callable[..., Any], usual: object) -> Callable[..., Any]:
     @functools.wraps(load)
-    def wrapped(stream: Any, Loader: Any = usual) -> Any:  # noqa: N803 (its name)
+    def wrapped(stream: object, Loader: object = usual) -> Any:  # noqa: N803 (its name)
         return load(stream, Loader)
 
     return wrapped

@@ -14,7 +14,7 @@ def _without_encoding(load: Callable[..., Any]) -> Callable[..., Any]:
     """`json.load` or `json.loads` that takes the encoding, which texts do not have."""
 
     @functools.wraps(load)
-    def wrapped(source: Any, *, encoding: str | None = None, **options: Any) -> Any:
+    def wrapped(source: object, *, encoding: str | None = None, **options: Any) -> Any:
         return load(source, **options)
 
     return wrapped
@@ -22,7 +22,7 @@ def _without_encoding(load: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_sets(sample: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(sample)
-    def wrapped(self: random.Random, population: Any, k: int, **options: Any) -> list[Any]:
+    def wrapped(self: random.Random, population: object, k: int, **options: Any) -> list[Any]:
         return sample(self, tuple(population) if isinstance(population, collections.abc.Set) else population, k, **options)
 
     return wrapped

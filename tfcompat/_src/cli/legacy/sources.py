@@ -29,7 +29,7 @@ RESTORED = "__restored_by_tfcompat__"
 INDEX = "__index_by_tfcompat__"
 
 
-def _set_item(values: Any, *arguments: Any) -> None:
+def _set_item(values: Any, *arguments: object) -> None:
     *where, value = arguments
     if not where:
         if values.size != 1:
@@ -72,7 +72,7 @@ _LEFT_ALONE = sys.stdlib_module_names | {
 }  # fmt: skip
 
 
-def restored(value: Any, name: str) -> Any:
+def restored(value: object, name: str) -> Any:
     """The attribute `name` of a value, or what its type, or NumPy, once had under that name."""
     if name in SCALARS:
         return SCALARS[name] if value is np else getattr(value, name)
@@ -87,7 +87,7 @@ def restored(value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def index(given: Any) -> Any:
+def index(given: object) -> Any:
     """An index, where it is a list with slices as the tuple that NumPy took it for."""
     if type(given) is list and any(each is None or each is ... or isinstance(each, slice) for each in given):
         return tuple(given)

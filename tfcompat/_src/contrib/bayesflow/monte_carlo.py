@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Function = Callable[[Tensor], Tensor]
 
 
-def _get_samples(dist: Any, z: Any, n: Any, seed: int | None) -> Tensor:
+def _get_samples(dist: Any, z: object, n: Any, seed: int | None) -> Tensor:
     """`z`, or `n` samples of the distribution; ValueError unless exactly one is given."""
     with name_scope("get_samples", values=[z, n]):
         if (n is None) == (z is None):
@@ -36,7 +36,7 @@ def _log_mean(log_values: Tensor) -> Tensor:
 
 @export("contrib.bayesflow.monte_carlo.expectation_importance_sampler")
 def expectation_importance_sampler(
-    f: Function, log_p: Function, sampling_dist_q: Any, z: TensorLike | None = None, n: Any = None, seed: int | None = None,
+    f: Function, log_p: Function, sampling_dist_q: Any, z: TensorLike | None = None, n: object = None, seed: int | None = None,
     name: str = "expectation_importance_sampler",
 ) -> Tensor:  # fmt: skip
     """The mean of f(Z) p(Z) / q(Z) over samples Z of q.
@@ -63,7 +63,7 @@ def expectation_importance_sampler(
 
 @export("contrib.bayesflow.monte_carlo.expectation_importance_sampler_logspace")
 def expectation_importance_sampler_logspace(
-    log_f: Function, log_p: Function, sampling_dist_q: Any, z: TensorLike | None = None, n: Any = None, seed: int | None = None,
+    log_f: Function, log_p: Function, sampling_dist_q: Any, z: TensorLike | None = None, n: object = None, seed: int | None = None,
     name: str = "expectation_importance_sampler_logspace",
 ) -> Tensor:  # fmt: skip
     """The logarithm of `expectation_importance_sampler` of a positive function; arguments and errors as there."""

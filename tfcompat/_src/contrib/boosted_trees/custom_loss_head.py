@@ -32,7 +32,7 @@ class CustomLossHead(_RegressionHead):
         self, loss_fn: Callable, link_fn: Callable, logit_dimension: int, head_name: str | None = None,
         weight_column_name: str | None = None, metrics_fn: Callable | None = None,
     ) -> None:  # fmt: skip
-        def losses(labels: TensorLike, logits: Any, weights: Any = None) -> tuple[Tensor, Tensor]:
+        def losses(labels: TensorLike, logits: object, weights: object = None) -> tuple[Tensor, Tensor]:
             if weights is None:
                 weights = ones(shape=[shape_of(labels)[0], 1], dtype=dtypes.float32)
             average = reduce_mean(loss_fn(labels, weights, logits)[0])
@@ -44,5 +44,5 @@ class CustomLossHead(_RegressionHead):
         )  # fmt: skip
         self._metrics_fn = metrics_fn
 
-    def _metrics(self, eval_loss: Tensor, predictions: dict[str, Tensor], labels: Any, weights: Any) -> dict[str, Any]:
+    def _metrics(self, eval_loss: Tensor, predictions: dict[str, Tensor], labels: object, weights: object) -> dict[str, Any]:
         return {} if self._metrics_fn is None else self._metrics_fn(predictions, labels, weights)

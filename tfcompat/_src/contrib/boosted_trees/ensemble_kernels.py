@@ -56,13 +56,13 @@ _CONFIG = f"({_HANDLE}, stamp_token: int64, tree_ensemble_config: string) -> ()"
 
 
 @held_op("CreateTreeEnsembleVariable", _CONFIG, shape=_scalars(0))
-def _create(context: Any, handle: Held, stamp: Any, config: Any) -> tuple:
+def _create(context: object, handle: Held, stamp: object, config: object) -> tuple:
     handle.create(lambda: GradientTrees.parse(config, stamp))
     return ()
 
 
 @held_op("TreeEnsembleDeserialize", _CONFIG, shape=_scalars(0))
-def _deserialize(context: Any, handle: Held, stamp: Any, config: Any) -> tuple:
+def _deserialize(context: object, handle: Held, stamp: object, config: object) -> tuple:
     with handle.lock:
         handle.held()
         handle.content = GradientTrees.parse(config, stamp)
@@ -70,13 +70,13 @@ def _deserialize(context: Any, handle: Held, stamp: Any, config: Any) -> tuple:
 
 
 @held_op("TreeEnsembleStampToken", f"({_HANDLE}) -> (stamp_token: int64)", shape=_scalars(1))
-def _stamp(context: Any, handle: Held) -> np.int64:
+def _stamp(context: object, handle: Held) -> np.int64:
     with handle.lock:
         return np.int64(handle.held().stamp)
 
 
 @held_op("TreeEnsembleSerialize", f"({_HANDLE}) -> (stamp_token: int64, tree_ensemble_config: string)", shape=_scalars(2))
-def _serialize(context: Any, handle: Held) -> tuple:
+def _serialize(context: object, handle: Held) -> tuple:
     with handle.lock:
         trees = handle.held()
         return np.int64(trees.stamp), np.array(trees.state.SerializeToString(), object)
@@ -87,7 +87,7 @@ def _serialize(context: Any, handle: Held) -> tuple:
     f"({_HANDLE}, stamp_token: int64, *, num_all_handlers: int >= 0) -> (num_used_handlers: int64, used_handlers_mask: bool)",
     shape=lambda c: [(), (c.attr("num_all_handlers"),)],
 )
-def _used_handlers(context: Any, handle: Held, stamp: Any, *, num_all_handlers: int) -> tuple:
+def _used_handlers(context: object, handle: Held, stamp: object, *, num_all_handlers: int) -> tuple:
     with handle.lock:
         trees = handle.held()
         trees.check(stamp)
@@ -101,7 +101,7 @@ def _used_handlers(context: Any, handle: Held, stamp: Any, *, num_all_handlers: 
     "attempted_trees: int64, attempted_layers: int64)",
     shape=_scalars(6),
 )
-def _stats(context: Any, handle: Held, stamp: Any) -> tuple:
+def _stats(context: object, handle: Held, stamp: object) -> tuple:
     with handle.lock:
         trees = handle.held()
         trees.check(stamp)
@@ -114,7 +114,7 @@ def _stats(context: Any, handle: Held, stamp: Any) -> tuple:
     "centering_epsilon: float = 0.01) -> (continue_centering: bool)",
     shape=lambda c: [()],
 )
-def _center(context: Any, handle: Held, stamp: Any, following: Any, changes: Any, *, centering_epsilon: float) -> np.bool_:
+def _center(context: object, handle: Held, stamp: object, following: object, changes: Any, *, centering_epsilon: float) -> np.bool_:
     if np.ndim(changes) != 1:
         raise invalid(f"delta_updates must be a vector, got shape {list(np.shape(changes))}")
     with handle.lock:
@@ -123,7 +123,7 @@ def _center(context: Any, handle: Held, stamp: Any, following: Any, changes: Any
         return np.bool_(trees.center(np.asarray(changes), np.float32(centering_epsilon)))
 
 
-def _best_candidates(config: Any, nodes: tuple, gains: tuple, splits: tuple) -> dict[int, Candidate]:
+def _best_candidates(config: object, nodes: tuple, gains: tuple, splits: tuple) -> dict[int, Candidate]:
     """The best split of each node over all handlers."""
     best: dict[int, Candidate] = {}
     for handler, lists in enumerate(zip(nodes, gains, splits)):
@@ -144,7 +144,7 @@ def _best_candidates(config: Any, nodes: tuple, gains: tuple, splits: tuple) -> 
     shape=si.no_outputs,
 )
 def _grow(
-    context: Any, handle: Held, stamp: Any, following: Any, learning_rate: Any, seed: Any, max_depth: Any, learner: Any, nodes: tuple,
+    context: Any, handle: Held, stamp: object, following: object, learning_rate: Any, seed: Any, max_depth: Any, learner: object, nodes: tuple,
     gains: tuple, splits: tuple,
 ) -> tuple:  # fmt: skip
     config = read_config(context.op.attrs["learner_config"])
@@ -192,7 +192,7 @@ def _left_out(attrs: Any, config: Any, seed: Any, state: Any) -> list[int]:
     return dropped_trees(int(seed), config, kept, len(state.trees))
 
 
-def _predictions(context: Any, handle: Held, seed: Any, features: Features) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _predictions(context: Any, handle: Held, seed: object, features: Features) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Logits [batch, n], trees left out with their weights [2, left out], and leaves by tree, int32 [batch, trees]."""
     attrs = context.op.attrs
     config = read_config(attrs["learner_config"])
@@ -248,7 +248,7 @@ _PREDICTION = (
 
 
 @held_op("GradientTreesPrediction", _PREDICTION + ")", shape=lambda c: [(_batch_size(c), _columns(c)), (2, None)])
-def _predict(context: Any, handle: Held, seed: Any, dense: tuple, *sparse: tuple) -> tuple:
+def _predict(context: object, handle: Held, seed: object, dense: tuple, *sparse: tuple) -> tuple:
     return _predictions(context, handle, seed, Features(dense, sparse[:3], sparse[3:]))[:2]
 
 
@@ -256,7 +256,7 @@ def _predict(context: Any, handle: Held, seed: Any, dense: tuple, *sparse: tuple
     "GradientTreesPredictionVerbose", _PREDICTION + ", leaf_index: int32)",
     shape=lambda c: [(_batch_size(c), _columns(c)), (2, None), (_batch_size(c), None)],
 )  # fmt: skip
-def _predict_verbose(context: Any, handle: Held, seed: Any, dense: tuple, *sparse: tuple) -> tuple:
+def _predict_verbose(context: object, handle: Held, seed: object, dense: tuple, *sparse: tuple) -> tuple:
     return _predictions(context, handle, seed, Features(dense, sparse[:3], sparse[3:]))
 
 
@@ -265,7 +265,7 @@ def _predict_verbose(context: Any, handle: Held, seed: Any, dense: tuple, *spars
     f"({_HANDLE}, {_FEATURES}, *, {_FEATURE_ATTRS}) -> (partition_ids: int32)",
     shape=lambda c: [(_batch_size(c),)],
 )
-def _partition(context: Any, handle: Held, dense: tuple, *sparse: tuple) -> np.ndarray:
+def _partition(context: object, handle: Held, dense: tuple, *sparse: tuple) -> np.ndarray:
     features = Features(dense, sparse[:3], sparse[3:])
     with handle.lock:
         trees = handle.held()

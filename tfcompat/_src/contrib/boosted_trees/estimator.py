@@ -71,7 +71,7 @@ class GradientBoostedDecisionTreeClassifier(_GradientBoostedTrees):
         model_dir=None, config=None, label_keys=None, feature_engineering_fn=None, logits_modifier_function=None, center_bias=True,
         use_core_libs=False, output_leaf_index=False, override_global_step_value=None, num_quantiles=100,
     ) -> None:  # fmt: skip
-        def twice_differentiable(labels: TensorLike, logits: Any, weights: Any = None) -> Any:
+        def twice_differentiable(labels: TensorLike, logits: object, weights: object = None) -> Any:
             losses, _ = per_example_maxent_loss(labels=labels, logits=logits, weights=weights, num_classes=n_classes)
             return reduce_mean(losses)
 
@@ -202,11 +202,11 @@ class GradientBoostedDecisionTreeQuantileRegressor(_GradientBoostedTrees):
 
 @export("contrib.boosted_trees.estimator_batch.estimator.core_multiclass_head")
 def core_multiclass_head(
-    n_classes: int, weight_column: Any = None, loss_reduction: str = Reduction.SUM_OVER_NONZERO_WEIGHTS
+    n_classes: int, weight_column: object = None, loss_reduction: str = Reduction.SUM_OVER_NONZERO_WEIGHTS
 ) -> Any:
     """A head of tf.estimator for classes, whose loss has second derivatives."""
 
-    def loss_fn(labels: TensorLike, logits: Any) -> Any:
+    def loss_fn(labels: TensorLike, logits: object) -> Any:
         return per_example_maxent_loss(labels=labels, logits=logits, weights=None, num_classes=n_classes)[0]
 
     return _multi_class_head_with_softmax_cross_entropy_loss(
@@ -216,12 +216,12 @@ def core_multiclass_head(
 
 @export("contrib.boosted_trees.estimator_batch.estimator.core_quantile_regression_head")
 def core_quantile_regression_head(
-    quantiles: float, label_dimension: int = 1, weight_column: Any = None,
+    quantiles: float, label_dimension: int = 1, weight_column: object = None,
     loss_reduction: str = Reduction.SUM_OVER_NONZERO_WEIGHTS,
 ) -> Any:  # fmt: skip
     """A head of tf.estimator for a quantile."""
 
-    def loss_fn(labels: Any, logits: Any) -> Any:
+    def loss_fn(labels: object, logits: object) -> Any:
         return per_example_quantile_regression_loss(labels=labels, predictions=logits, weights=None, quantile=quantiles)[0]
 
     return _regression_head(
@@ -235,7 +235,7 @@ class _CoreGradientBoostedTrees(Estimator):
     def __init__(self, builder: Callable, model_dir: Any, config: Any, **settings: Any) -> None:
         params = {"use_core_libs": True, "override_global_step_value": None, **settings}
 
-        def _model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        def _model_fn(features: object, labels: object, mode: str, config: object) -> Any:
             return builder(features, labels, mode, params, config, ModelBuilderOutputType.ESTIMATOR_SPEC)
 
         super().__init__(model_fn=_model_fn, model_dir=model_dir, config=config)

@@ -38,7 +38,7 @@ class Slots(NamedTuple):
         return [self.dense_floats, *sparse]
 
 
-def _of_column(features: dict[str, Any], column: Any, use_core_columns: bool) -> Any:
+def _of_column(features: dict[str, Any], column: object, use_core_columns: bool) -> Any:
     if use_core_columns:
         if is_feature_column_v2([column]):
             return _transform_features_v2(features, [column], _StateManagerImpl(layer=None, trainable=False))[column]

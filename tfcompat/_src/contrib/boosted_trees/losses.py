@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 _Losses = tuple[Tensor, Operation]
 
 
-def _weighted(losses: Tensor, weights: Any) -> _Losses:
+def _weighted(losses: Tensor, weights: object) -> _Losses:
     return (losses if weights is None else losses * weights), no_op()
 
 
-def per_example_squared_hinge_loss(labels: Any, weights: Any, predictions: Any) -> _Losses:
+def per_example_squared_hinge_loss(labels: object, weights: object, predictions: object) -> _Losses:
     """The square of the weighted hinge loss."""
     return square(hinge_loss(labels=labels, logits=predictions, weights=weights)), no_op()
 
 
-def per_example_logistic_loss(labels: Any, weights: Any, predictions: TensorLike) -> _Losses:
+def per_example_logistic_loss(labels: object, weights: object, predictions: TensorLike) -> _Losses:
     """Logistic losses [batch, 1] of labels in [0, 1] and logits."""
     return _weighted(sigmoid_cross_entropy_with_logits(labels=cast(labels, dtypes.float32), logits=predictions), weights)
 
@@ -55,7 +55,7 @@ def per_example_quantile_regression_loss(labels: Any, weights: Any, predictions:
     return _weighted(where(error > 0, right, left), weights)
 
 
-def per_example_maxent_loss(labels: TensorLike, weights: Any, logits: Any, num_classes: int, eps: float = 1e-15) -> _Losses:
+def per_example_maxent_loss(labels: TensorLike, weights: object, logits: Any, num_classes: int, eps: float = 1e-15) -> _Losses:
     """Cross entropies [batch, 1] with softmax probabilities, which are held between `eps` and 1 - `eps`.
 
     Args:
@@ -78,7 +78,7 @@ def per_example_maxent_loss(labels: TensorLike, weights: Any, logits: Any, num_c
     return _weighted(expand_dims(-log(of_label), 1), weights)
 
 
-def per_example_squared_loss(labels: Any, weights: Any, predictions: Any) -> _Losses:
+def per_example_squared_loss(labels: object, weights: object, predictions: object) -> _Losses:
     """Squared differences [batch, 1], summed over dimensions."""
     return _weighted(reduce_sum(squared_difference(predictions, labels), 1, keepdims=True), weights)
 
@@ -95,7 +95,7 @@ def _exp_losses(name: str | None, labels: TensorLike, logits: TensorLike, score:
         return exp(-score(logits) * signs)
 
 
-def per_example_exp_loss(labels: TensorLike, weights: Any, predictions: TensorLike, name: str | None = None, eps: float = 0.1) -> _Losses:
+def per_example_exp_loss(labels: TensorLike, weights: object, predictions: TensorLike, name: str | None = None, eps: float = 0.1) -> _Losses:
     """Exponential losses [batch, 1] of probabilities: a score is linear where they are within `eps` of a half, else -1 or 1."""
 
     def score(logits: Tensor) -> Tensor:
@@ -107,6 +107,6 @@ def per_example_exp_loss(labels: TensorLike, weights: Any, predictions: TensorLi
     return _weighted(_exp_losses(name, labels, predictions, score), weights)
 
 
-def per_example_full_exp_loss(labels: TensorLike, weights: Any, predictions: TensorLike, name: str | None = None) -> _Losses:
+def per_example_full_exp_loss(labels: TensorLike, weights: object, predictions: TensorLike, name: str | None = None) -> _Losses:
     """Exponential losses [batch, 1] of logits."""
     return _weighted(_exp_losses(name, labels, predictions, lambda logits: logits), weights)

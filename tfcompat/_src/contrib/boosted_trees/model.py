@@ -92,7 +92,7 @@ class _Builder:
 
 
 def model_builder(
-    features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any,
+    features: object, labels: object, mode: str, params: dict[str, Any], config: object,
     output_type: int = ModelBuilderOutputType.MODEL_FN_OPS,
 ) -> Any:  # fmt: skip
     """The model function of boosted trees.
@@ -132,7 +132,7 @@ def _pair(features: dict[str, Any], keys: Any) -> list[dict[str, Any]]:
 
 
 def ranking_model_builder(
-    features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any,
+    features: object, labels: object, mode: str, params: dict[str, Any], config: object,
     output_type: int = ModelBuilderOutputType.MODEL_FN_OPS,
 ) -> Any:  # fmt: skip
     """The model function of boosted trees for ranking: it trains with differences between the logits of pairs.

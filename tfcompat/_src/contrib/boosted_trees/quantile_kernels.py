@@ -70,7 +70,7 @@ is_initialized_op("QuantileAccumulatorIsInitialized", "quantile_accumulator_hand
     shape=si.no_outputs,
 )
 def _create(
-    context: Any, handle: Held, stamp: Any, *, max_elements: int, epsilon: float, num_quantiles: int, generate_quantiles: bool
+    context: object, handle: Held, stamp: object, *, max_elements: int, epsilon: float, num_quantiles: int, generate_quantiles: bool
 ) -> tuple:
     if not epsilon > 0:
         raise invalid("An epsilon value of zero is not allowed.")
@@ -85,7 +85,7 @@ def _create(
     "num_resource_handles: int >= 1) -> ()",
     shape=si.no_outputs,
 )
-def _add_summaries(context: Any, handles: tuple, stamp: Any, summaries: tuple) -> tuple:
+def _add_summaries(context: object, handles: tuple, stamp: Any, summaries: tuple) -> tuple:
     for handle, summary in zip(handles, summaries):
         with handle.lock:
             held = handle.held()
@@ -101,7 +101,7 @@ def _add_summaries(context: Any, handles: tuple, stamp: Any, summaries: tuple) -
     "(are_buckets_ready: num_resource_handles*bool, buckets: num_resource_handles*float)",
     shape=lambda c: [()] * c.attr("num_resource_handles") + [(None,)] * c.attr("num_resource_handles"),
 )
-def _get_buckets(context: Any, handles: tuple, stamp: Any) -> tuple:
+def _get_buckets(context: object, handles: tuple, stamp: Any) -> tuple:
     ready, found = [], []
     for handle in handles:
         with handle.lock:
@@ -113,7 +113,7 @@ def _get_buckets(context: Any, handles: tuple, stamp: Any) -> tuple:
 
 
 @held_op("QuantileAccumulatorFlush", f"({_HANDLE}, stamp_token: int64, next_stamp_token: int64) -> ()", shape=si.no_outputs)
-def _flush(context: Any, handle: Held, stamp: Any, following: Any) -> tuple:
+def _flush(context: object, handle: Held, stamp: object, following: object) -> tuple:
     with handle.lock:
         held = handle.held()
         held.advance(stamp, following)
@@ -126,7 +126,7 @@ def _flush(context: Any, handle: Held, stamp: Any, following: Any) -> tuple:
     f"({_HANDLE}, stamp_token: int64, next_stamp_token: int64) -> (output: string)",
     shape=lambda c: [()],
 )
-def _flush_summary(context: Any, handle: Held, stamp: Any, following: Any) -> np.ndarray:
+def _flush_summary(context: object, handle: Held, stamp: object, following: object) -> np.ndarray:
     with handle.lock:
         held = handle.held()
         held.advance(stamp, following)
@@ -140,7 +140,7 @@ def _flush_summary(context: Any, handle: Held, stamp: Any, following: Any) -> np
     f"({_HANDLE}) -> (stamp_token: int64, stream_state: string, are_buckets_ready: bool, buckets: float)",
     shape=lambda c: [(), (), (), (None,)],
 )
-def _serialize(context: Any, handle: Held) -> tuple:
+def _serialize(context: object, handle: Held) -> tuple:
     """The state ends in an empty summary: that which 1.15 works with."""
     with handle.lock:
         held = handle.held()
@@ -159,7 +159,7 @@ def _serialize(context: Any, handle: Held) -> tuple:
     f"({_HANDLE}, stamp_token: int64, stream_state: string, are_buckets_ready: bool, buckets: float) -> ()",
     shape=si.no_outputs,
 )
-def _deserialize(context: Any, handle: Held, stamp: Any, state: Any, is_ready: Any, buckets: Any) -> tuple:
+def _deserialize(context: object, handle: Held, stamp: Any, state: Any, is_ready: Any, buckets: Any) -> tuple:
     if np.ndim(buckets) != 1 or any(np.size(each) != 1 for each in (stamp, state, is_ready)):
         raise invalid("A quantile accumulator is restored from a stamp, a state, whether there are buckets, and a vector of them.")
     state = parsed(_message("QuantileStreamState"), state, "quantile stream state")
@@ -207,7 +207,7 @@ def _split(c: si.InferenceContext, sizes: tuple) -> list:
     "(dense_summaries: num_dense_features*string, sparse_summaries: num_sparse_features*string)",
     shape=lambda c: _split(c, ()), gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _make_summaries(dense: tuple, indices: tuple, values: tuple, shapes: tuple, weights: Any, *, epsilon: float) -> tuple:
+def _make_summaries(dense: tuple, indices: tuple, values: tuple, shapes: tuple, weights: object, *, epsilon: float) -> tuple:
     weights = np.asarray(weights).reshape(-1)
     _check_rows(indices, shapes, weights)
     epsilons = [float(np.float32(epsilon))] * (len(dense) + len(values))
@@ -265,7 +265,7 @@ def _quantiles(dense: tuple, sparse: tuple, dense_buckets: tuple, sparse_buckets
     "(input: T, boundaries: float, *, T: {int32, int64, float32, float64}) -> (output: int32)",
     shape=lambda c: [c.inputs[0]], gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _bucketize(values: Any, limits: Any) -> np.ndarray:
+def _bucketize(values: object, limits: object) -> np.ndarray:
     values = np.asarray(values)
     limits = np.asarray(limits).reshape(-1).astype(values.dtype)
     if np.any(np.diff(limits) < 0):

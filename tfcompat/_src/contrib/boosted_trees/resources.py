@@ -107,15 +107,15 @@ class StatsAccumulator(_Accumulator):
     def _saved(self) -> SaveableObject:
         return StatsAccumulatorSaveable(self)
 
-    def add(self, stamp_token: Any, partition_ids: Any, feature_ids: Any, gradients: Any, hessians: Any) -> Operation:
+    def add(self, stamp_token: object, partition_ids: object, feature_ids: object, gradients: object, hessians: object) -> Operation:
         """Adds entries: nodes [n], (feature, dimension) [n, 2], gradients and hessians [n, ...]."""
         sums = self._make_summary(partition_ids, feature_ids, gradients, hessians)
         return self.op("Add")([self.resource_handle], stamp_token, *([each] for each in sums))
 
-    def _make_summary(self, partition_ids: Any, feature_ids: Any, gradients: Any, hessians: Any) -> tuple[Tensor, ...]:
+    def _make_summary(self, partition_ids: object, feature_ids: object, gradients: object, hessians: object) -> tuple[Tensor, ...]:
         return self.op("MakeSummary")(partition_ids, feature_ids, gradients, hessians)
 
-    def flush(self, stamp_token: Any, next_stamp_token: Any) -> tuple[Tensor, ...]:
+    def flush(self, stamp_token: object, next_stamp_token: object) -> tuple[Tensor, ...]:
         """Empties it: number of updates, nodes, (feature, dimension) pairs, gradients and hessians."""
         return self.op("Flush")(self.resource_handle, stamp_token, next_stamp_token)
 
@@ -136,7 +136,7 @@ class StatsAccumulatorSaveable(ResourceSaveable):
         return self._accumulator.op("Serialize")(self._accumulator.resource_handle)
 
     def deserialize(
-        self, stamp_token: Any, num_updates: Any, partition_ids: Any, feature_ids: Any, gradients: Any, hessians: Any
+        self, stamp_token: object, num_updates: object, partition_ids: object, feature_ids: object, gradients: object, hessians: object
     ) -> Operation:
         """Replaces the sums by what `serialize` gave."""
         sums = partition_ids, feature_ids, gradients, hessians
@@ -159,7 +159,7 @@ class QuantileAccumulator(_Accumulator):
     _KIND = "QuantileAccumulator"
 
     def __init__(
-        self, init_stamp_token: Any, epsilon: float, num_quantiles: int, max_elements: int | None = None, name: str | None = None,
+        self, init_stamp_token: object, epsilon: float, num_quantiles: int, max_elements: int | None = None, name: str | None = None,
         container: str | None = None, generate_quantiles: bool = False,
     ) -> None:  # fmt: skip
         self._init_stamp_token, self._epsilon = init_stamp_token, epsilon
@@ -189,18 +189,18 @@ class QuantileAccumulator(_Accumulator):
         ready, buckets = raw.QuantileAccumulatorGetBuckets([self.resource_handle], stamp_token)
         return ready[0], buckets[0]
 
-    def make_summary(self, column: Any, example_weights: Any) -> Tensor:
+    def make_summary(self, column: object, example_weights: object) -> Tensor:
         """The summary of a column, a Tensor [batch, 1] or a SparseTensor, as a string scalar."""
         sparse = [[column.indices], [column.values], [column.dense_shape]] if isinstance(column, SparseTensor) else [[], [], []]
         dense = [] if sparse[0] else [column]
         found = raw.MakeQuantileSummaries(dense, *sparse, example_weights, epsilon=self._epsilon / 2)
         return (found.sparse_summaries if sparse[0] else found.dense_summaries)[0]
 
-    def add_summary(self, stamp_token: Any, column: Any, example_weights: Any) -> Operation:
+    def add_summary(self, stamp_token: object, column: object, example_weights: object) -> Operation:
         """Adds a column with the weights [batch] of its examples."""
         return self.add_prebuilt_summary(stamp_token, self.make_summary(column, example_weights))
 
-    def add_prebuilt_summary(self, stamp_token: TensorLike, summary: Any) -> Operation:
+    def add_prebuilt_summary(self, stamp_token: TensorLike, summary: object) -> Operation:
         """Adds a summary."""
         return raw.QuantileAccumulatorAddSummaries([self.resource_handle], stamp_token, [summary])
 
@@ -256,7 +256,7 @@ class TreeEnsembleVariable(TrackableResource):
         return {self.resource_handle.op.name + "/tree_ensemble_variable": self.saved}
 
 
-def tree_ensemble_variable(stamp_token: Any, tree_ensemble_config: Any, name: str, container: str | None = None) -> Tensor:
+def tree_ensemble_variable(stamp_token: object, tree_ensemble_config: object, name: str, container: str | None = None) -> Tensor:
     """Makes an ensemble of trees; arguments as TreeEnsembleVariable has them.
 
     Returns:

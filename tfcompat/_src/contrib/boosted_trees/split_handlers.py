@@ -52,7 +52,7 @@ class Batch:
       weights: float32 [batch], the weights of examples in quantiles.
     """
 
-    def __init__(self, nodes: Any, gradients: Any, hessians: Any, weights: Any) -> None:
+    def __init__(self, nodes: object, gradients: object, hessians: object, weights: object) -> None:
         converted = [convert_to_tensor(each) for each in (nodes, gradients, hessians, weights)]
         self.nodes, self.gradients, self.hessians, self.weights = converted
         self._sums: tuple[Tensor, ...] | None = None
@@ -123,8 +123,8 @@ class BaseSplitHandler(abc.ABC):
         """Adds a batch after its buckets were read: statistics with one stamp, quantiles with the other."""
 
     def update_stats_sync(
-        self, stamp_token: Any, example_partition_ids: Any, gradients: Any, hessians: Any, empty_gradients: Any,
-        empty_hessians: Any, weights: Any, is_active: TensorLike,
+        self, stamp_token: object, example_partition_ids: object, gradients: object, hessians: object, empty_gradients: object,
+        empty_hessians: object, weights: object, is_active: TensorLike,
     ) -> Operation:  # fmt: skip
         """Adds a batch.
 
@@ -145,7 +145,7 @@ class BaseSplitHandler(abc.ABC):
         """Forgets all."""
         return group(self._stats_accumulator.flush(stamp_token, next_stamp_token))
 
-    def _flushed_stats(self, stamp_token: Any, next_stamp_token: Any) -> tuple[Tensor, ...]:
+    def _flushed_stats(self, stamp_token: object, next_stamp_token: object) -> tuple[Tensor, ...]:
         """Number of batches (1 for a sum), nodes, (bucket, dimension) pairs, gradients and hessians."""
         batches, *stats = self._stats_accumulator.flush(stamp_token, next_stamp_token)
         uses_sum = convert_to_tensor(self._loss_uses_sum_reduction)
@@ -154,7 +154,7 @@ class BaseSplitHandler(abc.ABC):
             return where(uses_sum, one, batches), *stats
         return (one if known else batches), *stats
 
-    def _add_with_bias(self, stamp: Any, batch: Batch, examples: Tensor, features: Tensor) -> Operation:
+    def _add_with_bias(self, stamp: object, batch: Batch, examples: Tensor, features: Tensor) -> Operation:
         """Adds entries (feature, dimension) of `examples`, and for each node the sums over all its examples."""
         nodes, *sums = batch.sums()
         bias = cast(fill(shape_of(nodes), _BIAS), dtypes.int64)
@@ -180,16 +180,16 @@ class InequalitySplitHandler(BaseSplitHandler):
             init_stamp_token, epsilon=epsilon, num_quantiles=num_quantiles, name=f"QuantileAccumulator/{self._name}"
         )
 
-    def reset(self, stamp_token: Any, next_stamp_token: Any) -> Operation:
+    def reset(self, stamp_token: object, next_stamp_token: object) -> Operation:
         return group(
             super().reset(stamp_token, next_stamp_token), self._quantile_accumulator.flush(stamp_token, next_stamp_token)
         )
 
-    def read_buckets(self, stamp_token: Any) -> Tensor:
+    def read_buckets(self, stamp_token: object) -> Tensor:
         is_ready, self._buckets = self._quantile_accumulator.get_buckets(stamp_token)
         return logical_and(is_ready, size(self._buckets) > 0)
 
-    def _flushed(self, stamp_token: Any, next_stamp_token: Any) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+    def _flushed(self, stamp_token: object, next_stamp_token: object) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
         """Whether there were buckets, their ends, and the statistics; those of the next layer are made."""
         is_ready, buckets = self._quantile_accumulator.get_buckets(stamp_token)
         with control_dependencies([buckets]):
@@ -209,18 +209,18 @@ class DenseSplitHandler(InequalitySplitHandler):
     """
 
     def __init__(
-        self, dense_float_column: Tensor, weak_learner_type: Any = LearnerConfig.NORMAL_DECISION_TREE, **settings: Any
+        self, dense_float_column: Tensor, weak_learner_type: object = LearnerConfig.NORMAL_DECISION_TREE, **settings: Any
     ) -> None:
         super().__init__(**settings)
         self._dense_float_column, self._weak_learner_type = dense_float_column, weak_learner_type
 
-    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
+    def add(self, stamp: object, later: object, batch: Batch) -> Operation:
         column = self._dense_float_column
         add_quantiles = self._quantile_accumulator.add_summary(later, column, batch.weights)
         quantized = cast(raw.Quantiles([column], [], [self._buckets], [], [])[0][0], dtypes.int64)
         return group(add_quantiles, self._stats_accumulator.add(stamp, batch.nodes, quantized, batch.gradients, batch.hessians))
 
-    def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def make_splits(self, stamp_token: object, next_stamp_token: object, class_id: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         is_ready, buckets, stats = self._flushed(stamp_token, next_stamp_token)
         return is_ready, *raw.BuildDenseInequalitySplits(
             *stats, buckets, class_id, self._column, *self._penalties, self._strategy, self._weak_learner_type
@@ -241,13 +241,13 @@ class SparseSplitHandler(InequalitySplitHandler):
 
     COUNTS_ALWAYS = True
 
-    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
+    def add(self, stamp: object, later: object, batch: Batch) -> Operation:
         column = self._sparse_float_column
         add_quantiles = self._quantile_accumulator.add_summary(later, column, batch.weights)
         quantized = cast(raw.Quantiles([], [column.values], [], [self._buckets], [column.indices])[1][0], dtypes.int64)
         return group(add_quantiles, self._add_with_bias(stamp, batch, column.indices[:, 0], quantized))
 
-    def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def make_splits(self, stamp_token: object, next_stamp_token: object, class_id: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         is_ready, buckets, stats = self._flushed(stamp_token, next_stamp_token)
         return is_ready, *raw.BuildSparseInequalitySplits(
             *stats, buckets, class_id, self._column, _BIAS, *self._penalties, self._strategy
@@ -264,17 +264,17 @@ class EqualitySplitHandler(BaseSplitHandler):
     """
 
     def __init__(
-        self, sparse_int_column: SparseTensor, weak_learner_type: Any = LearnerConfig.NORMAL_DECISION_TREE, **settings: Any
+        self, sparse_int_column: SparseTensor, weak_learner_type: object = LearnerConfig.NORMAL_DECISION_TREE, **settings: Any
     ) -> None:
         super().__init__(**settings)
         self._sparse_int_column, self._weak_learner_type = sparse_int_column, weak_learner_type
 
-    def add(self, stamp: Any, later: Any, batch: Batch) -> Operation:
+    def add(self, stamp: object, later: object, batch: Batch) -> Operation:
         column = self._sparse_int_column
         features = stack([column.values, zeros_like(column.values)], axis=1)
         return self._add_with_bias(stamp, batch, column.indices[:, 0], features)
 
-    def make_splits(self, stamp_token: Any, next_stamp_token: Any, class_id: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def make_splits(self, stamp_token: object, next_stamp_token: object, class_id: object) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         stats = self._flushed_stats(stamp_token, next_stamp_token)
         return constant(True), *raw.BuildCategoricalEqualitySplits(
             *stats, class_id, self._column, _BIAS, *self._penalties, self._strategy, self._weak_learner_type

@@ -164,7 +164,7 @@ def _boundary(boundaries: np.ndarray, bucket: int) -> float:
     return boundaries[bucket]
 
 
-def _shapes(c: Any) -> list:
+def _shapes(c: object) -> list:
     return [(None,)] * 3
 
 
@@ -176,7 +176,7 @@ def _shapes(c: Any) -> list:
 )  # fmt: skip
 def _dense(
     batches: Any, nodes: Any, buckets: Any, gradients: Any, hessians: Any, boundaries: Any, class_id: Any, column: Any, l1: Any,
-    l2: Any, complexity: Any, least: Any, strategy: Any, learner_type: Any,
+    l2: Any, complexity: Any, least: Any, strategy: Any, learner_type: object,
 ) -> tuple:  # fmt: skip
     _require_trees(learner_type)
     learner = _Learner.of(batches, class_id, column, l1, l2, complexity, least, strategy)
@@ -196,7 +196,7 @@ def _dense(
     return _outputs(rows)
 
 
-def _check_bias(ids: np.ndarray, start: int, bias: Any) -> None:
+def _check_bias(ids: np.ndarray, start: int, bias: object) -> None:
     if ids[start, 0] != bias or ids[start, 1] != 0:
         raise invalid("Bias feature ID missing, or not with dimension 0.")
 
@@ -264,7 +264,7 @@ def _offer_dimension(best: _Best, total: list, stats: list, places: np.ndarray) 
 )  # fmt: skip
 def _categorical(
     batches: Any, nodes: Any, ids: Any, gradients: Any, hessians: Any, class_id: Any, column: Any, bias: Any, l1: Any, l2: Any,
-    complexity: Any, least: Any, strategy: Any, learner_type: Any,
+    complexity: Any, least: Any, strategy: Any, learner_type: object,
 ) -> tuple:  # fmt: skip
     """Examples with an id go left; the first entry of a node has the statistics of all its examples."""
     _require_trees(learner_type)

@@ -88,17 +88,17 @@ def _shape(before: int) -> Any:
     return lambda c: [()] * before + _sum_shapes(c)
 
 
-def _create_scalar(context: Any, handle: Held, stamp: Any) -> tuple:
+def _create_scalar(context: object, handle: Held, stamp: object) -> tuple:
     handle.create(lambda: Stamped(Sums((), ()), stamp))
     return ()
 
 
-def _create_tensor(context: Any, handle: Held, stamp: Any, gradient_shape: Any, hessian_shape: Any) -> tuple:
+def _create_tensor(context: object, handle: Held, stamp: Any, gradient_shape: Any, hessian_shape: Any) -> tuple:
     handle.create(lambda: Stamped(Sums(gradient_shape.tolist(), hessian_shape.tolist()), stamp))
     return ()
 
 
-def _add(context: Any, handles: tuple, stamp: Any, *lists: tuple) -> tuple:
+def _add(context: object, handles: tuple, stamp: Any, *lists: tuple) -> tuple:
     for handle, *added in zip(handles, *lists):
         with handle.lock:
             held = handle.held()
@@ -107,7 +107,7 @@ def _add(context: Any, handles: tuple, stamp: Any, *lists: tuple) -> tuple:
     return ()
 
 
-def _flush(context: Any, handle: Held, stamp: Any, following: Any) -> tuple:
+def _flush(context: object, handle: Held, stamp: object, following: object) -> tuple:
     with handle.lock:
         held = handle.held()
         held.advance(stamp, following)
@@ -116,7 +116,7 @@ def _flush(context: Any, handle: Held, stamp: Any, following: Any) -> tuple:
     return found
 
 
-def _deserialize(context: Any, handle: Held, stamp: Any, updates: Any, *added: Any) -> tuple:
+def _deserialize(context: object, handle: Held, stamp: Any, updates: Any, *added: object) -> tuple:
     with handle.lock:
         held = handle.held()
         held.content.clear()
@@ -125,13 +125,13 @@ def _deserialize(context: Any, handle: Held, stamp: Any, updates: Any, *added: A
     return ()
 
 
-def _serialize(context: Any, handle: Held) -> tuple:
+def _serialize(context: object, handle: Held) -> tuple:
     with handle.lock:
         held = handle.held()
         return np.int64(held.stamp), np.int64(held.content.updates), *held.content.outputs()
 
 
-def _make_summary(nodes: Any, features: Any, gradients: Any, hessians: Any) -> tuple:
+def _make_summary(nodes: object, features: object, gradients: Any, hessians: Any) -> tuple:
     sums = Sums(np.shape(gradients)[1:], np.shape(hessians)[1:])
     sums.add(nodes, features, gradients, hessians)
     return sums.outputs()

@@ -21,7 +21,7 @@ def _global_step(hook: str) -> Any:
 class FeedFnHook(SessionRunHook):
     """Feeds what a function gives, or a dict."""
 
-    def __init__(self, feed_fn: Any) -> None:
+    def __init__(self, feed_fn: object) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -38,7 +38,7 @@ class StopAfterNTrees(SessionRunHook):
     """
 
     def __init__(
-        self, n: int, num_attempted_trees_tensor: Any, num_finalized_trees_tensor: Any, override_global_step_value: Any = None
+        self, n: int, num_attempted_trees_tensor: object, num_finalized_trees_tensor: object, override_global_step_value: object = None
     ) -> None:
         self._num_trees, self._override = n, override_global_step_value
         self._numbers = [num_attempted_trees_tensor, num_finalized_trees_tensor]
@@ -68,7 +68,7 @@ class SwitchTrainOp(SessionRunHook):
       train_steps: how many steps the first is for.
     """
 
-    def __init__(self, first_train_op: Any, train_steps: int, second_train_op: Any) -> None:
+    def __init__(self, first_train_op: object, train_steps: int, second_train_op: object) -> None:
         self._first, self._second, self._train_steps = first_train_op, second_train_op, train_steps
 
     def begin(self) -> None:

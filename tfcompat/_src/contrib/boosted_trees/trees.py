@@ -31,7 +31,7 @@ def learner_message(name: str) -> Any:
 LearnerConfig = learner_message("LearnerConfig")
 
 
-def parsed(message: Any, serialized: Any, what: str) -> Any:
+def parsed(message: Any, serialized: object, what: str) -> Any:
     """A message of its serialized form; InvalidArgumentError where it is none."""
     found = message()
     try:
@@ -105,7 +105,7 @@ class Features:
         self._expanded: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
 
     @staticmethod
-    def _checked(indices: Any, values: Any, shape: Any) -> Sparse:
+    def _checked(indices: object, values: object, shape: object) -> Sparse:
         indices, values, shape = np.asarray(indices), np.asarray(values), np.asarray(shape)
         if indices.shape != (len(values), 2) or shape.shape != (2,):
             raise invalid("Sparse features must have indices [entries, 2], as many values, and a shape of two numbers.")
@@ -175,13 +175,13 @@ def _linked(node: Any) -> Any:
     return getattr(node, kind).split if kind in _SPARSE else getattr(node, kind)
 
 
-def children(node: Any) -> tuple[int, ...]:
+def children(node: object) -> tuple[int, ...]:
     """The children of a node."""
     split = _linked(node)
     return () if split is None else (split.left_id, split.right_id)
 
 
-def _link(node: Any, left: int, right: int) -> None:
+def _link(node: object, left: int, right: int) -> None:
     split = _linked(node)
     split.left_id, split.right_id = left, right
 
@@ -243,7 +243,7 @@ class GradientTrees:
     stamp: int
 
     @classmethod
-    def parse(cls, serialized: Any, stamp: Any) -> GradientTrees:
+    def parse(cls, serialized: object, stamp: Any) -> GradientTrees:
         """The trees of a serialized DecisionTreeEnsembleConfig."""
         state = parsed(tree_message("DecisionTreeEnsembleConfig"), serialized, "tree ensemble config")
         if len(state.trees) != len(state.tree_weights) or not all(tree.nodes for tree in state.trees):

@@ -25,7 +25,7 @@ class UniqueNameTracker(TrackableDataStructure):
     def _values(self) -> Any:
         return [dependency.ref for dependency in self._checkpoint_dependencies]
 
-    def track(self, trackable: Any, base_name: str) -> Any:
+    def track(self, trackable: object, base_name: str) -> Any:
         """Makes `trackable` a dependency named `base_name`, with "_1", "_2", ... where the name is taken; returns it.
 
         Raises:

@@ -30,7 +30,7 @@ class _Shared:
             self._fill(self._saved)
         return self._saved.pop(name)
 
-    def restore(self, name: str, value: Any) -> Any:
+    def restore(self, name: str, value: object) -> Any:
         """Keeps a restored value; the last of a round gives all of them away."""
         if name in self._restored:
             raise AssertionError(f"{name!r} is restored again before the others; parts that one value is split into go together.")

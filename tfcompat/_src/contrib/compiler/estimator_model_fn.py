@@ -27,7 +27,7 @@ class _CompiledModelFn:
         self._model_fn = model_fn
         self.__name__, self.__doc__ = getattr(model_fn, "__name__", "model_fn"), model_fn.__doc__
 
-    def __call__(self, features: Any, labels: Any, mode: str, params: Any) -> Any:
+    def __call__(self, features: object, labels: object, mode: str, params: Any) -> Any:
         if params.get("use_tpu"):  # TPUEstimator compiles it
             return self._spec(features, labels, mode, params)
         if mode not in (ModeKeys.TRAIN, ModeKeys.EVAL):
@@ -50,7 +50,7 @@ class _CompiledModelFn:
         metric_ops = metrics[0](*metric_arguments) if metrics else None
         return EstimatorSpec(mode=mode, loss=loss, eval_metric_ops=metric_ops, scaffold=scaffold)
 
-    def _spec(self, features: Any, labels: Any, mode: str, params: Any) -> Any:
+    def _spec(self, features: object, labels: object, mode: str, params: object) -> Any:
         """What the model function gives; ValueError where it does not suit compilation."""
         taken = _arguments(self._model_fn)
         if "labels" not in taken and labels is not None:
@@ -66,7 +66,7 @@ class _CompiledModelFn:
         return spec
 
 
-def _metric_arguments(spec: Any) -> list[Tensor]:
+def _metric_arguments(spec: object) -> list[Tensor]:
     """The tensors for the metrics' function, in the order of its arguments; ValueError where names do not agree."""
     metrics = getattr(spec, "eval_metrics", None)
     if not metrics:
@@ -89,7 +89,7 @@ def _metric_arguments(spec: Any) -> list[Tensor]:
     return [tensors[name] for name in names]
 
 
-def _scaffold(spec: Any) -> Any:
+def _scaffold(spec: object) -> Any:
     make = getattr(spec, "scaffold_fn", None)
     if not make:
         return None

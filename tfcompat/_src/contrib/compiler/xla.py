@@ -123,7 +123,7 @@ def _compiled(computation: Callable, inputs: list[Any] | None) -> Any:
     return found if _is_flat(results) else nest.pack_sequence_as(results, found)
 
 
-def _is_flat(results: Any) -> bool:
+def _is_flat(results: object) -> bool:
     """Whether results are one value or a list of values."""
     if isinstance(results, Mapping) or hasattr(results, "__attrs_attrs__"):
         return False
@@ -131,7 +131,7 @@ def _is_flat(results: Any) -> bool:
     return not is_list or not any(isinstance(r, (Sequence, Mapping)) or hasattr(r, "__attrs_attrs__") for r in results)
 
 
-def _flat(results: Any) -> tuple[list[Tensor], list[Operation]]:
+def _flat(results: object) -> tuple[list[Tensor], list[Operation]]:
     """The values of a flat result, and the operations after them with one that is always there."""
     results = () if results is None else results
     listed = [*(results if isinstance(results, Sequence) else (results,)), no_op()]
@@ -146,7 +146,7 @@ def _flat(results: Any) -> tuple[list[Tensor], list[Operation]]:
     return [_identity(x) for x in values], operations
 
 
-def _nested(results: Any) -> list[Tensor]:
+def _nested(results: object) -> list[Tensor]:
     found = []
     for r in nest.flatten(results):
         if isinstance(r, Operation):

@@ -64,8 +64,8 @@ class _Options:
     """The arguments of a call of minimize, as 1.15 spells them."""
 
     def __init__(
-        self, global_step: Any, var_list: Any, gate_gradients: int, aggregation_method: Any,
-        colocate_gradients_with_ops: bool, name: str | None, grad_loss: Any,
+        self, global_step: Any, var_list: object, gate_gradients: int, aggregation_method: object,
+        colocate_gradients_with_ops: bool, name: str | None, grad_loss: object,
     ) -> None:  # fmt: skip
         self.global_step, self.name = global_step, name
         self.gradients = {
@@ -109,9 +109,9 @@ class ConstrainedOptimizer(abc.ABC):
         """The operation of one step under the constraints."""
 
     def minimize_constrained(
-        self, minimization_problem: ConstrainedMinimizationProblem, global_step: Any = None, var_list: Any = None,
-        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+        self, minimization_problem: ConstrainedMinimizationProblem, global_step: object = None, var_list: object = None,
+        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: object = None,
     ) -> Operation:  # fmt: skip
         """The operation of one step under the constraints; see tf.train.Optimizer.minimize for the arguments."""
         options = _Options(
@@ -121,9 +121,9 @@ class ConstrainedOptimizer(abc.ABC):
             return self._minimize_constrained(minimization_problem, **options.arguments())
 
     def minimize_unconstrained(
-        self, minimization_problem: ConstrainedMinimizationProblem, global_step: Any = None, var_list: Any = None,
-        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+        self, minimization_problem: ConstrainedMinimizationProblem, global_step: object = None, var_list: object = None,
+        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: object = None,
     ) -> Operation:  # fmt: skip
         """The operation of one step that passes over the constraints; see tf.train.Optimizer.minimize."""
         options = _Options(
@@ -134,9 +134,9 @@ class ConstrainedOptimizer(abc.ABC):
 
     def minimize(
         self, minimization_problem: ConstrainedMinimizationProblem, unconstrained_steps: TensorLike | None = None,
-        global_step: Any = None, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP,
-        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
-        grad_loss: Any = None,
+        global_step: object = None, var_list: object = None, gate_gradients: int = Optimizer.GATE_OP,
+        aggregation_method: object = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+        grad_loss: object = None,
     ) -> Any:  # fmt: skip
         """The operation of one step; for the first `unconstrained_steps` it passes over the constraints.
 
@@ -189,7 +189,7 @@ class RegretOptimizer(ConstrainedOptimizer):
     def _projection_op(self, state: Any, name: str | None = None) -> Any:
         """The operation that brings the state back to where it is allowed."""
 
-    def _constraint_grad_and_var(self, state: Any, gradient: Tensor) -> tuple[Tensor, Any]:
+    def _constraint_grad_and_var(self, state: object, gradient: Tensor) -> tuple[Tensor, Any]:
         return -gradient, state
 
     @abc.abstractmethod
@@ -199,9 +199,9 @@ class RegretOptimizer(ConstrainedOptimizer):
         """The loss of the model's variables, and the gradient of the state."""
 
     def _minimize_constrained(
-        self, minimization_problem: ConstrainedMinimizationProblem, global_step: TensorLike | None = None, var_list: Any = None,
-        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+        self, minimization_problem: ConstrainedMinimizationProblem, global_step: TensorLike | None = None, var_list: object = None,
+        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: object = None,
     ) -> Any:  # fmt: skip
         options = _Options(
             global_step, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, name, grad_loss
@@ -224,7 +224,7 @@ class RegretOptimizer(ConstrainedOptimizer):
                 counted = assign.assign_add(global_step, 1, name="global_step_increment")
             return group(projected, counted, name=name)
 
-    def _updates(self, loss: Tensor, state: Any, gradient: Tensor, options: _Options) -> list[Operation]:
+    def _updates(self, loss: Tensor, state: object, gradient: Tensor, options: _Options) -> list[Operation]:
         pairs = self.optimizer.compute_gradients(loss, **options.gradients)
         of_state = [self._constraint_grad_and_var(state, gradient)]
         if self.constraint_optimizer is None:

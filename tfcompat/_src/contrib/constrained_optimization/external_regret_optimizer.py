@@ -67,11 +67,11 @@ class AdditiveExternalRegretOptimizer(RegretOptimizer):
     def _initial_state(self, num_constraints: int) -> Tensor:
         return zeros((num_constraints,), dtype=dtypes.float32)
 
-    def _lagrange_multipliers(self, state: Any) -> Any:
+    def _lagrange_multipliers(self, state: object) -> Any:
         return state
 
     def _loss_and_gradient(
-        self, objective: Tensor, constraints: Tensor, proxies: Tensor, state: Any
+        self, objective: Tensor, constraints: Tensor, proxies: Tensor, state: object
     ) -> tuple[Tensor, Tensor]:
         multipliers = self._lagrange_multipliers(state)
         loss = objective + tensordot(cast(multipliers, proxies.dtype), proxies, 1)

@@ -78,7 +78,7 @@ def _project_stochastic_matrix_wrt_euclidean_norm(matrix: Any) -> Tensor:
     return project(matrix, rows, scale)
 
 
-def _project_log_stochastic_matrix_wrt_kl_divergence(log_matrix: Any) -> Tensor:
+def _project_log_stochastic_matrix_wrt_kl_divergence(log_matrix: object) -> Tensor:
     """The logarithm of the matrix with each column divided by its sum."""
     log_matrix = log_matrix - reduce_max(log_matrix, axis=0, keepdims=True)
     return log_matrix - log(reduce_sum(exp(log_matrix), axis=0, keepdims=True))
@@ -91,13 +91,13 @@ class _SwapRegretOptimizer(RegretOptimizer):
     def _stochastic_matrix(self, state: Any) -> Any:
         """The matrix that a state stands for."""
 
-    def _distribution(self, state: Any) -> Tensor:
+    def _distribution(self, state: object) -> Tensor:
         """The stationary distribution of the matrix."""
         distribution = absolute(_maximal_eigenvector_power_method(self._stochastic_matrix(state)))
         return distribution / reduce_sum(distribution)
 
     def _loss_and_gradient(
-        self, objective: Tensor, constraints: Tensor, proxies: Tensor, state: Any
+        self, objective: Tensor, constraints: Tensor, proxies: Tensor, state: object
     ) -> tuple[Tensor, Tensor]:
         zero_and_constraints = concat((zeros((1,), dtype=constraints.dtype), constraints), axis=0)
         losses = concat((expand_dims(objective, 0), proxies), axis=0)
@@ -123,7 +123,7 @@ class AdditiveSwapRegretOptimizer(_SwapRegretOptimizer):
         size = num_constraints + 1
         return concat((ones((1, size)), zeros((size - 1, size))), axis=0)
 
-    def _stochastic_matrix(self, state: Any) -> Any:
+    def _stochastic_matrix(self, state: object) -> Any:
         return state
 
     def _projection_op(self, state: TensorLike, name: str | None = None) -> Any:
@@ -168,7 +168,7 @@ class MultiplicativeSwapRegretOptimizer(_SwapRegretOptimizer):
         )
         return concat(rows, axis=0)
 
-    def _stochastic_matrix(self, state: Any) -> Tensor:
+    def _stochastic_matrix(self, state: object) -> Tensor:
         return exp(state)
 
     def _projection_op(self, state: Any, name: str | None = None) -> Any:

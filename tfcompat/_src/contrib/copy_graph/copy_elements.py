@@ -29,7 +29,7 @@ def _collections_of(element: Any) -> list[str]:
 
 
 @export("contrib.copy_graph.copy_variable_to_graph")
-def copy_variable_to_graph(org_instance: Any, to_graph: Graph, scope: str = "") -> Any:
+def copy_variable_to_graph(org_instance: object, to_graph: Graph, scope: str = "") -> Any:
     """A Variable of another graph with the same name and first value.
 
     Args:

@@ -56,7 +56,7 @@ class CrfDecodeForwardRnnCell(TransitionCell):
       transition_params: float [tags, tags].
     """
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
+    def __call__(self, inputs: object, state: Any, scope: object = None) -> tuple[Tensor, Tensor]:
         scores = self._scores(state)
         best = inputs + reduce_max(scores, [1])
         return cast(argmax(scores, 1), dtype=dtypes.int32), best
@@ -76,7 +76,7 @@ class CrfDecodeBackwardRnnCell(RNNCell):
     state_size = property(lambda self: 1)
     output_size = property(lambda self: 1)
 
-    def __call__(self, inputs: TensorLike, state: TensorLike, scope: Any = None) -> tuple[Tensor, Tensor]:
+    def __call__(self, inputs: TensorLike, state: TensorLike, scope: object = None) -> tuple[Tensor, Tensor]:
         state = squeeze(state, axis=[1])
         places = stack([arange(shape_of(inputs)[0]), state], axis=1)
         tags = expand_dims(raw.GatherNd(inputs, places), axis=-1)
@@ -105,7 +105,7 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
     return one_step_or_more(potentials, one, lambda: _search(potentials, transition_params, sequence_length))
 
 
-def _search(potentials: Tensor, transition_params: Any, sequence_length: Any) -> tuple[Tensor, Tensor]:
+def _search(potentials: Tensor, transition_params: object, sequence_length: Any) -> tuple[Tensor, Tensor]:
     tags = dimension_value(potentials.shape[2])
     forward = CrfDecodeForwardRnnCell(transition_params)
     first = squeeze(slice_of(potentials, [0, 0, 0], [-1, 1, -1]), axis=[1])

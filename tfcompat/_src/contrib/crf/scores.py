@@ -74,7 +74,7 @@ class CrfForwardRnnCell(TransitionCell):
       transition_params: float [tags, tags].
     """
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
+    def __call__(self, inputs: Any, state: Any, scope: object = None) -> tuple[Tensor, Tensor]:
         alphas = inputs + reduce_logsumexp(self._scores(state), [1])
         return alphas, alphas
 
@@ -155,7 +155,7 @@ def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, tra
 
 
 @export("contrib.crf.crf_multitag_sequence_score")
-def crf_multitag_sequence_score(inputs: Any, tag_bitmap: TensorLike, sequence_lengths: Any, transition_params: Any) -> Tensor:
+def crf_multitag_sequence_score(inputs: Any, tag_bitmap: TensorLike, sequence_lengths: object, transition_params: object) -> Tensor:
     """The log of the sum of exp(score) over all tag sequences that a bitmap allows.
 
     Args:
@@ -179,7 +179,7 @@ def crf_multitag_sequence_score(inputs: Any, tag_bitmap: TensorLike, sequence_le
 
 
 @export("contrib.crf.crf_log_norm")
-def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
+def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: object) -> Tensor:
     """The log of the sum of exp(score) over all tag sequences, by the forward algorithm.
 
     Args:
@@ -207,7 +207,7 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
 
 @export("contrib.crf.crf_log_likelihood")
 def crf_log_likelihood(
-    inputs: Any, tag_indices: TensorLike, sequence_lengths: Any, transition_params: TensorLike | None = None
+    inputs: Any, tag_indices: TensorLike, sequence_lengths: object, transition_params: TensorLike | None = None
 ) -> tuple[Tensor, Any]:
     """The log likelihood of tag sequences.
 

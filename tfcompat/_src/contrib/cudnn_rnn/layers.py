@@ -180,12 +180,12 @@ class _CudnnRNN(Layer):
         )  # fmt: skip
         return outputs, tuple(last if lstm else last[:1])
 
-    def state_shape(self, batch_size: Any) -> tuple:
+    def state_shape(self, batch_size: object) -> tuple:
         """The shapes of the states."""
         count = 2 if self._rnn_mode == networks.CUDNN_LSTM else 1
         return ([self.num_layers * self.num_dirs, batch_size, self.num_units],) * count
 
-    def _zero_state(self, batch_size: Any) -> tuple:
+    def _zero_state(self, batch_size: object) -> tuple:
         return tuple(zeros(shape, dtype=self.dtype) for shape in self.state_shape(batch_size))
 
 

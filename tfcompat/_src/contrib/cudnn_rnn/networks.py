@@ -215,7 +215,7 @@ class CudnnCompatibleGRUCell(GRUCell):
         def kernel(part: str, rows: int, columns: int) -> Any:
             return self.add_weight(f"{part}/{KERNEL}", shape=[rows, columns], initializer=self._kernel_initializer)
 
-        def bias(part: str, size: int, default: Any) -> Any:
+        def bias(part: str, size: int, default: object) -> Any:
             given = self._bias_initializer
             return self.add_weight(f"{part}/{BIAS}", shape=[size], initializer=default if given is None else given)
 

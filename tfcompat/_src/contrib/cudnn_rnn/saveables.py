@@ -65,7 +65,7 @@ class CudnnOpaqueParamsSaveable(SaveableObject):
         opaque = self.format_converter.tf_canonical_to_opaque(restored_tensors)
         return assign(self._variables, opaque, validate_shape=False)
 
-    def _add_trackable_dependencies(self, trackable: Any, dtype: Any) -> None:
+    def _add_trackable_dependencies(self, trackable: object, dtype: object) -> None:
         """Makes the kernels and biases dependencies of an object, for checkpoints by objects."""
         parts = split_dependency(
             self._param_names, (dtype,) * len(self._param_names), self._fill, self._consume, self._variables.device

@@ -30,25 +30,25 @@ Apply = Callable[[Any], Any]
 
 
 @export("contrib.data.batch_and_drop_remainder")
-def batch_and_drop_remainder(batch_size: Any) -> Apply:
+def batch_and_drop_remainder(batch_size: object) -> Apply:
     """For `apply`: full batches of `batch_size` (int64 scalar) elements; those that are left are dropped."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 @export("contrib.data.padded_batch_and_drop_remainder")
-def padded_batch_and_drop_remainder(batch_size: Any, padded_shapes: Any, padding_values: Any = None) -> Apply:
+def padded_batch_and_drop_remainder(batch_size: object, padded_shapes: object, padding_values: object = None) -> Apply:
     """For `apply`: `Dataset.padded_batch` without a shorter last batch."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
 @export("contrib.data.sloppy_interleave")
-def sloppy_interleave(map_func: Callable, cycle_length: Any, block_length: Any = 1) -> Apply:
+def sloppy_interleave(map_func: Callable, cycle_length: object, block_length: object = 1) -> Apply:
     """For `apply`: `parallel_interleave` that passes over datasets whose next element is not there yet."""
     return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
 
 
 @export("contrib.data.sliding_window_batch")
-def sliding_window_batch(window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1) -> Apply:
+def sliding_window_batch(window_size: Any, stride: object = None, window_shift: Any = None, window_stride: Any = 1) -> Apply:
     """For `apply`: batches of `window_size` elements `window_stride` apart.
 
     Args:
@@ -99,7 +99,7 @@ class _RestructuredDataset(DatasetV1Adapter):
       ValueError: dtypes differ from those of `dataset`, or shapes cannot be.
     """
 
-    def __init__(self, dataset: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None) -> None:
+    def __init__(self, dataset: Any, output_types: object, output_shapes: object = None, output_classes: object = None) -> None:
         types, shapes, classes = (structure.legacy(dataset.element_spec, what) for what in ("types", "shapes", "classes"))
         output_types = nest.map_structure(dtypes.as_dtype, output_types)
         if nest.flatten(types) != nest.flatten(output_types):
@@ -121,7 +121,7 @@ class _RestructuredDataset(DatasetV1Adapter):
 
 
 @export("contrib.data.reduce_dataset")
-def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
+def reduce_dataset(dataset: object, reducer: Reducer) -> Any:
     """The state of a reducer after all elements; its `finalize_func` is not called. TypeError where `dataset` is none."""
     if not isinstance(dataset, DatasetV2):
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
@@ -130,8 +130,8 @@ def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
 
 @export("contrib.data.read_batch_features")
 def read_batch_features(
-    file_pattern: Any, batch_size: Any, features: dict, reader: Any = TFRecordDatasetV1, reader_args: Any = None, randomize_input: bool = True,
-    num_epochs: Any = None, capacity: Any = 10000,
+    file_pattern: object, batch_size: object, features: dict, reader: object = TFRecordDatasetV1, reader_args: object = None, randomize_input: bool = True,
+    num_epochs: object = None, capacity: object = 10000,
 ) -> dict:  # fmt: skip
     """The tensors of the next batch of parsed tf.Example messages from files; arguments as for `make_batched_features_dataset`."""
     dataset = make_batched_features_dataset_v1(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class Autoregressive(Distribution):
     """
 
     def __init__(
-        self, distribution_fn: Callable, sample0: Any = None, num_steps: int | None = None, validate_args: bool = False,
+        self, distribution_fn: Callable, sample0: object = None, num_steps: int | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "Autoregressive",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:
@@ -66,7 +65,7 @@ class Autoregressive(Distribution):
     def _event_shape_tensor(self) -> Tensor:
         return self.distribution0.event_shape_tensor()
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         if seed is None:
             seed = gen_new_seed(seed=np.random.randint(2**32 - 1), salt="autoregressive")
         samples = self.distribution0.sample(n, seed=seed)

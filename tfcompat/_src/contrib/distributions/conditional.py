@@ -16,34 +16,34 @@ class ConditionalDistribution(Distribution):
     """A distribution whose methods pass further keyword arguments to the class's own."""
 
     def sample(
-        self, sample_shape: Any = (), seed: int | None = None, name: str = "sample", **condition_kwargs: Any
+        self, sample_shape: object = (), seed: int | None = None, name: str = "sample", **condition_kwargs: Any
     ) -> Tensor:
         """Samples under conditions."""
         return self._call_sample_n(sample_shape, seed, name, **condition_kwargs)
 
-    def log_prob(self, value: Any, name: str = "log_prob", **condition_kwargs: Any) -> Tensor:
+    def log_prob(self, value: object, name: str = "log_prob", **condition_kwargs: Any) -> Tensor:
         """The logarithm of the density at `value` under conditions."""
         return self._call_log_prob(value, name, **condition_kwargs)
 
-    def prob(self, value: Any, name: str = "prob", **condition_kwargs: Any) -> Tensor:
+    def prob(self, value: object, name: str = "prob", **condition_kwargs: Any) -> Tensor:
         """The density at `value` under conditions."""
         return self._call_prob(value, name, **condition_kwargs)
 
-    def log_cdf(self, value: Any, name: str = "log_cdf", **condition_kwargs: Any) -> Tensor:
+    def log_cdf(self, value: object, name: str = "log_cdf", **condition_kwargs: Any) -> Tensor:
         """The logarithm of P(X <= value) under conditions."""
         return self._call_log_cdf(value, name, **condition_kwargs)
 
-    def cdf(self, value: Any, name: str = "cdf", **condition_kwargs: Any) -> Tensor:
+    def cdf(self, value: object, name: str = "cdf", **condition_kwargs: Any) -> Tensor:
         """P(X <= value) under conditions."""
         return self._call_cdf(value, name, **condition_kwargs)
 
     def log_survival_function(
-        self, value: Any, name: str = "log_survival_function", **condition_kwargs: Any
+        self, value: object, name: str = "log_survival_function", **condition_kwargs: Any
     ) -> Tensor:
         """The logarithm of P(X > value) under conditions."""
         return self._call_log_survival_function(value, name, **condition_kwargs)
 
-    def survival_function(self, value: Any, name: str = "survival_function", **condition_kwargs: Any) -> Tensor:
+    def survival_function(self, value: object, name: str = "survival_function", **condition_kwargs: Any) -> Tensor:
         """P(X > value) under conditions."""
         return self._call_survival_function(value, name, **condition_kwargs)
 
@@ -57,7 +57,7 @@ class ConditionalTransformedDistribution(ConditionalDistribution, TransformedDis
 class SeedStream:
     """Different seeds, integers below 2^512, one for each call, from a seed and a word; None from the seed None."""
 
-    def __init__(self, seed: Any, salt: str) -> None:
+    def __init__(self, seed: object, salt: str) -> None:
         self._seed = seed.original_seed if isinstance(seed, SeedStream) else seed
         self._salt, self._counter = salt, 0
 

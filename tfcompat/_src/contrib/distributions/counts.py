@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -149,7 +149,7 @@ class Geometric(_Counts):
     def _batch_shape(self) -> TensorShape:
         return self.probs.shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         sizes, tiny = concat([[n], shape(self._probs)], 0), np.finfo(self.dtype.as_numpy_dtype).tiny
         uniform = random_uniform(sizes, minval=tiny, maxval=1.0, seed=seed, dtype=self.dtype)
         return floor(log(uniform) / log1p(-self.probs))
@@ -211,7 +211,7 @@ class NegativeBinomial(_Counts):
     logits = parameter("logits", "The log-odds of success.")
     probs = parameter("probs", "The probability of success.")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         odds = exp(-self.logits)
         rate = random_gamma(shape=[n], alpha=self.total_count, beta=odds, dtype=self.dtype, seed=seed)
         return random_poisson(rate, shape=[], dtype=self.dtype, seed=util.gen_new_seed(seed, "negative_binom"))
@@ -254,7 +254,7 @@ class Poisson(_Counts):
     _PARAMETERS = ("rate",)
 
     def __init__(
-        self, rate: Any = None, log_rate: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, rate: object = None, log_rate: object = None, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "Poisson",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[rate]) as name:
@@ -309,5 +309,5 @@ class Poisson(_Counts):
     def _mode(self) -> Tensor:
         return floor(self.rate)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         return random_poisson(self.rate, [n], dtype=self.dtype, seed=seed)

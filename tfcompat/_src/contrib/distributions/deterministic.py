@@ -100,7 +100,7 @@ class Deterministic(_OneValue):
     """
 
     def __init__(
-        self, loc: Any, atol: Any = None, rtol: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, loc: object, atol: object = None, rtol: object = None, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "Deterministic",
     ) -> None:  # fmt: skip
         super().__init__(
@@ -135,7 +135,7 @@ class VectorDeterministic(_OneValue):
     """
 
     def __init__(
-        self, loc: Any, atol: Any = None, rtol: Any = None, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, loc: object, atol: object = None, rtol: object = None, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "VectorDeterministic",
     ) -> None:  # fmt: skip
         super().__init__(

@@ -78,7 +78,7 @@ def _checked_diagonal(x: Tensor, diagonal: Any, validate_args: bool, assert_posi
 
 def make_tril_scale(
     loc: TensorLike | None = None, scale_tril: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None,
-    shape_hint: Any = None, validate_args: bool = False, assert_positive: bool = False, name: str | None = None,
+    shape_hint: object = None, validate_args: bool = False, assert_positive: bool = False, name: str | None = None,
 ) -> LinearOperator:  # fmt: skip
     """A lower triangular operator: the sum of a triangle, a diagonal and a multiple of the identity that are given.
 
@@ -106,7 +106,7 @@ def make_tril_scale(
 
 
 def make_diag_scale(
-    loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None, shape_hint: Any = None,
+    loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None, shape_hint: object = None,
     validate_args: bool = False, assert_positive: bool = False, name: str | None = None,
 ) -> LinearOperator:  # fmt: skip
     """A diagonal operator: the sum of a diagonal and a multiple of the identity that are given, else the identity.
@@ -148,7 +148,7 @@ def make_diag_scale(
         )  # fmt: skip
 
 
-def is_diagonal_scale(scale: Any) -> bool:
+def is_diagonal_scale(scale: object) -> bool:
     """Whether a linear operator is diagonal by its class; TypeError where it is no linear operator."""
     if not isinstance(scale, LinearOperator):
         raise TypeError(f"Expected argument 'scale' to be instance of LinearOperator. Found: {scale}")
@@ -227,7 +227,7 @@ def maybe_check_scalar_distribution(distribution: Any, expected_base_dtype: Any,
     return checks
 
 
-def pad_mixture_dimensions(x: Tensor, mixture_distribution: Any, categorical_distribution: Any, event_ndims: Any) -> Tensor:
+def pad_mixture_dimensions(x: Tensor, mixture_distribution: Any, categorical_distribution: Any, event_ndims: object) -> Tensor:
     """`x` [..., components] with dimensions of 1 so that it broadcasts with components' statistics."""
     with name_scope("pad_mix_dims", values=[x]):
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _joined(*vectors: Any) -> Any:
+def _joined(*vectors: object) -> Any:
     """The vectors one after another, as a list where all are known."""
     known = [constant_value(convert_to_tensor(v)) for v in vectors]
     return concat(vectors, axis=0) if any(v is None for v in known) else [n for v in known for n in v]

@@ -62,7 +62,7 @@ class Chi2WithAbsDf(Chi2):
     """`Chi2` with floor(|df|) degrees of freedom."""
 
     def __init__(
-        self, df: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Chi2WithAbsDf"
+        self, df: object, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Chi2WithAbsDf"
     ) -> None:
         with name_scope(name, values=[df]) as name:
             degrees = floor(absolute(df, name="abs_df"), name="floor_abs_df")
@@ -79,7 +79,7 @@ class InverseGamma(ConcentrationRate):
     ) -> None:  # fmt: skip
         super().__init__(concentration, rate, NOT_REPARAMETERIZED, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         return 1.0 / random_gamma(shape=[n], alpha=self.concentration, beta=self.rate, dtype=self.dtype, seed=seed)
 
     def _log_unnormalized_prob(self, x: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ class InverseGammaWithSoftplusConcentrationRate(InverseGamma):
     """`InverseGamma` with softplus of both parameters."""
 
     def __init__(
-        self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, concentration: object, rate: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "InverseGammaWithSoftplusConcentrationRate",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[concentration, rate]) as name:

@@ -124,7 +124,7 @@ class Independent(Distribution):
             return TensorShape(None)
         return self.distribution.batch_shape[split:].concatenate(self.distribution.event_shape)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         with control_dependencies(self._checks):
             return self.distribution.sample(sample_shape=n, seed=seed)
 
@@ -226,7 +226,7 @@ class BatchReshape(Distribution):
     def _event_shape(self) -> TensorShape:
         return self.distribution.event_shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         with control_dependencies(self._checks):
             x = self.distribution.sample(sample_shape=n, seed=seed)
             return reshape(x, concat([[n], self._batch_shape_unexpanded, self.event_shape_tensor()], axis=0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _uniform(distribution: LocationScale, n: Any, seed: int | None) -> Tensor:
+def _uniform(distribution: LocationScale, n: object, seed: int | None) -> Tensor:
     """Uniform numbers in (0, 1) for `n` samples."""
     tiny = np.finfo(distribution.dtype.as_numpy_dtype).tiny
     sizes = distribution._sample_shape(n)
@@ -40,11 +40,11 @@ class Cauchy(LocationScale):
     """1 / (pi scale (1 + z^2)) with z = (x - loc) / scale; it has neither mean nor variance."""
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Cauchy"
+        self, loc: object, scale: object, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Cauchy"
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         sizes = self._sample_shape(n)
         return self._quantile(random_uniform(sizes, minval=0.0, maxval=1.0, dtype=self.dtype, seed=seed))
 
@@ -82,11 +82,11 @@ class Gumbel(LocationScale):
     """exp(-z - exp(-z)) / scale with z = (x - loc) / scale."""
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Gumbel"
+        self, loc: object, scale: object, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Gumbel"
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         return -log(-log(_uniform(self, n, seed))) * self.scale + self.loc
 
     def _log_cdf(self, x: Tensor) -> Tensor:
@@ -114,11 +114,11 @@ class Logistic(LocationScale):
     """exp(-z) / (scale (1 + exp(-z))^2) with z = (x - loc) / scale."""
 
     def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Logistic"
+        self, loc: object, scale: object, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Logistic"
     ) -> None:
         super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         uniform = _uniform(self, n, seed)
         return (log(uniform) - log1p(-1.0 * uniform)) * self.scale + self.loc
 
@@ -173,7 +173,7 @@ class HalfNormal(ScalarDistribution):
     def _batch_shape(self) -> TensorShape:
         return self.scale.shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         standard = random_normal(self._sample_shape(n), mean=0.0, stddev=1.0, dtype=self.dtype, seed=seed)
         return absolute(standard * self.scale)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _check_types(cat: Any, components: Any) -> None:
+def _check_types(cat: object, components: object) -> None:
     if not isinstance(cat, Categorical):
         raise TypeError(f"cat must be a Categorical distribution, but saw: {cat}")
     if not components:
@@ -178,7 +178,7 @@ class Mixture(Distribution):
             known = constant_value(n)
             return self._partitioned_samples(n if known is None else int(known), seed)
 
-    def _chosen_samples(self, n: Any, seed: int | None) -> Tensor:
+    def _chosen_samples(self, n: object, seed: int | None) -> Tensor:
         """Samples of all components, of which a mask leaves one."""
         chosen, samples = self.cat.sample(n, seed=seed), []
         for component in self.components:
@@ -192,7 +192,7 @@ class Mixture(Distribution):
         )
         return reduce_sum(x * pad_mixture_dimensions(mask, self, self.cat, event_ndims), axis=-1 - event_ndims)
 
-    def _partitioned_samples(self, n: Any, seed: int | None) -> Tensor:
+    def _partitioned_samples(self, n: object, seed: int | None) -> Tensor:
         """As many samples of each component as were chosen, stitched together."""
         chosen = self.cat.sample(n, seed=seed)
         is_known = chosen.shape.is_fully_defined()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape, dimension_value
 from tfcompat._src.contrib.distributions.distribution_util import pad_mixture_dimensions
@@ -115,7 +113,7 @@ class MixtureSameFamily(Distribution):
     def _sum_over_components(self, x: Tensor) -> Tensor:
         return reduce_sum(x, axis=-1 - self._event_ndims)
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         with control_dependencies(self._checks):
             x = self.components_distribution.sample(n)
             dtype = x.dtype.as_numpy_dtype

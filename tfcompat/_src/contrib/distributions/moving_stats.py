@@ -61,7 +61,7 @@ def assign_moving_mean_variance(
 
 
 @export("contrib.distributions.assign_log_moving_mean_exp")
-def assign_log_moving_mean_exp(log_mean_exp_var: Any, log_value: TensorLike, decay: Any, name: str | None = None) -> Any:
+def assign_log_moving_mean_exp(log_mean_exp_var: Any, log_value: TensorLike, decay: object, name: str | None = None) -> Any:
     """Updates the logarithm of a moving mean: log(decay exp(variable) + (1 - decay) exp(log_value)).
 
     Args:

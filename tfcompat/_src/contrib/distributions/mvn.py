@@ -163,7 +163,7 @@ class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """`MultivariateNormalDiag` with the diagonal softplus(scale_diag)."""
 
     def __init__(
-        self, loc: Any, scale_diag: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+        self, loc: object, scale_diag: object, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "MultivariateNormalDiagWithSoftplusScale",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[scale_diag]) as name:
@@ -206,7 +206,7 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """The normal distribution with the mean `loc` and the covariance `covariance_matrix`, [..., n, n]."""
 
     def __init__(
-        self, loc: Any = None, covariance_matrix: TensorLike | None = None, validate_args: bool = False,
+        self, loc: object = None, covariance_matrix: TensorLike | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "MultivariateNormalFullCovariance",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:

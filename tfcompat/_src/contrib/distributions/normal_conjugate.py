@@ -10,7 +10,7 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.unary import sqrt
 
 
-def _posterior(prior: Any, scale: Any, s: Any, n: Any) -> tuple[Any, Any]:
+def _posterior(prior: Any, scale: Any, s: Any, n: object) -> tuple[Any, Any]:
     """The mean of the posterior and its variance."""
     if not isinstance(prior, Normal):
         raise TypeError("Expected prior to be an instance of type Normal")
@@ -23,7 +23,7 @@ def _posterior(prior: Any, scale: Any, s: Any, n: Any) -> tuple[Any, Any]:
 
 
 @export("contrib.distributions.normal_conjugates_known_scale_posterior")
-def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
+def normal_conjugates_known_scale_posterior(prior: object, scale: object, s: object, n: object) -> Normal:
     """The Normal posterior of the mean after `n` observations with the sum `s`.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class OneHotCategorical(_OverClasses):
     """
 
     def __init__(
-        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = dtypes.int32, validate_args: bool = False,
+        self, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: object = dtypes.int32, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "OneHotCategorical",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs]) as name:
@@ -157,7 +157,7 @@ class ExpRelaxedOneHotCategorical(_OverClasses):
     """
 
     def __init__(
-        self, temperature: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: Any = None, validate_args: bool = False,
+        self, temperature: TensorLike, logits: TensorLike | None = None, probs: TensorLike | None = None, dtype: object = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "ExpRelaxedOneHotCategorical",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[logits, probs, temperature]) as name:
@@ -179,7 +179,7 @@ class ExpRelaxedOneHotCategorical(_OverClasses):
 
     temperature = parameter("temperature", "The temperature.")
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         sizes = concat([[n], shape(self.logits)], 0)
         rows = reshape(self.logits * ones(sizes, dtype=self.dtype), [-1, self.event_size])
         tiny = np.finfo(self.dtype.as_numpy_dtype).tiny
@@ -202,7 +202,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     """The exponential of `ExpRelaxedOneHotCategorical`, with the same arguments."""
 
     def __init__(
-        self, temperature: Any, logits: Any = None, probs: Any = None, dtype: Any = None, validate_args: bool = False,
+        self, temperature: object, logits: object = None, probs: object = None, dtype: object = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "RelaxedOneHotCategorical",
     ) -> None:  # fmt: skip
         logarithm = ExpRelaxedOneHotCategorical(

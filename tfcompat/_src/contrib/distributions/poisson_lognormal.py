@@ -88,7 +88,7 @@ def first_axis_last(x: Tensor, batch_ndims: Any) -> Tensor:
 
 @export("contrib.distributions.quadrature_scheme_lognormal_quantiles")
 def quadrature_scheme_lognormal_quantiles(
-    loc: Any, scale: Any, quadrature_size: int, validate_args: bool = False, name: str | None = None
+    loc: object, scale: object, quadrature_size: int, validate_args: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Points in the middle between quantiles of a log-normal distribution, with equal weights.
 
@@ -111,7 +111,7 @@ def quadrature_scheme_lognormal_quantiles(
         return grid, fill(dims=[quadrature_size], value=1.0 / cast(quadrature_size, distribution.dtype))
 
 
-def concat_vectors(*vectors: Any) -> Any:
+def concat_vectors(*vectors: object) -> Any:
     """The vectors one after another, a list where all are known."""
     known = [static_value(v) for v in vectors]
     if any(v is None for v in known):
@@ -173,7 +173,7 @@ class PoissonLogNormalQuadratureCompound(Distribution):
     def _event_shape(self) -> TensorShape:
         return TensorShape([])
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         batch_size = self.batch_shape.num_elements()
         if batch_size is None:
             batch_size = reduce_prod(self.batch_shape_tensor())

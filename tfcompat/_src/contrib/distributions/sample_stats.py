@@ -72,7 +72,7 @@ def auto_correlation(
         return rotate_transpose(found, -shift)
 
 
-def _lagged_products(x: Tensor, length: Any, max_lags: Any) -> tuple[Tensor, Any]:
+def _lagged_products(x: Tensor, length: Any, max_lags: object) -> tuple[Tensor, Any]:
     """(sums of products at lags 0...max_lags, the largest lag)."""
     wide = cast(length, np.float64)
     padded_length = power(np.float64(2.0), ceil(log(wide * 2) / np.log(2.0)))

@@ -78,7 +78,7 @@ class DistributionShape:
                 return rank(x, name="ndims")
             return convert_to_tensor(x.shape.ndims, dtype=dtypes.int32, name="ndims")
 
-    def get_sample_ndims(self, x: Any, name: str = "get_sample_ndims") -> Tensor:
+    def get_sample_ndims(self, x: object, name: str = "get_sample_ndims") -> Tensor:
         """The number of sample dimensions of `x`; ValueError where it is known to be negative."""
         with self._name_scope(name, values=[x]):
             ndims = self.get_ndims(x, name=name)
@@ -97,7 +97,7 @@ class DistributionShape:
                     count = with_dependencies([assert_non_negative(count)], count)
             return count
 
-    def _parts(self, x: Any, name: str) -> list[tuple[list[Tensor], Tensor, str]]:
+    def _parts(self, x: object, name: str) -> list[tuple[list[Tensor], Tensor, str]]:
         """For sample, batch and event: (what comes before, how many dimensions, the name)."""
         count = self.get_sample_ndims(x, name=name)
         return [
@@ -105,7 +105,7 @@ class DistributionShape:
             ([count, self.batch_ndims], self.event_ndims, "event"),
         ]  # fmt: skip
 
-    def get_dims(self, x: Any, name: str = "get_dims") -> tuple[Tensor, ...]:
+    def get_dims(self, x: object, name: str = "get_dims") -> tuple[Tensor, ...]:
         """The indices of sample, batch and event dimensions of `x`."""
         with self._name_scope(name, values=[x]):
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.distributions.bijectors import elementwise as bijectors
@@ -33,7 +33,7 @@ class SinhArcsinh(TransformedDistribution):
     """
 
     def __init__(
-        self, loc: TensorLike, scale: TensorLike, skewness: Any = None, tailweight: Any = None,
+        self, loc: TensorLike, scale: TensorLike, skewness: object = None, tailweight: object = None,
         distribution: Distribution | None = None, validate_args: bool = False, allow_nan_stats: bool = True,
         name: str = "SinhArcsinh",
     ) -> None:  # fmt: skip

@@ -62,7 +62,7 @@ def _covers(samples: Tensor, parameters: Iterable[Tensor]) -> list[Operation]:
     return checks
 
 
-def _do_maximum_mean(samples: TensorLike, envelope: Tensor, high: Any, name: str | None = None) -> Tensor:
+def _do_maximum_mean(samples: TensorLike, envelope: Tensor, high: object, name: str | None = None) -> Tensor:
     """The mean where as much weight as `envelope` is taken from the lowest samples, along axis 0, and given to `high`."""
     with name_scope(name, "do_maximum_mean", [samples, envelope, high]):
         ordered = sort(convert_to_tensor(samples, name="samples"), axis=0)
@@ -72,7 +72,7 @@ def _do_maximum_mean(samples: TensorLike, envelope: Tensor, high: Any, name: str
         return reduce_sum(clip_by_value(upper - envelope, 0, 1 / n) * ordered, axis=0) + envelope * high
 
 
-def true_mean_confidence_interval_by_dkwm(samples: TensorLike, low: Any, high: Any, error_rate: Any = 1e-6, name: str | None = None) -> Interval:
+def true_mean_confidence_interval_by_dkwm(samples: TensorLike, low: object, high: object, error_rate: object = 1e-6, name: str | None = None) -> Interval:
     """An interval that holds the true mean, except at `error_rate`.
 
     Args:
@@ -102,7 +102,7 @@ def true_mean_confidence_interval_by_dkwm(samples: TensorLike, low: Any, high: A
 
 
 def assert_true_mean_equal_by_dkwm(
-    samples: TensorLike, low: Any, high: Any, expected: TensorLike, false_fail_rate: Any = 1e-6, name: str | None = None
+    samples: TensorLike, low: object, high: object, expected: TensorLike, false_fail_rate: object = 1e-6, name: str | None = None
 ) -> Operation:
     """`assert_true_mean_in_interval_by_dkwm` for one expected mean."""
     with name_scope(name, "assert_true_mean_equal_by_dkwm", [samples, low, high, expected, false_fail_rate]):
@@ -110,7 +110,7 @@ def assert_true_mean_equal_by_dkwm(
 
 
 def assert_true_mean_in_interval_by_dkwm(
-    samples: TensorLike, low: Any, high: Any, expected_low: TensorLike, expected_high: TensorLike, false_fail_rate: Any = 1e-6, name: str | None = None
+    samples: TensorLike, low: object, high: object, expected_low: TensorLike, expected_high: TensorLike, false_fail_rate: object = 1e-6, name: str | None = None
 ) -> Operation:
     """Asserts that samples may come from distributions with means in [expected_low, expected_high].
 
@@ -142,7 +142,7 @@ def _intersect(least: Tensor, most: Tensor, expected_low: Tensor, expected_high:
 
 
 def assert_true_mean_equal_by_dkwm_two_sample(
-    samples1: TensorLike, low1: Any, high1: Any, samples2: TensorLike, low2: Any, high2: Any, false_fail_rate: TensorLike = 1e-6, name: str | None = None
+    samples1: TensorLike, low1: object, high1: object, samples2: TensorLike, low2: object, high2: object, false_fail_rate: TensorLike = 1e-6, name: str | None = None
 ) -> Operation:
     """Asserts that two sets of samples may come from distributions with the same means.
 
@@ -169,7 +169,7 @@ def assert_true_mean_equal_by_dkwm_two_sample(
 
 
 def min_discrepancy_of_true_means_detectable_by_dkwm(
-    n: TensorLike, low: Any, high: Any, false_fail_rate: Any, false_pass_rate: Any, name: str | None = None
+    n: TensorLike, low: object, high: object, false_fail_rate: object, false_pass_rate: object, name: str | None = None
 ) -> Tensor:
     """How far means must be from the expected ones for `assert_true_mean_equal_by_dkwm` to fail.
 
@@ -190,7 +190,7 @@ def min_discrepancy_of_true_means_detectable_by_dkwm(
 
 
 def min_num_samples_for_dkwm_mean_test(
-    discrepancy: Any, low: Any, high: Any, false_fail_rate: Any = 1e-6, false_pass_rate: Any = 1e-6, name: str | None = None
+    discrepancy: object, low: object, high: object, false_fail_rate: object = 1e-6, false_pass_rate: object = 1e-6, name: str | None = None
 ) -> Tensor:
     """How many samples let `assert_true_mean_equal_by_dkwm` see that means are farther from the expected ones than `discrepancy`.
 
@@ -206,7 +206,7 @@ def min_num_samples_for_dkwm_mean_test(
 
 
 def min_discrepancy_of_true_means_detectable_by_dkwm_two_sample(
-    n1: Any, low1: Any, high1: Any, n2: Any, low2: Any, high2: Any, false_fail_rate: Any, false_pass_rate: Any, name: str | None = None
+    n1: object, low1: object, high1: object, n2: object, low2: object, high2: object, false_fail_rate: object, false_pass_rate: object, name: str | None = None
 ) -> Tensor:
     """How far the means must be apart for `assert_true_mean_equal_by_dkwm_two_sample` to fail.
 
@@ -222,7 +222,7 @@ def min_discrepancy_of_true_means_detectable_by_dkwm_two_sample(
 
 
 def min_num_samples_for_dkwm_mean_two_sample_test(
-    discrepancy: Any, low1: Any, high1: Any, low2: Any, high2: Any, false_fail_rate: Any = 1e-6, false_pass_rate: Any = 1e-6,
+    discrepancy: object, low1: object, high1: object, low2: object, high2: object, false_fail_rate: object = 1e-6, false_pass_rate: object = 1e-6,
     name: str | None = None,
 ) -> Interval:  # fmt: skip
     """How many samples of each let `assert_true_mean_equal_by_dkwm_two_sample` see that means are farther apart than `discrepancy`."""
@@ -237,7 +237,7 @@ def min_num_samples_for_dkwm_mean_two_sample_test(
         )
 
 
-def _same_type(**values: Any) -> list[Tensor]:
+def _same_type(**values: object) -> list[Tensor]:
     """The values as tensors of the type of the first."""
     found: list[Tensor] = []
     for name, value in values.items():

@@ -184,8 +184,8 @@ class VectorSinhArcsinhDiag(TransformedDistribution):
     """
 
     def __init__(
-        self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None, skewness: Any = None,
-        tailweight: Any = None, distribution: Distribution | None = None, validate_args: bool = False,
+        self, loc: TensorLike | None = None, scale_diag: TensorLike | None = None, scale_identity_multiplier: TensorLike | None = None, skewness: object = None,
+        tailweight: object = None, distribution: Distribution | None = None, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "MultivariateNormalLinearOperator",
     ) -> None:  # fmt: skip
         values = [loc, scale_diag, scale_identity_multiplier, skewness, tailweight]
@@ -233,8 +233,8 @@ class VectorStudentT(TransformedDistribution):
     """
 
     def __init__(
-        self, df: Any, loc: Any = None, scale_identity_multiplier: Any = None, scale_diag: Any = None,
-        scale_tril: Any = None, scale_perturb_factor: Any = None, scale_perturb_diag: Any = None,
+        self, df: object, loc: object = None, scale_identity_multiplier: object = None, scale_diag: object = None,
+        scale_tril: object = None, scale_perturb_factor: object = None, scale_perturb_diag: object = None,
         validate_args: bool = False, allow_nan_stats: bool = True, name: str = "VectorStudentT",
     ) -> None:  # fmt: skip
         scales = [scale_identity_multiplier, scale_diag, scale_tril, scale_perturb_factor, scale_perturb_diag]

@@ -55,7 +55,7 @@ def _two(values: Any, what: str) -> None:
         raise NotImplementedError(f"Mixtures are built of two parts only, as in 1.15; {what} has {len(values)}.")
 
 
-def _checked(value: Any, dtype: Any, name: str, validate_args: bool) -> Tensor:
+def _checked(value: object, dtype: Any, name: str, validate_args: bool) -> Tensor:
     """The parameter of a scheme as a tensor whose last dimension is one; a run checks what is not known before."""
     value = convert_to_tensor(value, dtype=dtype, name=name)
     if value.shape.ndims == 0:
@@ -151,7 +151,7 @@ def interpolate_scale(grid: Tensor, scale: Any) -> list[Any]:
         return [add_operators([linop_scale(grid[..., k, q], each) for k, each in enumerate(scale)])[0] for q in range(_points(grid))]
 
 
-def linop_scale(w: Tensor, op: Any) -> Any:
+def linop_scale(w: Tensor, op: object) -> Any:
     """The operator times numbers [batch...]; NotImplementedError for an operator of another class than those below."""
     properties = {key: getattr(op, key) for key in ("is_non_singular", "is_self_adjoint", "is_positive_definite")}
     with name_scope("linop_scale", values=[w]):
@@ -274,7 +274,7 @@ class VectorDiffeomixture(Distribution):
     def _event_shape(self) -> TensorShape:
         return self._shapes.event
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         sizes = concat_vectors([n], self.batch_shape_tensor(), self.event_shape_tensor())
         first, second = (each.forward(x) for x in [self.distribution.sample(sizes, seed=seed)] for each in self.endpoint_affine)
         batch_size, mixed_size = self._size(self), self._size(self.mixture_distribution)

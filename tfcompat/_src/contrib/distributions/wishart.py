@@ -128,7 +128,7 @@ class _WishartLinearOperator(Distribution):
     def _batch_shape(self) -> TensorShape:
         return self.scale_operator.batch_shape
 
-    def _sample_n(self, n: Any, seed: int | None = None) -> Tensor:
+    def _sample_n(self, n: object, seed: int | None = None) -> Tensor:
         """By Bartlett's decomposition."""
         batch_shape, event_shape = self.batch_shape_tensor(), self.event_shape_tensor()
         ndims = shape(batch_shape)[0] + 3
@@ -251,7 +251,7 @@ class WishartCholesky(_WishartLinearOperator):
     """
 
     def __init__(
-        self, df: Any, scale: TensorLike, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
+        self, df: object, scale: TensorLike, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "WishartCholesky",
     ) -> None:  # fmt: skip
         with name_scope(name, values=[scale]) as name:
@@ -272,7 +272,7 @@ class WishartFull(_WishartLinearOperator):
     """The Wishart distribution with the symmetric positive definite matrix `scale`, [..., k, k]; see `WishartCholesky`."""
 
     def __init__(
-        self, df: Any, scale: TensorLike, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
+        self, df: object, scale: TensorLike, cholesky_input_output_matrices: bool = False, validate_args: bool = False,
         allow_nan_stats: bool = True, name: str = "WishartFull",
     ) -> None:  # fmt: skip
         with name_scope(name) as name:

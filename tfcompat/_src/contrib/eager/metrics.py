@@ -152,7 +152,7 @@ class Accuracy(_Matches):
 class CategoricalAccuracy(_Matches):
     """How many rows of predictions are largest where their one-hot labels are."""
 
-    def _of(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+    def _of(self, labels: object, predictions: object) -> tuple[Any, Any]:
         return argmax(labels, -1), argmax(predictions, -1)
 
 
@@ -160,7 +160,7 @@ class CategoricalAccuracy(_Matches):
 class BinaryAccuracy(_Matches):
     """How many predictions are on the same side of `threshold` as their labels."""
 
-    def __init__(self, threshold: float, name: str | None = None, dtype: Any = dtypes.float64) -> None:
+    def __init__(self, threshold: float, name: str | None = None, dtype: object = dtypes.float64) -> None:
         super().__init__(name, dtype)
         self.threshold = threshold
 
@@ -172,6 +172,6 @@ class BinaryAccuracy(_Matches):
 class SparseAccuracy(_Matches):
     """How many rows of predictions are largest at their label."""
 
-    def _of(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+    def _of(self, labels: object, predictions: object) -> tuple[Any, Any]:
         predictions = argmax(predictions, -1)
         return cast(labels, predictions.dtype), predictions

@@ -20,7 +20,7 @@ MapFunc = Callable[[str], str]
 
 
 @export("contrib.eager.save_network_checkpoint")
-def save_network_checkpoint(network: Network, save_path: str, global_step: Any = None, map_func: MapFunc | None = None) -> str:
+def save_network_checkpoint(network: Network, save_path: str, global_step: object = None, map_func: MapFunc | None = None) -> str:
     """Writes the variables of a network that was called to a checkpoint.
 
     Args:

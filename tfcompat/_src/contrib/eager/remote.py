@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.eager.mode import enable_eager_execution
 
 
 @export("contrib.eager.enable_remote_eager_execution")
 def enable_remote_eager_execution(
-    config: Any = None, device_policy: Any = None, execution_mode: Any = None, server_def: Any = None
+    config: object = None, device_policy: object = None, execution_mode: object = None, server_def: object = None
 ) -> None:
     """Lets operations run when they are called; the first three arguments are those of tf.enable_eager_execution.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.function.def_function import defun
@@ -15,7 +14,7 @@ from tfcompat._src.variables.template import Template
 @export("contrib.eager.make_template")
 def make_template(
     name_: str, func_: Callable, create_scope_now_: bool = False, unique_name_: str | None = None,
-    custom_getter_: Callable | None = None, create_graph_function_: bool = False, **kwargs: Any,
+    custom_getter_: Callable | None = None, create_graph_function_: bool = False, **kwargs: object,
 ) -> Template:  # fmt: skip
     """Returns a template, as tf.make_template does.
 

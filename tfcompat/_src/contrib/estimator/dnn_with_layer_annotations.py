@@ -46,7 +46,7 @@ def serialize_feature_column(feature_column: Any) -> bytes:
     return pickle.dumps(feature_column._replace(layer_creator=None) if "layer_creator" in fields else feature_column)
 
 
-def _note(collection: str, name: str, tensor: Any) -> None:
+def _note(collection: str, name: str, tensor: object) -> None:
     """Adds a tensor to a collection, as a TensorInfo in an Any, and its name to the one beside it."""
     packed = any_pb2.Any()
     packed.Pack(build_tensor_info(tensor))
@@ -67,7 +67,7 @@ def _note_features(features: dict[Any, Any], columns: Iterable[Any], outputs: di
 def _annotated(original: Estimator, model_dir: Any, config: Any, warm_start_from: Any) -> Estimator:
     """An Estimator of the same model whose graphs have the notes."""
 
-    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+    def model_fn(features: object, labels: object, mode: str, config: object) -> Any:
         with watching_input_layers(_note_features):
             return original.model_fn(features, labels, mode, config)
 
@@ -76,9 +76,9 @@ def _annotated(original: Estimator, model_dir: Any, config: Any, warm_start_from
 
 @export("contrib.estimator.DNNClassifierWithLayerAnnotations")
 def DNNClassifierWithLayerAnnotations(
-    hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None, n_classes: int = 2, weight_column: Any = None,
-    label_vocabulary: list[str] | None = None, optimizer: Any = "Adagrad", activation_fn: Callable | None = relu, dropout: float | None = None,
-    input_layer_partitioner: Callable | None = None, config: Any = None, warm_start_from: Any = None, loss_reduction: str = Reduction.SUM,
+    hidden_units: Sequence[int], feature_columns: object, model_dir: object = None, n_classes: int = 2, weight_column: object = None,
+    label_vocabulary: list[str] | None = None, optimizer: object = "Adagrad", activation_fn: Callable | None = relu, dropout: float | None = None,
+    input_layer_partitioner: Callable | None = None, config: object = None, warm_start_from: object = None, loss_reduction: str = Reduction.SUM,
 ) -> Estimator:  # fmt: skip
     """A `tf.estimator.DNNClassifier` whose graphs say which tensors are features; the arguments are the same, and so are its checkpoints."""
     original = DNNClassifier(
@@ -90,9 +90,9 @@ def DNNClassifierWithLayerAnnotations(
 
 @export("contrib.estimator.DNNRegressorWithLayerAnnotations")
 def DNNRegressorWithLayerAnnotations(
-    hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None, label_dimension: int = 1, weight_column: Any = None,
-    optimizer: Any = "Adagrad", activation_fn: Callable | None = relu, dropout: float | None = None,
-    input_layer_partitioner: Callable | None = None, config: Any = None, warm_start_from: Any = None, loss_reduction: str = Reduction.SUM,
+    hidden_units: Sequence[int], feature_columns: object, model_dir: object = None, label_dimension: int = 1, weight_column: object = None,
+    optimizer: object = "Adagrad", activation_fn: Callable | None = relu, dropout: float | None = None,
+    input_layer_partitioner: Callable | None = None, config: object = None, warm_start_from: object = None, loss_reduction: str = Reduction.SUM,
 ) -> Estimator:  # fmt: skip
     """A `tf.estimator.DNNRegressor` whose graphs say which tensors are features; the arguments are the same, and so are its checkpoints."""
     original = DNNRegressor(

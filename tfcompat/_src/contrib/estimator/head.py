@@ -33,7 +33,7 @@ _MEAN = Reduction.SUM_OVER_BATCH_SIZE
 
 @export("contrib.estimator.multi_class_head")
 def multi_class_head(
-    n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None, loss_reduction: str = _MEAN,
+    n_classes: object, weight_column: object = None, label_vocabulary: object = None, loss_reduction: str = _MEAN,
     loss_fn: Callable | None = None, name: str | None = None,
 ) -> head_lib._Head:  # fmt: skip
     """A head for one of several classes.
@@ -57,7 +57,7 @@ def multi_class_head(
 
 @export("contrib.estimator.binary_classification_head")
 def binary_classification_head(
-    weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None, loss_reduction: str = _MEAN,
+    weight_column: object = None, thresholds: object = None, label_vocabulary: object = None, loss_reduction: str = _MEAN,
     loss_fn: Callable | None = None, name: str | None = None,
 ) -> head_lib._Head:  # fmt: skip
     """A head for one of two classes, with one logit.
@@ -77,7 +77,7 @@ def binary_classification_head(
 
 @export("contrib.estimator.regression_head")
 def regression_head(
-    weight_column: Any = None, label_dimension: int = 1, loss_reduction: str = _MEAN, loss_fn: Callable | None = None,
+    weight_column: object = None, label_dimension: int = 1, loss_reduction: str = _MEAN, loss_fn: Callable | None = None,
     inverse_link_fn: Callable | None = None, name: str | None = None,
 ) -> head_lib._Head:  # fmt: skip
     """A head for numbers.
@@ -99,7 +99,7 @@ def regression_head(
 
 @export("contrib.estimator.poisson_regression_head")
 def poisson_regression_head(
-    weight_column: Any = None, label_dimension: int = 1, loss_reduction: str = _MEAN, compute_full_loss: bool = True,
+    weight_column: object = None, label_dimension: int = 1, loss_reduction: str = _MEAN, compute_full_loss: bool = True,
     name: str | None = None,
 ) -> head_lib._Head:  # fmt: skip
     """A regression head whose predictions are exp(logits), with tf.nn.log_poisson_loss; arguments as regression_head.
@@ -116,7 +116,7 @@ def poisson_regression_head(
 
 @export("contrib.estimator.logistic_regression_head")
 def logistic_regression_head(
-    weight_column: Any = None, loss_reduction: str = _MEAN, name: str | None = None
+    weight_column: object = None, loss_reduction: str = _MEAN, name: str | None = None
 ) -> head_lib._Head:
     """A regression head whose predictions are sigmoid(logits), for labels in [0, 1]; arguments as regression_head."""
 
@@ -129,8 +129,8 @@ def logistic_regression_head(
 
 @export("contrib.estimator.multi_label_head")
 def multi_label_head(
-    n_classes: int, weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None,
-    loss_reduction: str = _MEAN, loss_fn: Callable | None = None, classes_for_class_based_metrics: Any = None,
+    n_classes: int, weight_column: object = None, thresholds: object = None, label_vocabulary: object = None,
+    loss_reduction: str = _MEAN, loss_fn: Callable | None = None, classes_for_class_based_metrics: object = None,
     name: str | None = None,
 ) -> head_lib._Head:  # fmt: skip
     """A head for any number of several classes; labels are indicators, or a SparseTensor of ids or names.
@@ -156,7 +156,7 @@ class _MultiLabelHead(head_lib.SingleHead):
     """Any number of several classes; arguments as multi_label_head has them."""
 
     def __init__(
-        self, n_classes: int, weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None,
+        self, n_classes: int, weight_column: object = None, thresholds: Any = None, label_vocabulary: object = None,
         loss_reduction: str = _MEAN, loss_fn: Callable | None = None, classes_for_class_based_metrics: Any = None,
         name: str | None = None,
     ) -> None:  # fmt: skip
@@ -174,7 +174,7 @@ class _MultiLabelHead(head_lib.SingleHead):
     def _export_outputs(self, predictions: dict[str, Tensor]) -> dict[str, Any]:
         return outputs.classification_outputs(predictions, self._n_classes, self._label_vocabulary)
 
-    def _processed_labels(self, labels: Any, logits: Tensor) -> Tensor:
+    def _processed_labels(self, labels: object, logits: Tensor) -> Tensor:
         return checks.dense_labels(self._indicators(labels), logits, self._n_classes)
 
     def _indicators(self, labels: Any) -> Tensor:

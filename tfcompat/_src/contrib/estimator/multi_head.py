@@ -80,7 +80,7 @@ class _MultiHead(_Head):
         return LossSpec(loss, *parts)
 
     def create_estimator_spec(
-        self, features: Any, mode: str, logits: Any, labels: Any = None, optimizer: Any = None,
+        self, features: Any, mode: str, logits: Any, labels: Any = None, optimizer: object = None,
         train_op_fn: Callable | None = None,
     ) -> EstimatorSpec:  # fmt: skip
         logits = self._logits_of_heads(logits)
@@ -111,7 +111,7 @@ class _MultiHead(_Head):
             for key, tensor in spec.predictions.items()
         }
 
-    def _merge_train(self, specs: list[EstimatorSpec], optimizer: Any, train_op_fn: Callable | None) -> EstimatorSpec:
+    def _merge_train(self, specs: list[EstimatorSpec], optimizer: object, train_op_fn: Callable | None) -> EstimatorSpec:
         loss = _merge_losses((spec.loss for spec in specs), self._head_weights)
         merged = EstimatorSpec(
             mode=ModeKeys.TRAIN, loss=loss, train_op=minimized(loss, optimizer, train_op_fn),

@@ -83,7 +83,7 @@ def _replicate_model_fn_with_mode(
         devices, holders, main,
     )  # fmt: skip
 
-    def replicated(features: TensorLike, labels: TensorLike, mode: str, params: Any = None, config: Any = None) -> EstimatorSpec | None:
+    def replicated(features: TensorLike, labels: TensorLike, mode: str, params: object = None, config: object = None) -> EstimatorSpec | None:
         if len(devices) == 1:
             parts = [features], [labels]
         else:

@@ -91,8 +91,8 @@ def _select_last_activations(activations: Tensor, sequence_lengths: Tensor | Non
 
 
 def _logits(
-    features: dict[str, Any], mode: str, units: int, rnn_cell_fn: Callable, sequence_feature_columns: Any,
-    context_feature_columns: Any, partitioner: Callable,
+    features: dict[str, Any], mode: str, units: int, rnn_cell_fn: Callable, sequence_feature_columns: object,
+    context_feature_columns: object, partitioner: Callable,
 ) -> Tensor:  # fmt: skip
     """The logits of sequences, from the last of their steps."""
     if not isinstance(units, int):
@@ -114,8 +114,8 @@ def _logits(
 
 
 def _rnn_model_fn(
-    features: Any, labels: Any, mode: str, head: Any, rnn_cell_fn: Callable, sequence_feature_columns: Any,
-    context_feature_columns: Any, optimizer: Any = "Adagrad",
+    features: Any, labels: object, mode: str, head: Any, rnn_cell_fn: Callable, sequence_feature_columns: Any,
+    context_feature_columns: Any, optimizer: object = "Adagrad",
     input_layer_partitioner: Callable | None = None, config: Any = None,
 ) -> Any:  # fmt: skip
     check_features(features)

@@ -42,7 +42,7 @@ class SavedModelEstimator(EstimatorV2):
       NotImplementedError: a subclass has a RunConfig with a distribution strategy.
     """
 
-    def __init__(self, saved_model_dir: Any, model_dir: Any = None) -> None:
+    def __init__(self, saved_model_dir: Any, model_dir: object = None) -> None:
         checkpoint = _get_saved_model_ckpt(saved_model_dir)
         warm_start = WarmStartSettings(checkpoint, [name for name, _ in list_variables(checkpoint)])
         super().__init__(model_fn=self._model_fn_from_saved_model, model_dir=model_dir, warm_start_from=warm_start)
@@ -75,7 +75,7 @@ class SavedModelEstimator(EstimatorV2):
     def _create_and_assert_global_step(self, graph: Any) -> None:
         """The global step comes with the SavedModel's graph."""
 
-    def _model_fn_from_saved_model(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+    def _model_fn_from_saved_model(self, features: object, labels: object, mode: str) -> EstimatorSpec:
         """The SavedModel's graph of a mode, with features and labels in place of its placeholders."""
         if mode not in self._available_modes:
             raise RuntimeError(f"The SavedModel in {self.saved_model_dir} has no graph for the mode {mode!r}; it has {self._available_modes}.")

@@ -31,7 +31,7 @@ class Towers:
         self.optimizer_was_used = False
 
     @contextlib.contextmanager
-    def tower(self, number: int, variables: Any, names: str) -> Iterator[None]:
+    def tower(self, number: int, variables: object, names: str) -> Iterator[None]:
         """A context in which tower `number` is built, in these scopes."""
         if number == 0:
             self.scopes_of_the_first = variables, names
@@ -48,7 +48,7 @@ class Towers:
         return sum(map(len, self.gradients.values())) % self.count == 0
 
 
-def scaled(loss: Any, reduction: str | None, count: int) -> Any:
+def scaled(loss: object, reduction: str | None, count: int) -> Any:
     """The share of one of `count` towers in the whole loss."""
     if loss is None or count == 1 or reduction == Reduction.SUM:
         return loss
@@ -118,7 +118,7 @@ class TowerOptimizer(Optimizer):
         towers = self._graph_state()
         return self._get_optimizer().compute_gradients(scaled(loss, towers.reduction, towers.count), *args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, **kwargs: Any) -> Operation:
+    def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: object = None, **kwargs: Any) -> Operation:
         """Applies the sum of all towers' gradients in the last tower; an operation that does nothing in those before."""
         towers, pairs = self._graph_state(), list(grads_and_vars)
         if towers.count == 1:
@@ -131,7 +131,7 @@ class TowerOptimizer(Optimizer):
         with variable_scope(variables), name_scope(names):
             return self._apply_sums(towers, global_step, **kwargs)
 
-    def _apply_sums(self, towers: Towers, global_step: Any, **kwargs: Any) -> Operation:
+    def _apply_sums(self, towers: Towers, global_step: object, **kwargs: Any) -> Operation:
         optimizer = self._get_optimizer()
         given: dict[Any, list[Any]] = {}
         for grad, var in towers.latest_gradients():

@@ -19,7 +19,7 @@ from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.training_util import get_global_step
 
 
-def _streaming_sum(value: Any) -> tuple[Any, Any]:
+def _streaming_sum(value: object) -> tuple[Any, Any]:
     total = local_variable(constant(0.0))
     return total, total.assign_add(value)
 
@@ -50,7 +50,7 @@ class GMM(Estimator):
         super().__init__(model_fn=self._model_builder(), model_dir=model_dir, config=config)
 
     def _model_builder(self) -> Callable:
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> ModelFnOps:
+        def model_fn(features: object, labels: object, mode: str, config: object) -> ModelFnOps:
             if labels is not None:
                 raise AssertionError(labels)
             loss, scores, classes, step, init_op, is_initialized = gmm(joined_features(features), *self._mixture)
@@ -66,7 +66,7 @@ class GMM(Estimator):
         return model_fn
 
     def predict_assignments(
-        self, input_fn: Callable | None = None, batch_size: int | None = None, outputs: Any = None
+        self, input_fn: Callable | None = None, batch_size: int | None = None, outputs: object = None
     ) -> Iterator[np.int64]:
         """Yields the most likely class of each point that an input function gives."""
         for prediction in self.predict(input_fn=input_fn, batch_size=batch_size, outputs=outputs):

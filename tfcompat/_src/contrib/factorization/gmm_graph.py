@@ -108,7 +108,7 @@ class GmmAlgorithm:
         self._alpha = Variable(weights, name=self.CLUSTERS_WEIGHT, validate_shape=False)
         self._initialized = Variable(False, dtype=dtypes.bool, name="initialized")
 
-    def _choose(self, data: list[Any], initial_means: Any, seed: int | None) -> list[Operation]:
+    def _choose(self, data: list[Any], initial_means: object, seed: int | None) -> list[Operation]:
         """The operations that give means and covariances their first values, where they have none."""
         means = expand_dims(_random_points(data, self._count, seed) if initial_means is None else initial_means, 1)
         covariance = _covariance(data[0], self._is_diagonal) + self._least
@@ -228,7 +228,7 @@ class GmmAlgorithm:
 
 @export("contrib.factorization.gmm")
 def gmm(
-    inp: Any, initial_clusters: Any, num_clusters: int, random_seed: int | None, covariance_type: str = FULL_COVARIANCE,
+    inp: object, initial_clusters: object, num_clusters: int, random_seed: int | None, covariance_type: str = FULL_COVARIANCE,
     params: str = "wmc",
 ) -> tuple[Tensor, Tensor, list[list[Tensor]], Any, Any, Any]:  # fmt: skip
     """Builds the graph of a Gaussian mixture.

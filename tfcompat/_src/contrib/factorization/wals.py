@@ -30,7 +30,7 @@ from tfcompat._src.variables.training_util import get_global_step
 from tfcompat._src.variables.variable import Variable
 
 
-def _state(initial: Any, name: str) -> Any:
+def _state(initial: object, name: str) -> Any:
     return Variable(initial, trainable=False, name=name, collections=[GraphKeys.GLOBAL_VARIABLES])
 
 
@@ -47,8 +47,8 @@ class SweepHook(SessionRunHook):
     """
 
     def __init__(
-        self, is_row_sweep_var: Any, is_sweep_done_var: Any, init_op: Any, row_prep_ops: list[Any], col_prep_ops: list[Any],
-        row_train_op: Any, col_train_op: Any, switch_op: Any,
+        self, is_row_sweep_var: object, is_sweep_done_var: object, init_op: object, row_prep_ops: list[Any], col_prep_ops: list[Any],
+        row_train_op: object, col_train_op: object, switch_op: object,
     ) -> None:  # fmt: skip
         self._is_row_sweep, self._is_sweep_done, self._init_op, self._switch_op = is_row_sweep_var, is_sweep_done_var, init_op, switch_op
         self._rows, self._columns = (row_prep_ops, row_train_op), (col_prep_ops, col_train_op)
@@ -96,7 +96,7 @@ class _StopAtSweepHook(SessionRunHook):
         except KeyError:
             raise RuntimeError(f"The graph has no tensor {name!r}, which counts the sweeps; the model function makes it.") from None
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: object) -> SessionRunArgs:
         return SessionRunArgs(self._completed)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
@@ -137,7 +137,7 @@ class _Training:
         return updated.initializer, train
 
 
-def _model_fn(features: dict[str, Any], labels: Any, mode: str, params: dict[str, Any]) -> ModelFnOps:
+def _model_fn(features: dict[str, Any], labels: object, mode: str, params: dict[str, Any]) -> ModelFnOps:
     """The parts of the model; labels must be None."""
     if labels is not None:
         raise AssertionError("WALSMatrixFactorization takes no labels; the input function must give (features, None).")
@@ -205,9 +205,9 @@ class WALSMatrixFactorization(Estimator):
 
     def __init__(
         self, num_rows: int, num_cols: int, embedding_dimension: int, unobserved_weight: float = 0.1, regularization_coeff: float | None = None,
-        row_init: Any = "random", col_init: Any = "random", num_row_shards: int = 1, num_col_shards: int = 1, row_weights: Any = 1,
-        col_weights: Any = 1, use_factors_weights_cache_for_training: bool = True, use_gramian_cache_for_training: bool = True,
-        max_sweeps: int | None = None, model_dir: str | None = None, config: Any = None,
+        row_init: object = "random", col_init: object = "random", num_row_shards: int = 1, num_col_shards: int = 1, row_weights: object = 1,
+        col_weights: object = 1, use_factors_weights_cache_for_training: bool = True, use_gramian_cache_for_training: bool = True,
+        max_sweeps: int | None = None, model_dir: str | None = None, config: object = None,
     ) -> None:  # fmt: skip
         params = {
             "num_rows": num_rows, "num_cols": num_cols, "embedding_dimension": embedding_dimension, "unobserved_weight": unobserved_weight,

@@ -86,7 +86,7 @@ class Side:
             for i, size in enumerate(self.sizes)
         ]
 
-    def factors_from(self, init: Any, components: int) -> list[Any]:
+    def factors_from(self, init: object, components: int) -> list[Any]:
         """The variables of the factors; `init`: "random", a matrix, a list with one for each shard, or a function that gives it."""
         init = init() if callable(init) else init
         if isinstance(init, str) and init == "random":
@@ -96,7 +96,7 @@ class Side:
             raise AssertionError(f"{self.name}_init has {len(parts)} parts for {self.shards} shards")
         return self.variables("factors", lambda i, size: parts[i])
 
-    def weights_from(self, init: Any) -> list[Any] | None:
+    def weights_from(self, init: object) -> list[Any] | None:
         """The variables of the weights; `init`: None, a number, or lists of numbers."""
         if init is None:
             return None
@@ -186,8 +186,8 @@ class WALSModel:
 
     def __init__(
         self, input_rows: int, input_cols: int, n_components: int, unobserved_weight: float = 0.1,
-        regularization: float | None = None, row_init: Any = "random", col_init: Any = "random", num_row_shards: int = 1,
-        num_col_shards: int = 1, row_weights: Any = 1, col_weights: Any = 1, use_factors_weights_cache: bool = True,
+        regularization: float | None = None, row_init: object = "random", col_init: object = "random", num_row_shards: int = 1,
+        num_col_shards: int = 1, row_weights: object = 1, col_weights: object = 1, use_factors_weights_cache: bool = True,
         use_gramian_cache: bool = True, use_scoped_vars: bool = False,
     ) -> None:  # fmt: skip
         self._input_rows, self._input_cols = input_rows, input_cols
@@ -327,7 +327,7 @@ class WALSModel:
         return self._update(self._cols, self._rows, sp_input, not transpose_input)
 
     def project_row_factors(
-        self, sp_input: SparseTensor | None = None, transpose_input: bool = False, projection_weights: Any = None
+        self, sp_input: SparseTensor | None = None, transpose_input: bool = False, projection_weights: object = None
     ) -> Tensor:
         """The factors of rows that need not be rows of A.
 
@@ -340,14 +340,14 @@ class WALSModel:
         return self._update(self._rows, self._cols, sp_input, transpose_input, weights).new_values
 
     def project_col_factors(
-        self, sp_input: SparseTensor | None = None, transpose_input: bool = False, projection_weights: Any = None
+        self, sp_input: SparseTensor | None = None, transpose_input: bool = False, projection_weights: object = None
     ) -> Tensor:
         """`project_row_factors` for columns: `sp_input` has the row indices of A."""
         weights = 1 if projection_weights is None else projection_weights
         return self._update(self._cols, self._rows, sp_input, not transpose_input, weights).new_values
 
     def _update(
-        self, left: Side, right: Side, sp_input: Any, transposed: bool, given_weights: Any = None
+        self, left: Side, right: Side, sp_input: object, transposed: bool, given_weights: object = None
     ) -> Update:
         """One step for `left`; `transposed`: the second index of `sp_input` is that of `left`."""
         if not isinstance(sp_input, SparseTensor):
@@ -388,7 +388,7 @@ class WALSModel:
         return squeeze(matrix_solve(expand_dims(lhs, 0) + partial_lhs, expand_dims(rhs, -1)), [2])
 
     def _loss(
-        self, left: Side, right: Side, entries: SparseTensor, factors: Tensor, gramian: Any, weights: Any, new_values: Tensor,
+        self, left: Side, right: Side, entries: SparseTensor, factors: Tensor, gramian: object, weights: Any, new_values: Tensor,
         count: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """The loss without regularization, the regularization, and the sum of weights."""

@@ -25,7 +25,7 @@ from tfcompat._src.variables.scope import variable_scope
 
 @export("contrib.feature_column.sequence_input_layer")
 def sequence_input_layer(
-    features: dict[Any, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True
+    features: dict[Any, Any], feature_columns: object, weight_collections: object = None, trainable: bool = True
 ) -> tuple[Tensor, Tensor]:
     """The tensors of columns of sequences side by side, in the order of their names.
 
@@ -74,7 +74,7 @@ def sequence_categorical_column_with_identity(
 
 @export("contrib.feature_column.sequence_categorical_column_with_hash_bucket")
 def sequence_categorical_column_with_hash_bucket(
-    key: str, hash_bucket_size: int, dtype: Any = dtypes.string
+    key: str, hash_bucket_size: int, dtype: object = dtypes.string
 ) -> _SequenceCategoricalColumn:
     """As tf.feature_column.sequence_categorical_column_with_hash_bucket."""
     return _SequenceCategoricalColumn(categorical._categorical_column_with_hash_bucket(key, hash_bucket_size, dtype))
@@ -82,8 +82,8 @@ def sequence_categorical_column_with_hash_bucket(
 
 @export("contrib.feature_column.sequence_categorical_column_with_vocabulary_file")
 def sequence_categorical_column_with_vocabulary_file(
-    key: str, vocabulary_file: Any, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
-    default_value: int | None = None, dtype: Any = dtypes.string,
+    key: str, vocabulary_file: object, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
+    default_value: int | None = None, dtype: object = dtypes.string,
 ) -> _SequenceCategoricalColumn:  # fmt: skip
     """As tf.feature_column.sequence_categorical_column_with_vocabulary_file."""
     return _SequenceCategoricalColumn(
@@ -95,7 +95,7 @@ def sequence_categorical_column_with_vocabulary_file(
 
 @export("contrib.feature_column.sequence_categorical_column_with_vocabulary_list")
 def sequence_categorical_column_with_vocabulary_list(
-    key: str, vocabulary_list: Any, dtype: Any = None, default_value: int = -1, num_oov_buckets: int = 0
+    key: str, vocabulary_list: object, dtype: object = None, default_value: int = -1, num_oov_buckets: int = 0
 ) -> _SequenceCategoricalColumn:
     """As tf.feature_column.sequence_categorical_column_with_vocabulary_list."""
     return _SequenceCategoricalColumn(
@@ -107,7 +107,7 @@ def sequence_categorical_column_with_vocabulary_list(
 
 @export("contrib.feature_column.sequence_numeric_column")
 def sequence_numeric_column(
-    key: str, shape: Any = (1,), default_value: Any = 0.0, dtype: Any = dtypes.float32, normalizer_fn: Any = None
+    key: str, shape: object = (1,), default_value: object = 0.0, dtype: object = dtypes.float32, normalizer_fn: object = None
 ) -> _SequenceNumericColumn:
     """As tf.feature_column.sequence_numeric_column."""
     return _SequenceNumericColumn(*checked_sequence_numeric(key, shape, default_value, dtype, normalizer_fn))

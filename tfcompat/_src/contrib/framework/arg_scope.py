@@ -21,14 +21,14 @@ def current_arg_scope() -> dict[str, dict[str, Any]]:
 
 
 @export("contrib.slim.arg_scope_func_key")
-def arg_scope_func_key(op: Any) -> str:
+def arg_scope_func_key(op: object) -> str:
     """The key under which a function's defaults are kept."""
     return getattr(op, "_key_op", str(op))
 
 
 @export("contrib.framework.arg_scope", "contrib.slim.arg_scope")
 @contextlib.contextmanager
-def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[dict[str, dict[str, Any]]]:
+def arg_scope(list_ops_or_scope: object, **kwargs: object) -> Iterator[dict[str, dict[str, Any]]]:
     """Inside, the listed functions take `kwargs` as defaults.
 
     Args:
@@ -74,13 +74,13 @@ def add_arg_scope(func: Callable) -> Callable:
 
 
 @export("contrib.framework.has_arg_scope", "contrib.slim.has_arg_scope")
-def has_arg_scope(func: Any) -> bool:
+def has_arg_scope(func: object) -> bool:
     """Whether `func` was decorated with `add_arg_scope`."""
     return arg_scope_func_key(func) in _arguments
 
 
 @export("contrib.framework.arg_scoped_arguments", "contrib.slim.arg_scoped_arguments")
-def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
+def arg_scoped_arguments(func: object) -> tuple[str, ...]:
     """The arguments of `func` that have a default; AssertionError where it is not decorated."""
     if not has_arg_scope(func):
         raise AssertionError(f"{func} is not decorated with @add_arg_scope")

@@ -14,7 +14,7 @@ from tfcompat._src.proto import messages
 
 @export("contrib.framework.fuse_op")
 def fuse_op(
-    graph_def: Any, input_nodes: list[str], output_nodes: list[str], output_dtypes: list[int], output_quantized: bool, op_name: str,
+    graph_def: object, input_nodes: list[str], output_nodes: list[str], output_dtypes: list[int], output_quantized: bool, op_name: str,
     op_type: str,
 ) -> Any:  # fmt: skip
     """A GraphDef with one node in place of those between some nodes and others.

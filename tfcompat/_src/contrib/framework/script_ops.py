@@ -13,8 +13,8 @@ from tfcompat._src.ops.control.py_func import py_func as call_python
 
 @export("contrib.framework.py_func")
 def py_func(
-    func: Callable, args: tuple | list = (), kwargs: dict[str, Any] | None = None, output_types: Any = None,
-    output_shapes: Any = None, stateful: bool = True, name: str | None = None,
+    func: Callable, args: tuple | list = (), kwargs: dict[str, Any] | None = None, output_types: object = None,
+    output_shapes: object = None, stateful: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`tf.py_func` with keyword arguments and nested structures.
 

@@ -32,7 +32,7 @@ def _has_rank(wanted: Tensor, tensor: Tensor) -> Tensor:
         return equal(convert_to_tensor(wanted, name="expected"), rank(tensor, name="actual"), name=scope)
 
 
-def _sizes_fit(wanted: Any, found: Tensor) -> Tensor:
+def _sizes_fit(wanted: object, found: Tensor) -> Tensor:
     with name_scope("shape_tensor_equal", values=[wanted, found]) as scope:
         fits = raw.LogicalOr(equal(wanted, -1), equal(wanted, found, "equal"), name="exclude_partial_shape")
         return reduce_all(fits, name=scope)
@@ -49,7 +49,7 @@ def _assert_shape(wanted: TensorLike, tensor: Tensor) -> Operation:
         return Assert(fits, [f"Wrong shape for {tensor.name} [expected] [actual].", wanted, found], name=scope)
 
 
-def _invalid(what: Any, wanted: Any, tensor: Tensor) -> ValueError:
+def _invalid(what: object, wanted: object, tensor: Tensor) -> ValueError:
     return ValueError(f"Invalid {what} for shape {wanted} expected of tensor {tensor.name}.")
 
 

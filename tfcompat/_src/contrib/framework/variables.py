@@ -38,7 +38,7 @@ get_or_create_global_step = export(
 
 
 @export("contrib.framework.assert_or_get_global_step", "contrib.slim.assert_or_get_global_step")
-def assert_or_get_global_step(graph: Any = None, global_step_tensor: Any = None) -> Any:
+def assert_or_get_global_step(graph: Any = None, global_step_tensor: object = None) -> Any:
     """The given global step, checked, or that of the graph."""
     if global_step_tensor is None:
         return get_global_step(graph)
@@ -110,14 +110,14 @@ def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initi
         return assign(ref, zeros(ref.shape, ref.dtype.base_dtype), name=name)
 
 
-def add_to_collection_once(collection: str, value: Any) -> None:
+def add_to_collection_once(collection: str, value: object) -> None:
     """Adds `value` where the collection does not hold it."""
     if not any(value is held for held in get_collection(collection)):
         add_to_collection(collection, value)
 
 
 @export("contrib.framework.add_model_variable", "contrib.slim.add_model_variable")
-def add_model_variable(var: Any) -> None:
+def add_model_variable(var: object) -> None:
     """Adds a variable to the collection MODEL_VARIABLES."""
     add_to_collection_once(GraphKeys.MODEL_VARIABLES, var)
 
@@ -142,19 +142,19 @@ def get_variables(
 
 
 @export("contrib.framework.get_model_variables", "contrib.slim.get_model_variables")
-def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+def get_model_variables(scope: object = None, suffix: str | None = None) -> list[Any]:
     """The variables of the collection MODEL_VARIABLES; arguments as in `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
 @export("contrib.framework.get_local_variables", "contrib.slim.get_local_variables")
-def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+def get_local_variables(scope: object = None, suffix: str | None = None) -> list[Any]:
     """The variables of the collection LOCAL_VARIABLES; arguments as in `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
 @export("contrib.framework.get_trainable_variables", "contrib.slim.get_trainable_variables")
-def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+def get_trainable_variables(scope: object = None, suffix: str | None = None) -> list[Any]:
     """The variables of the collection TRAINABLE_VARIABLES; arguments as in `get_variables`."""
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
@@ -175,13 +175,13 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[A
 
 
 @export("contrib.framework.get_variables_by_suffix", "contrib.slim.get_variables_by_suffix")
-def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
+def get_variables_by_suffix(suffix: str, scope: object = None) -> list[Any]:
     """The global variables whose names end with `suffix`."""
     return get_variables(scope=scope, suffix=suffix)
 
 
 @export("contrib.framework.get_variables_by_name", "contrib.slim.get_variables_by_name")
-def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
+def get_variables_by_name(given_name: str, scope: object = None) -> list[Any]:
     """The global variables whose last part of the name is `given_name`."""
     return get_variables(scope=scope, suffix=f"/{given_name}:|^{given_name}:")
 
@@ -222,7 +222,7 @@ class VariableDeviceChooser:
         self._device_type, self._device_index = device_type, device_index
         self._next_task = 0
 
-    def __call__(self, op: Any) -> str:
+    def __call__(self, op: object) -> str:
         """The device of the next variable, a str; `op` does not matter."""
         spec = DeviceSpecV1(replica=self._replica, device_type=self._device_type, device_index=self._device_index)
         if self._num_tasks > 0:
@@ -233,7 +233,7 @@ class VariableDeviceChooser:
 
 @export("contrib.framework.filter_variables", "contrib.slim.filter_variables")
 def filter_variables(
-    var_list: Any, include_patterns: Any = None, exclude_patterns: Any = None, reg_search: bool = True
+    var_list: Any, include_patterns: Any = None, exclude_patterns: object = None, reg_search: bool = True
 ) -> list[Any]:
     """The variables whose names match a pattern to include (by default all) and none to exclude.
 

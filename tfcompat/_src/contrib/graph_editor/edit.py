@@ -21,7 +21,7 @@ from tfcompat._src.ops.array.constant import placeholder
 
 
 @export("contrib.graph_editor.detach_control_inputs", "contrib.graph_editor.edit.detach_control_inputs")
-def detach_control_inputs(sgv: Any) -> None:
+def detach_control_inputs(sgv: object) -> None:
     """Removes the control inputs of a view (or what `make_view` takes) that come from outside."""
     view = make_view(sgv)
     members = frozenset(view.ops)
@@ -30,7 +30,7 @@ def detach_control_inputs(sgv: Any) -> None:
 
 
 @export("contrib.graph_editor.detach_control_outputs", "contrib.graph_editor.edit.detach_control_outputs")
-def detach_control_outputs(sgv: Any, control_outputs: ControlOutputs) -> None:
+def detach_control_outputs(sgv: object, control_outputs: ControlOutputs) -> None:
     """Removes the control inputs outside a view that come from it.
 
     Args:
@@ -49,7 +49,7 @@ def detach_control_outputs(sgv: Any, control_outputs: ControlOutputs) -> None:
 
 
 @export("contrib.graph_editor.detach_inputs", "contrib.graph_editor.edit.detach_inputs")
-def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView, list[Tensor]]:
+def detach_inputs(sgv: object, control_inputs: bool = False) -> tuple[SubGraphView, list[Tensor]]:
     """Puts placeholders, of any shape, in place of the inputs of a view.
 
     Args:
@@ -69,7 +69,7 @@ def detach_inputs(sgv: Any, control_inputs: bool = False) -> tuple[SubGraphView,
 
 
 @export("contrib.graph_editor.detach_outputs", "contrib.graph_editor.edit.detach_outputs")
-def detach_outputs(sgv: Any, control_outputs: ControlOutputs | None = None) -> tuple[SubGraphView, list[Tensor]]:
+def detach_outputs(sgv: object, control_outputs: ControlOutputs | None = None) -> tuple[SubGraphView, list[Tensor]]:
     """Gives the consumers of a view's outputs placeholders in place of them.
 
     Args:
@@ -109,7 +109,7 @@ def detach(
 
 
 @export("contrib.graph_editor.connect", "contrib.graph_editor.edit.connect")
-def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
+def connect(sgv0: object, sgv1: object, disconnect_first: bool = False) -> tuple[SubGraphView, SubGraphView]:
     """The outputs of one view become the inputs of another.
 
     Args:
@@ -131,7 +131,7 @@ def connect(sgv0: Any, sgv1: Any, disconnect_first: bool = False) -> tuple[SubGr
 
 
 @export("contrib.graph_editor.bypass", "contrib.graph_editor.edit.bypass")
-def bypass(sgv: Any) -> tuple[SubGraphView, list[Tensor]]:
+def bypass(sgv: object) -> tuple[SubGraphView, list[Tensor]]:
     """What takes the outputs of a view takes its inputs instead; the view gets placeholders.
 
     Args:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.graph_editor.subgraph import SubGraphView, make_view
 from tfcompat._src.contrib.graph_editor.util import make_list_of_op
@@ -23,7 +21,7 @@ def _check_compatible(ts0: list[Tensor], ts1: list[Tensor]) -> None:
             raise ValueError(f"Shapes {t0.shape} and {t1.shape} are not compatible.")
 
 
-def _reroute_ts(ts0: Any, ts1: Any, swap: bool, can_modify: Any = None, cannot_modify: Any = None) -> int:
+def _reroute_ts(ts0: object, ts1: object, swap: bool, can_modify: object = None, cannot_modify: object = None) -> int:
     """Gives the consumers of `ts1` the tensors `ts0` and, to swap, those of `ts0` the tensors `ts1`; how many inputs changed."""
     ts0, ts1 = make_list_of_t(ts0), make_list_of_t(ts1)
     _check_compatible(ts0, ts1)
@@ -44,7 +42,7 @@ def _reroute_ts(ts0: Any, ts1: Any, swap: bool, can_modify: Any = None, cannot_m
 
 
 @export("contrib.graph_editor.swap_ts", "contrib.graph_editor.reroute.swap_ts")
-def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
+def swap_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None) -> int:
     """Swaps the consumers of each pair of tensors.
 
     Args:
@@ -62,7 +60,7 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
 
 
 @export("contrib.graph_editor.reroute_ts", "contrib.graph_editor.reroute.reroute_ts")
-def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
+def reroute_ts(ts0: object, ts1: object, can_modify: object = None, cannot_modify: object = None) -> int:
     """Gives the consumers of each tensor of `ts1` the one of `ts0`; arguments and result are those of `swap_ts`."""
     return _reroute_ts(ts0, ts1, False, can_modify, cannot_modify)
 
@@ -74,7 +72,7 @@ def _follow_passing(source: SubGraphView, view: SubGraphView) -> None:
             view._output_ts[i] = view._input_ts[source._input_ts.index(t)]
 
 
-def _reroute_inputs(sgv0: Any, sgv1: Any, swap: bool) -> tuple[SubGraphView, SubGraphView]:
+def _reroute_inputs(sgv0: object, sgv1: object, swap: bool) -> tuple[SubGraphView, SubGraphView]:
     view0, view1 = make_view(sgv0), make_view(sgv1)
     check_graphs(view0, view1)
     passing = [*view0.passthroughs, *view1.passthroughs]
@@ -89,7 +87,7 @@ def _reroute_inputs(sgv0: Any, sgv1: Any, swap: bool) -> tuple[SubGraphView, Sub
     return view0, view1
 
 
-def _reroute_outputs(sgv0: Any, sgv1: Any, swap: bool) -> tuple[SubGraphView, SubGraphView]:
+def _reroute_outputs(sgv0: object, sgv1: object, swap: bool) -> tuple[SubGraphView, SubGraphView]:
     view0, view1 = make_view(sgv0), make_view(sgv1)
     check_graphs(view0, view1)
     _reroute_ts(view0.outputs, view1.outputs, swap, cannot_modify=[*view0.ops, *view1.ops])
@@ -97,13 +95,13 @@ def _reroute_outputs(sgv0: Any, sgv1: Any, swap: bool) -> tuple[SubGraphView, Su
 
 
 @export("contrib.graph_editor.swap_inputs", "contrib.graph_editor.reroute.swap_inputs")
-def swap_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def swap_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Swaps the inputs of two views; arguments and result are those of `reroute_inputs`."""
     return _reroute_inputs(sgv0, sgv1, True)
 
 
 @export("contrib.graph_editor.reroute_inputs", "contrib.graph_editor.reroute.reroute_inputs")
-def reroute_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def reroute_inputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """The second view takes the inputs of the first.
 
     Args:
@@ -119,37 +117,37 @@ def reroute_inputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
 
 
 @export("contrib.graph_editor.swap_outputs", "contrib.graph_editor.reroute.swap_outputs")
-def swap_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def swap_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """Swaps what consumes the outputs of two views; arguments and result are those of `reroute_inputs`."""
     return _reroute_outputs(sgv0, sgv1, True)
 
 
 @export("contrib.graph_editor.reroute_outputs", "contrib.graph_editor.reroute.reroute_outputs")
-def reroute_outputs(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def reroute_outputs(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """What takes the outputs of the second view takes those of the first; arguments and result: see `reroute_inputs`."""
     return _reroute_outputs(sgv0, sgv1, False)
 
 
 @export("contrib.graph_editor.swap_ios", "contrib.graph_editor.reroute.swap_ios")
-def swap_ios(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def swap_ios(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """`swap_outputs`, then `swap_inputs`."""
     return _reroute_inputs(*_reroute_outputs(sgv0, sgv1, True), True)
 
 
 @export("contrib.graph_editor.reroute_ios", "contrib.graph_editor.reroute.reroute_ios")
-def reroute_ios(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
+def reroute_ios(sgv0: object, sgv1: object) -> tuple[SubGraphView, SubGraphView]:
     """`reroute_outputs`, then `reroute_inputs`."""
     return _reroute_inputs(*_reroute_outputs(sgv0, sgv1, False), False)
 
 
-def _control_operations(op: Operation, cops: Any) -> list[Operation]:
+def _control_operations(op: Operation, cops: object) -> list[Operation]:
     if not isinstance(op, Operation):
         raise TypeError(f"Expected a tf.Operation, got: {type(op)}")
     return make_list_of_op(cops, allow_graph=False)
 
 
 @export("contrib.graph_editor.remove_control_inputs", "contrib.graph_editor.reroute.remove_control_inputs")
-def remove_control_inputs(op: Operation, cops: Any) -> None:
+def remove_control_inputs(op: Operation, cops: object) -> None:
     """Removes control inputs of an operation.
 
     Args:
@@ -169,7 +167,7 @@ def remove_control_inputs(op: Operation, cops: Any) -> None:
 
 
 @export("contrib.graph_editor.add_control_inputs", "contrib.graph_editor.reroute.add_control_inputs")
-def add_control_inputs(op: Operation, cops: Any) -> None:
+def add_control_inputs(op: Operation, cops: object) -> None:
     """Adds control inputs to an operation.
 
     Args:

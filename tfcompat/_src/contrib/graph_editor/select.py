@@ -17,7 +17,7 @@ _OPS_ONLY, _TS_ONLY = "(?#ops)", "(?#ts)"
 
 
 @export("contrib.graph_editor.can_be_regex", "contrib.graph_editor.select.can_be_regex")
-def can_be_regex(obj: Any) -> bool:
+def can_be_regex(obj: object) -> bool:
     """Whether an object is a string or a compiled regular expression."""
     return isinstance(obj, (str, re.Pattern))
 
@@ -47,7 +47,7 @@ def filter_ts(ops: Any, positive_filter: Any) -> list[Tensor]:
 
 
 @export("contrib.graph_editor.filter_ts_from_regex", "contrib.graph_editor.select.filter_ts_from_regex")
-def filter_ts_from_regex(ops: Any, regex: Any) -> list[Tensor]:
+def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
     """The tensors of `ops` whose name a regular expression is found in; see `filter_ts`."""
     pattern = make_regex(regex)
     return filter_ts(ops, lambda t: pattern.search(t.name))
@@ -68,14 +68,14 @@ def filter_ops(ops: Any, positive_filter: Any) -> list[Operation]:
 
 
 @export("contrib.graph_editor.filter_ops_from_regex", "contrib.graph_editor.select.filter_ops_from_regex")
-def filter_ops_from_regex(ops: Any, regex: Any) -> list[Operation]:
+def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
     """The operations of `ops` whose name a regular expression is found in; see `filter_ops`."""
     pattern = make_regex(regex)
     return filter_ops(ops, lambda op: pattern.search(op.name))
 
 
 @export("contrib.graph_editor.get_name_scope_ops", "contrib.graph_editor.select.get_name_scope_ops")
-def get_name_scope_ops(ops: Any, scope: str) -> list[Operation]:
+def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:
     """The operations of `ops` in a name scope, and the one of that name; "" means none with a "/" in front."""
     return filter_ops_from_regex(ops, f"^{scope.removesuffix('/')}(/.*)?$")
 
@@ -106,7 +106,7 @@ def check_cios(
 
 @export("contrib.graph_editor.get_ops_ios", "contrib.graph_editor.select.get_ops_ios")
 def get_ops_ios(
-    ops: Any, control_inputs: bool = False, control_outputs: ControlOutputs | None = None,
+    ops: object, control_inputs: bool = False, control_outputs: ControlOutputs | None = None,
     control_ios: ControlOutputs | None = None,
 ) -> list[Operation]:  # fmt: skip
     """The operations next to any of `ops`; the other arguments: see `check_cios`."""
@@ -121,7 +121,7 @@ def get_ops_ios(
 
 
 @export("contrib.graph_editor.compute_boundary_ts", "contrib.graph_editor.select.compute_boundary_ts")
-def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+def compute_boundary_ts(ops: object) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The tensors that come into a set of operations, that leave it, and that stay inside.
 
     A tensor with consumers inside and outside leaves the set and is inside too; one without consumers leaves it.
@@ -137,7 +137,7 @@ def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tens
 
 @export("contrib.graph_editor.get_within_boundary_ops", "contrib.graph_editor.select.get_within_boundary_ops")
 def get_within_boundary_ops(
-    ops: Any, seed_ops: Any, boundary_ops: Any = (), inclusive: bool = True, control_inputs: bool = False,
+    ops: object, seed_ops: object, boundary_ops: object = (), inclusive: bool = True, control_inputs: bool = False,
     control_outputs: ControlOutputs | None = None, control_ios: ControlOutputs | None = None,
 ) -> list[Operation]:  # fmt: skip
     """The operations that are reached from seeds, in both directions, without crossing a boundary.
@@ -167,8 +167,8 @@ def get_within_boundary_ops(
 
 @export("contrib.graph_editor.get_forward_walk_ops", "contrib.graph_editor.select.get_forward_walk_ops")
 def get_forward_walk_ops(
-    seed_ops: Any, inclusive: bool = True, within_ops: Any = None, within_ops_fn: Callable | None = None,
-    stop_at_ts: Any = (), control_outputs: ControlOutputs | None = None,
+    seed_ops: object, inclusive: bool = True, within_ops: object = None, within_ops_fn: Callable | None = None,
+    stop_at_ts: object = (), control_outputs: ControlOutputs | None = None,
 ) -> list[Operation]:  # fmt: skip
     """The operations that depend on others.
 
@@ -205,7 +205,7 @@ def get_forward_walk_ops(
 
 
 def _walks(
-    forward_seed_ops: Any, backward_seed_ops: Any, forward_inclusive: bool, backward_inclusive: bool, within_ops: Any,
+    forward_seed_ops: object, backward_seed_ops: object, forward_inclusive: bool, backward_inclusive: bool, within_ops: object,
     within_ops_fn: Callable | None, control_inputs: bool, control_outputs: Any, control_ios: Any,
 ) -> tuple[list[Operation], list[Operation]]:  # fmt: skip
     """What a forward and a backward walk visit."""
@@ -218,8 +218,8 @@ def _walks(
 
 @export("contrib.graph_editor.get_walks_intersection_ops", "contrib.graph_editor.select.get_walks_intersection_ops")
 def get_walks_intersection_ops(
-    forward_seed_ops: Any, backward_seed_ops: Any, forward_inclusive: bool = True, backward_inclusive: bool = True,
-    within_ops: Any = None, within_ops_fn: Callable | None = None, control_inputs: bool = False,
+    forward_seed_ops: object, backward_seed_ops: object, forward_inclusive: bool = True, backward_inclusive: bool = True,
+    within_ops: object = None, within_ops_fn: Callable | None = None, control_inputs: bool = False,
     control_outputs: ControlOutputs | None = None, control_ios: ControlOutputs | None = None,
 ) -> list[Operation]:  # fmt: skip
     """The operations that depend on some and that others depend on.
@@ -243,8 +243,8 @@ def get_walks_intersection_ops(
 
 @export("contrib.graph_editor.get_walks_union_ops", "contrib.graph_editor.select.get_walks_union_ops")
 def get_walks_union_ops(
-    forward_seed_ops: Any, backward_seed_ops: Any, forward_inclusive: bool = True, backward_inclusive: bool = True,
-    within_ops: Any = None, within_ops_fn: Callable | None = None, control_inputs: bool = False,
+    forward_seed_ops: object, backward_seed_ops: object, forward_inclusive: bool = True, backward_inclusive: bool = True,
+    within_ops: object = None, within_ops_fn: Callable | None = None, control_inputs: bool = False,
     control_outputs: ControlOutputs | None = None, control_ios: ControlOutputs | None = None,
 ) -> list[Operation]:  # fmt: skip
     """The operations that depend on some, and those that others depend on; arguments of `get_walks_intersection_ops`."""
@@ -256,8 +256,8 @@ def get_walks_union_ops(
 
 
 def _selected(
-    args: Iterable[Any], kind: tuple[str, str], listed: Callable, filtered: Callable, graph: Any = None,
-    positive_filter: Callable | None = None, restricted: bool = False, **unknown: Any,
+    args: Iterable[Any], kind: tuple[str, str], listed: Callable, filtered: Callable, graph: object = None,
+    positive_filter: Callable | None = None, restricted: bool = False, **unknown: object,
 ) -> list[Any]:  # fmt: skip
     """What the arguments of `select_ops` or `select_ts` mean; `kind`: the marks of patterns for these and for the others."""
     if unknown:
@@ -280,7 +280,7 @@ def _selected(
 
 
 @export("contrib.graph_editor.select_ops", "contrib.graph_editor.select.select_ops")
-def select_ops(*args: Any, **kwargs: Any) -> list[Operation]:
+def select_ops(*args: object, **kwargs: Any) -> list[Operation]:
     """The operations that are given or whose name is matched.
 
     Args:
@@ -301,7 +301,7 @@ def select_ops(*args: Any, **kwargs: Any) -> list[Operation]:
 
 
 @export("contrib.graph_editor.select_ts", "contrib.graph_editor.select.select_ts")
-def select_ts(*args: Any, **kwargs: Any) -> list[Tensor]:
+def select_ts(*args: object, **kwargs: Any) -> list[Tensor]:
     """The tensors that are given or whose name is matched.
 
     Args:
@@ -322,6 +322,6 @@ def select_ts(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 @export("contrib.graph_editor.select_ops_and_ts", "contrib.graph_editor.select.select_ops_and_ts")
-def select_ops_and_ts(*args: Any, **kwargs: Any) -> tuple[list[Operation], list[Tensor]]:
+def select_ops_and_ts(*args: object, **kwargs: object) -> tuple[list[Operation], list[Tensor]]:
     """The operations and the tensors that are given or whose name is matched: "(?#ts)" marks expressions about tensors."""
     return select_ops(*args, restrict_ops_regex=False, **kwargs), select_ts(*args, restrict_ts_regex=True, **kwargs)

@@ -45,7 +45,7 @@ class SubGraphView:
       TypeError: an argument of another type. ValueError: the elements are of several graphs.
     """
 
-    def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
+    def __init__(self, inside_ops: object = (), passthrough_ts: object = ()) -> None:
         self._ops: list[Operation] = list(make_list_of_op(inside_ops))
         passing = make_list_of_t(passthrough_ts)
         self._graph = get_unique_graph([*self._ops, *passing], none_if_empty=True)
@@ -103,11 +103,11 @@ class SubGraphView:
             found._output_ts = _chosen(new_output_indices, self._output_ts, repeated=True)
         return found
 
-    def remap_inputs(self, new_input_indices: Any) -> SubGraphView:
+    def remap_inputs(self, new_input_indices: object) -> SubGraphView:
         """`remap` of the inputs alone."""
         return self.remap(new_input_indices=new_input_indices)
 
-    def remap_outputs(self, new_output_indices: Any) -> SubGraphView:
+    def remap_outputs(self, new_output_indices: object) -> SubGraphView:
         """`remap` of the outputs alone."""
         return self.remap(new_output_indices=new_output_indices)
 
@@ -228,7 +228,7 @@ class SubGraphView:
 
 
 @export("contrib.graph_editor.make_view", "contrib.graph_editor.sgv", "contrib.graph_editor.subgraph.make_view")
-def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
+def make_view(*args: object, **kwargs: object) -> SubGraphView:
     """A view of operations, with tensors that go through.
 
     Args:

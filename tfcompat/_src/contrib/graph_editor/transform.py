@@ -42,7 +42,7 @@ def keep_t_if_possible_handler(info: Any, t: Tensor) -> Tensor:
     "contrib.graph_editor.assign_renamed_collections_handler",
     "contrib.graph_editor.transform.assign_renamed_collections_handler",
 )
-def assign_renamed_collections_handler(info: Any, elem: Any, elem_: Any) -> None:
+def assign_renamed_collections_handler(info: Any, elem: object, elem_: Any) -> None:
     """Adds the copy `elem_` to the collections of `elem`; those that tf.GraphKeys does not name are moved to the new scope."""
     for name, collection in info.collections.items():
         if any(elem is member for member in collection):
@@ -141,26 +141,26 @@ class TransformerInfo:
         self._scope, self._scope_ = info.scope, info.scope_
         self._transformed_ops, self._transformed_ts = info.transformed_ops, info.transformed_ts
 
-    def _pairs(self, element: Any) -> dict:
+    def _pairs(self, element: object) -> dict:
         if isinstance(element, Operation):
             return self._transformed_ops
         if isinstance(element, Tensor):
             return self._transformed_ts
         raise TypeError(f"Expected a tf.Tensor or a tf.Operation, got a {type(element)}")
 
-    def _transformed_elem(self, original_top: Any, missing_fn: Callable | None = None) -> Any:
+    def _transformed_elem(self, original_top: object, missing_fn: Callable | None = None) -> Any:
         pairs = self._pairs(original_top)
         if original_top in pairs:
             return pairs[original_top]
         return None if missing_fn is None else missing_fn(original_top)
 
-    def _original_elem(self, transformed_top: Any, missing_fn: Callable | None = None) -> Any:
+    def _original_elem(self, transformed_top: object, missing_fn: Callable | None = None) -> Any:
         for original, copied in self._pairs(transformed_top).items():
             if copied is transformed_top:
                 return original
         return None if missing_fn is None else missing_fn(transformed_top)
 
-    def transformed(self, original: Any, missing_fn: Callable | None = None) -> Any:
+    def transformed(self, original: object, missing_fn: Callable | None = None) -> Any:
         """The copies of nested operations and tensors.
 
         Args:
@@ -172,7 +172,7 @@ class TransformerInfo:
         """
         return util.transform_tree(original, partial(self._transformed_elem, missing_fn=missing_fn))
 
-    def original(self, transformed: Any, missing_fn: Callable | None = None) -> Any:
+    def original(self, transformed: object, missing_fn: Callable | None = None) -> Any:
         """The originals of nested copies; arguments as those of `transformed`."""
         return util.transform_tree(transformed, partial(self._original_elem, missing_fn=missing_fn))
 
@@ -213,7 +213,7 @@ class Transformer:
         self.transform_original_op_handler = transform_op_if_inside_handler
 
     def __call__(
-        self, sgv: Any, dst_graph: Graph, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
+        self, sgv: object, dst_graph: Graph, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
     ) -> tuple[SubGraphView, TransformerInfo]:
         """Copies a view.
 
@@ -291,7 +291,7 @@ class Transformer:
 
 @export("contrib.graph_editor.copy", "contrib.graph_editor.transform.copy")
 def copy(
-    sgv: Any, dst_graph: Graph | None = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
+    sgv: object, dst_graph: Graph | None = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copies a view, with placeholders for its inputs.
 
@@ -314,7 +314,7 @@ def copy(
     "contrib.graph_editor.copy_with_input_replacements", "contrib.graph_editor.transform.copy_with_input_replacements"
 )
 def copy_with_input_replacements(
-    sgv: Any, replacement_ts: dict[Tensor, Tensor], dst_graph: Graph | None = None, dst_scope: str = "",
+    sgv: object, replacement_ts: dict[Tensor, Tensor], dst_graph: Graph | None = None, dst_scope: str = "",
     src_scope: str = "", reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:  # fmt: skip
     """Copies a view, with other tensors for some inputs.
@@ -351,7 +351,7 @@ def _with_whole_loops(ops: list[Operation], control_ios: util.ControlOutputs) ->
 
 @export("contrib.graph_editor.graph_replace", "contrib.graph_editor.transform.graph_replace")
 def graph_replace(
-    target_ts: Any, replacement_ts: dict[Tensor, Tensor], dst_scope: str = "", src_scope: str = "",
+    target_ts: object, replacement_ts: dict[Tensor, Tensor], dst_scope: str = "", src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> Any:  # fmt: skip
     """Tensors computed anew from others: what depends on a replaced tensor is copied.

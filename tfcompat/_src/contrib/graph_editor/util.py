@@ -56,7 +56,7 @@ class ListView:
 
 
 @export("contrib.graph_editor.util.flatten_tree")
-def flatten_tree(tree: Any, leaves: list | None = None) -> list:
+def flatten_tree(tree: object, leaves: list | None = None) -> list:
     """The leaves of nested iterables (the values of dicts), appended to `leaves`."""
     leaves = [] if leaves is None else leaves
     if not is_iterable(tree):
@@ -68,7 +68,7 @@ def flatten_tree(tree: Any, leaves: list | None = None) -> list:
 
 
 @export("contrib.graph_editor.util.transform_tree")
-def transform_tree(tree: Any, fn: Callable, iterable_type: Callable = tuple) -> Any:
+def transform_tree(tree: object, fn: Callable, iterable_type: Callable = tuple) -> Any:
     """Nested iterables of the same types with `fn` of each leaf; `iterable_type` stands for iterables that are no sequence."""
     if not is_iterable(tree):
         return fn(tree)
@@ -82,7 +82,7 @@ def transform_tree(tree: Any, fn: Callable, iterable_type: Callable = tuple) -> 
 
 @export("contrib.graph_editor.make_list_of_op", "contrib.graph_editor.util.make_list_of_op")
 def make_list_of_op(
-    ops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
+    ops: object, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
 ) -> list[Operation]:
     """The operations of a graph, of an iterable, or a single one, as a list.
 
@@ -222,6 +222,6 @@ def find_corresponding_elem(target: Any, dst_graph: Graph, dst_scope: str = "", 
 
 
 @export("contrib.graph_editor.util.find_corresponding")
-def find_corresponding(targets: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding(targets: object, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """`find_corresponding_elem` of each leaf of nested tensors and operations."""
     return transform_tree(targets, lambda leaf: find_corresponding_elem(leaf, dst_graph, dst_scope, src_scope))

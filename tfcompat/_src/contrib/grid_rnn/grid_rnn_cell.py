@@ -91,7 +91,7 @@ class GridRNNCell(RNNCell):
     def state_size(self) -> Any:
         return self._state_size
 
-    def __call__(self, inputs: Tensor, state: Any, scope: Any = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: Tensor, state: object, scope: object = None) -> tuple[Any, Any]:
         """One step.
 
         Args:

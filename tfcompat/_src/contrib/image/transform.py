@@ -204,7 +204,7 @@ def translate(images: TensorLike, translations: TensorLike, interpolation: str =
 
 
 @export("contrib.image.angles_to_projective_transforms")
-def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any, name: str | None = None) -> Tensor:
+def angles_to_projective_transforms(angles: object, image_height: Any, image_width: Any, name: str | None = None) -> Tensor:
     """The transforms, float32 [angles, 8], that turn images of a size about their centre by `angles`, radians."""
     with name_scope(name, "angles_to_projective_transforms"):
         angles = to_tensor(angles, dtypes.float32, "angles")
@@ -243,7 +243,7 @@ def translations_to_projective_transforms(translations: TensorLike, name: str | 
 
 
 @export("contrib.image.compose_transforms")
-def compose_transforms(*transforms: Any) -> Tensor:
+def compose_transforms(*transforms: object) -> Tensor:
     """One transform [count, 8] that has the effect of several, each [8] or [count, 8], applied one after another."""
     if not transforms:
         raise AssertionError("transforms cannot be empty")

@@ -73,7 +73,7 @@ class _Control(NamedTuple):
     max_num_steps: Tensor
 
 
-def _weighted_sum(weights: Sequence[Any], values: Sequence[Any], scale: Any = None, name: str | None = None) -> Tensor:
+def _weighted_sum(weights: Sequence[Any], values: Sequence[Any], scale: object = None, name: str | None = None) -> Tensor:
     scaled = scale is not None
     scope_inputs = [scale, weights, values] if scaled else [weights, values]
     with name_scope(name, "scaled_dot_product" if scaled else "dot_product", scope_inputs) as scope:
@@ -100,7 +100,7 @@ def _runge_kutta_step(
         return end, end_derivative, _weighted_sum(_ERROR, stages, scale, name=f"{scope}/y1_error"), stages
 
 
-def _interp_fit(y0: Any, y1: Any, y_mid: Any, f0: Any, f1: Any, dt: Any) -> list[Any]:
+def _interp_fit(y0: object, y1: object, y_mid: object, f0: Any, f1: object, dt: Any) -> list[Any]:
     """The quartic through values at both ends and the middle with derivatives at both ends, highest power first."""
     values = [f0, f1, y0, y1, y_mid]
     return [
@@ -198,7 +198,7 @@ def _adaptive_step(
 
 def _dopri5(
     func: Derivative, y0: Tensor, t: Tensor, rtol: Tensor, atol: Tensor, full_output: bool = False,
-    first_step: Any = None, safety: float = 0.9, ifactor: float = 10.0, dfactor: float = 0.2,
+    first_step: object = None, safety: float = 0.9, ifactor: float = 10.0, dfactor: float = 0.2,
     max_num_steps: int = 1000, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`odeint` by the adaptive method of Dormand and Prince; the last arguments are its `options`."""
@@ -299,7 +299,7 @@ _FIXED = {"midpoint": _midpoint, "rk4": _rk4}
 
 @export("contrib.integrate.odeint_fixed")
 def odeint_fixed(
-    func: Derivative, y0: TensorLike, t: TensorLike, dt: Any = None, method: str = "rk4", name: str | None = None
+    func: Derivative, y0: TensorLike, t: TensorLike, dt: object = None, method: str = "rk4", name: str | None = None
 ) -> Tensor:
     """Solves dy/dt = func(y, t) with fixed steps.
 

@@ -39,7 +39,7 @@ def _mapped(features: dict, columns: Iterable[Any], mappers: _Mappers | None) ->
     return found, columns
 
 
-def _model(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
+def _model(features: Any, labels: object, mode: str, params: dict[str, Any], config: object = None) -> ModelFnOps:
     features, params["feature_columns"] = _mapped(features, params["feature_columns"], params["kernel_mappers"])
     return _linear_model_fn(features, labels, mode, params, config)
 

@@ -39,7 +39,7 @@ class Axis:
       TypeError: the name is no string, or the value none of these.
     """
 
-    def __init__(self, name: str, value: Any) -> None:
+    def __init__(self, name: str, value: object) -> None:
         require(name, str, "the name of an axis")
         if isinstance(value, LABELS):
             self._dimension, labels = Dimension(len(value)), tuple(value)
@@ -91,7 +91,7 @@ class Axis:
     def __repr__(self) -> str:
         return f"{type(self).__name__}('{self.name}', {self.value!r})"
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Axis) and (self.name, self.size, self.labels) == (other.name, other.size, other.labels)
 
     def __hash__(self) -> int:
@@ -104,7 +104,7 @@ class Axis:
 
 
 @export("contrib.labeled_tensor.as_axis")
-def as_axis(axis_data: Any) -> Axis:
+def as_axis(axis_data: object) -> Axis:
     """An Axis itself, or the Axis of a tuple (name, value)."""
     return require(axis_data, (Axis, tuple), "an axis") if isinstance(axis_data, Axis) else Axis(*require(axis_data, tuple, "an axis"))
 

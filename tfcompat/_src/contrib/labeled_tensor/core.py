@@ -92,13 +92,13 @@ class LabeledTensor:
             f"dtype={self.tensor.dtype.name}\n axes=[{axes}]>"
         )
 
-    def __getitem__(self, key: Any) -> LabeledTensor:
+    def __getitem__(self, key: object) -> LabeledTensor:
         key = key if isinstance(key, tuple) else (key,)
         if len(key) != len(self.axes):
             raise ValueError(f"indexer {key!r} must have the same length as the Tensor rank ({len(self.axes)!r})")
         return slice_function(self, dict(zip(self.axes, key)))
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, LabeledTensor) and self.tensor is other.tensor and self.axes == other.axes
 
     def __hash__(self) -> int:
@@ -116,7 +116,7 @@ register_tensor_conversion_function(LabeledTensor, _as_tensor)
 
 
 @export("contrib.labeled_tensor.convert_to_labeled_tensor")
-def convert_to_labeled_tensor(value: Any, dtype: Any = None, name: str | None = None) -> LabeledTensor:
+def convert_to_labeled_tensor(value: object, dtype: Any = None, name: str | None = None) -> LabeledTensor:
     """A LabeledTensor itself, or a scalar as one without axes.
 
     Args:
@@ -140,21 +140,21 @@ def convert_to_labeled_tensor(value: Any, dtype: Any = None, name: str | None = 
 
 
 @contextlib.contextmanager
-def converted(name: str | None, default_name: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+def converted(name: str | None, default_name: str, *values: object) -> Iterator[tuple[Any, ...]]:
     """Opens a name scope; gives its name and the values as LabeledTensors."""
     with name_scope(name, default_name, list(values)) as scope:
         yield (scope, *map(convert_to_labeled_tensor, values))
 
 
 @export("contrib.labeled_tensor.identity")
-def identity(labeled_tensor: Any, name: str | None = None) -> LabeledTensor:
+def identity(labeled_tensor: object, name: str | None = None) -> LabeledTensor:
     """A copy of the tensor, as a node of its own."""
     with converted(name, "lt_identity", labeled_tensor) as (scope, x):
         return LabeledTensor(constant.identity(x.tensor, name=scope), x.axes)
 
 
 @export("contrib.labeled_tensor.slice")
-def slice_function(labeled_tensor: Any, selection: dict[str, Any], name: str | None = None) -> LabeledTensor:
+def slice_function(labeled_tensor: object, selection: dict[str, Any], name: str | None = None) -> LabeledTensor:
     """A part of the tensor.
 
     Args:
@@ -171,7 +171,7 @@ def slice_function(labeled_tensor: Any, selection: dict[str, Any], name: str | N
 
 
 @export("contrib.labeled_tensor.transpose")
-def transpose(labeled_tensor: Any, axis_order: Collection[str] | None = None, name: str | None = None) -> LabeledTensor:
+def transpose(labeled_tensor: object, axis_order: Collection[str] | None = None, name: str | None = None) -> LabeledTensor:
     """The tensor with its axes in another order, by default the reverse one.
 
     Raises:
@@ -190,7 +190,7 @@ def transpose(labeled_tensor: Any, axis_order: Collection[str] | None = None, na
 
 
 @export("contrib.labeled_tensor.expand_dims")
-def expand_dims(labeled_tensor: Any, axes: Collection[Any], name: str | None = None) -> LabeledTensor:
+def expand_dims(labeled_tensor: object, axes: Collection[Any], name: str | None = None) -> LabeledTensor:
     """The tensor with axes of size 1 put in.
 
     Args:
@@ -248,7 +248,7 @@ def _given_order(axis_order: Collection[str] | None) -> Collection[str]:
 
 
 @export("contrib.labeled_tensor.check_axis_order")
-def check_axis_order(labeled_tensor: Any, axis_order: Collection[str] | None = None) -> None:
+def check_axis_order(labeled_tensor: object, axis_order: Collection[str] | None = None) -> None:
     """Checks that the axes come in an order, by default that of the `axis_order_scope`.
 
     Raises:
@@ -266,7 +266,7 @@ def check_axis_order(labeled_tensor: Any, axis_order: Collection[str] | None = N
 
 
 @export("contrib.labeled_tensor.impose_axis_order")
-def impose_axis_order(labeled_tensor: Any, axis_order: Collection[str] | None = None, name: str | None = None) -> LabeledTensor:
+def impose_axis_order(labeled_tensor: object, axis_order: Collection[str] | None = None, name: str | None = None) -> LabeledTensor:
     """The tensor with its axes in an order, by default that of the `axis_order_scope`.
 
     Raises:
@@ -295,7 +295,7 @@ def _find_consistent_ordering(first: list[str], second: list[str]) -> list[str] 
 
 
 @export("contrib.labeled_tensor.align")
-def align(labeled_tensor_0: Any, labeled_tensor_1: Any, name: str | None = None) -> tuple[LabeledTensor, LabeledTensor, Axes]:
+def align(labeled_tensor_0: object, labeled_tensor_1: object, name: str | None = None) -> tuple[LabeledTensor, LabeledTensor, Axes]:
     """Both tensors with axes of size 1 put in, so that they broadcast, and the axes of the result.
 
     Raises:
@@ -335,7 +335,7 @@ def define_unary_op(op_name: str, elementwise_function: Callable) -> Callable:
       elementwise_function: function of a Tensor and a name.
     """
 
-    def op(labeled_tensor: Any, name: str | None = None) -> LabeledTensor:
+    def op(labeled_tensor: object, name: str | None = None) -> LabeledTensor:
         with converted(name, f"lt_{op_name}", labeled_tensor) as (scope, x):
             return LabeledTensor(elementwise_function(x.tensor, name=scope), x.axes)
 
@@ -352,7 +352,7 @@ def define_binary_op(op_name: str, elementwise_function: Callable) -> Callable:
       elementwise_function: function of two Tensors and a name.
     """
 
-    def op(labeled_tensor_0: Any, labeled_tensor_1: Any, name: str | None = None) -> LabeledTensor:
+    def op(labeled_tensor_0: object, labeled_tensor_1: object, name: str | None = None) -> LabeledTensor:
         with name_scope(name, f"lt_{op_name}", [labeled_tensor_0, labeled_tensor_1]) as scope:
             x, y, axes = align(labeled_tensor_0, labeled_tensor_1)
             return LabeledTensor(elementwise_function(x.tensor, y.tensor, name=scope), axes)

@@ -45,7 +45,7 @@ def _unlabeled(features: Mapping[str, FixedLenFeature]) -> dict[str, Any]:
 
 @export("contrib.labeled_tensor.parse_example")
 def parse_example(
-    serialized: Any, features: Mapping[str, FixedLenFeature], name: str | None = None, example_names: Any = None
+    serialized: object, features: Mapping[str, FixedLenFeature], name: str | None = None, example_names: object = None
 ) -> dict[str, LabeledTensor]:
     """`tf.parse_example` of a labeled tensor of strings with one axis, which every feature gets in front.
 
@@ -60,7 +60,7 @@ def parse_example(
 
 @export("contrib.labeled_tensor.parse_single_example")
 def parse_single_example(
-    serialized: Any, features: Mapping[str, FixedLenFeature], name: str | None = None, example_names: TensorLike | None = None
+    serialized: object, features: Mapping[str, FixedLenFeature], name: str | None = None, example_names: TensorLike | None = None
 ) -> dict[str, LabeledTensor]:
     """`tf.parse_single_example` of a scalar string; ValueError where the size of an axis is unknown."""
     x = convert_to_labeled_tensor(serialized)

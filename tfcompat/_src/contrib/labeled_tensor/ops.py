@@ -38,7 +38,7 @@ def _size(axis: Axis) -> int:
 
 
 @export("contrib.labeled_tensor.select")
-def select(labeled_tensor: Any, selection: Mapping[str, Any], name: str | None = None) -> LabeledTensor:
+def select(labeled_tensor: object, selection: Mapping[str, Any], name: str | None = None) -> LabeledTensor:
     """The part of the tensor with some labels.
 
     Args:
@@ -121,7 +121,7 @@ def concat(labeled_tensors: Collection[Any], axis_name: str, name: str | None = 
 
 
 @export("contrib.labeled_tensor.pack")
-def pack(labeled_tensors: Collection[Any], new_axis: Any, axis_position: int = 0, name: str | None = None) -> LabeledTensor:
+def pack(labeled_tensors: Collection[Any], new_axis: object, axis_position: int = 0, name: str | None = None) -> LabeledTensor:
     """Tensors of equal axes stacked along a new axis, a name or (name, labels), at a position.
 
     Raises:
@@ -140,7 +140,7 @@ def pack(labeled_tensors: Collection[Any], new_axis: Any, axis_position: int = 0
 
 
 @export("contrib.labeled_tensor.unpack")
-def unpack(labeled_tensor: Any, axis_name: str | None = None, name: str | None = None) -> list[LabeledTensor]:
+def unpack(labeled_tensor: object, axis_name: str | None = None, name: str | None = None) -> list[LabeledTensor]:
     """The parts of a tensor along an axis, by default the first; ValueError where it is not there."""
     with converted(name, "lt_unpack", labeled_tensor) as (scope, x):
         names = list(x.axes)
@@ -153,7 +153,7 @@ def unpack(labeled_tensor: Any, axis_name: str | None = None, name: str | None =
 
 @export("contrib.labeled_tensor.reshape")
 def reshape(
-    labeled_tensor: Any, existing_axes: Collection[str], new_axes: Collection[Any], name: str | None = None
+    labeled_tensor: object, existing_axes: Collection[str], new_axes: Collection[Any], name: str | None = None
 ) -> LabeledTensor:
     """The tensor with axes that stand side by side replaced by others.
 
@@ -204,7 +204,7 @@ def rename_axis(labeled_tensor: Any, existing_name: str, new_name: str, name: st
 
 
 @export("contrib.labeled_tensor.random_crop")
-def random_crop(labeled_tensor: Any, shape_map: Mapping[str, int], seed: int | None = None, name: str | None = None) -> LabeledTensor:
+def random_crop(labeled_tensor: object, shape_map: Mapping[str, int], seed: int | None = None, name: str | None = None) -> LabeledTensor:
     """A random part of the tensor, with a size for each axis that is cut, which loses its labels.
 
     Raises:
@@ -219,7 +219,7 @@ def random_crop(labeled_tensor: Any, shape_map: Mapping[str, int], seed: int | N
 
 
 @export("contrib.labeled_tensor.squeeze")
-def squeeze(labeled_tensor: Any, axis_names: Collection[str] | None = None, name: str | None = None) -> LabeledTensor:
+def squeeze(labeled_tensor: object, axis_names: Collection[str] | None = None, name: str | None = None) -> LabeledTensor:
     """The tensor without axes of size 1, by default all of them.
 
     Raises:
@@ -238,7 +238,7 @@ def squeeze(labeled_tensor: Any, axis_names: Collection[str] | None = None, name
 
 
 @export("contrib.labeled_tensor.matmul")
-def matmul(a: Any, b: Any, name: str | None = None) -> LabeledTensor:
+def matmul(a: object, b: object, name: str | None = None) -> LabeledTensor:
     """The product of two matrices or vectors over the one axis that they share.
 
     Raises:
@@ -301,7 +301,7 @@ def _checked_names(what: str, names: Any, x: LabeledTensor) -> None:
 
 
 @export("contrib.labeled_tensor.tile")
-def tile(labeled_tensor: Any, multiples: Mapping[str, Any], name: str | None = None) -> LabeledTensor:
+def tile(labeled_tensor: object, multiples: Mapping[str, Any], name: str | None = None) -> LabeledTensor:
     """The tensor repeated along axes without labels, as often as `multiples` says by their names.
 
     Raises:
@@ -317,7 +317,7 @@ def tile(labeled_tensor: Any, multiples: Mapping[str, Any], name: str | None = N
 
 
 @export("contrib.labeled_tensor.pad")
-def pad(labeled_tensor: Any, paddings: Mapping[str, tuple[Any, Any]], mode: str = "CONSTANT", name: str | None = None) -> LabeledTensor:
+def pad(labeled_tensor: object, paddings: Mapping[str, tuple[Any, Any]], mode: str = "CONSTANT", name: str | None = None) -> LabeledTensor:
     """The tensor with elements added at both ends of axes.
 
     Args:
@@ -351,35 +351,35 @@ def constant(value: Any, dtype: Any = None, axes: Any = None, name: str | None =
 
 
 @export("contrib.labeled_tensor.zeros_like")
-def zeros_like(labeled_tensor: Any, dtype: DTypeLike | None = None, name: str | None = None) -> LabeledTensor:
+def zeros_like(labeled_tensor: object, dtype: DTypeLike | None = None, name: str | None = None) -> LabeledTensor:
     """Zeros with the tensor's axes."""
     with converted(name, "lt_zeros_like", labeled_tensor) as (scope, x):
         return LabeledTensor(fill.zeros_like(x.tensor, dtype=dtype, name=scope), x.axes)
 
 
 @export("contrib.labeled_tensor.ones_like")
-def ones_like(labeled_tensor: Any, dtype: Any = None, name: str | None = None) -> LabeledTensor:
+def ones_like(labeled_tensor: object, dtype: object = None, name: str | None = None) -> LabeledTensor:
     """Ones with the tensor's axes."""
     with converted(name, "lt_ones_like", labeled_tensor) as (scope, x):
         return LabeledTensor(fill.ones_like(x.tensor, dtype=dtype, name=scope), x.axes)
 
 
 @export("contrib.labeled_tensor.cast")
-def cast(labeled_tensor: Any, dtype: Any = None, name: str | None = None) -> LabeledTensor:
+def cast(labeled_tensor: object, dtype: object = None, name: str | None = None) -> LabeledTensor:
     """The tensor with another dtype."""
     with converted(name, "lt_cast", labeled_tensor) as (scope, x):
         return LabeledTensor(casts.cast(x.tensor, dtype=dtype, name=scope), x.axes)
 
 
 @export("contrib.labeled_tensor.verify_tensor_all_finite")
-def verify_tensor_all_finite(labeled_tensor: Any, message: str, name: str | None = None) -> LabeledTensor:
+def verify_tensor_all_finite(labeled_tensor: object, message: str, name: str | None = None) -> LabeledTensor:
     """The tensor; a run raises InvalidArgumentError with the message where an element is infinite or NaN."""
     with converted(name, "lt_verify_tensor_all_finite", labeled_tensor) as (scope, x):
         return LabeledTensor(finite.verify_tensor_all_finite(x.tensor, msg=message, name=scope), x.axes)
 
 
 @export("contrib.labeled_tensor.boolean_mask")
-def boolean_mask(labeled_tensor: Any, mask: Any, name: str | None = None) -> LabeledTensor:
+def boolean_mask(labeled_tensor: object, mask: object, name: str | None = None) -> LabeledTensor:
     """The elements of the first axis where a mask with that axis is true; the axis loses its labels.
 
     Raises:
@@ -398,7 +398,7 @@ def boolean_mask(labeled_tensor: Any, mask: Any, name: str | None = None) -> Lab
 
 
 @export("contrib.labeled_tensor.where")
-def where(condition: Any, x: Any, y: Any, name: str | None = None) -> LabeledTensor:
+def where(condition: object, x: object, y: object, name: str | None = None) -> LabeledTensor:
     """Elements of x where a boolean tensor is true, else of y; ValueError where their axes differ."""
     with converted(name, "lt_where", condition, x, y) as (scope, chosen, first, second):
         if not chosen.axes == first.axes == second.axes:
@@ -415,7 +415,7 @@ def define_reduce_op(op_name: str, reduce_fn: Callable) -> Callable:
       reduce_fn: function of a Tensor, dimensions and `keepdims`.
     """
 
-    def op(labeled_tensor: Any, axes: Any = None, name: str | None = None) -> LabeledTensor:
+    def op(labeled_tensor: object, axes: Any = None, name: str | None = None) -> LabeledTensor:
         with converted(name, f"lt_{op_name}", labeled_tensor) as (scope, x):
             wanted = list(x.axes) if axes is None else [axes] if isinstance(axes, (str, tuple)) else list(axes)
             kept = {each if isinstance(each, str) else each[0]: each for each in wanted}
@@ -451,7 +451,7 @@ reduce_sum = export("contrib.labeled_tensor.reduce_sum")(define_reduce_op("reduc
 
 
 @export("contrib.labeled_tensor.foldl")
-def foldl(fn: Callable, labeled_tensor: Any, initial_value: Any, name: str | None = None) -> LabeledTensor:
+def foldl(fn: Callable, labeled_tensor: object, initial_value: object, name: str | None = None) -> LabeledTensor:
     """`fn(accumulated, part)` over the parts of a tensor along its first axis.
 
     Args:
@@ -470,7 +470,7 @@ def foldl(fn: Callable, labeled_tensor: Any, initial_value: Any, name: str | Non
 
 
 @export("contrib.labeled_tensor.map_fn")
-def map_fn(fn: Callable, labeled_tensor: Any, name: str | None = None) -> LabeledTensor:
+def map_fn(fn: Callable, labeled_tensor: object, name: str | None = None) -> LabeledTensor:
     """The results of `fn` of each part of a tensor along its first axis, packed along it.
 
     Args:

@@ -26,7 +26,7 @@ class ReshapeCoder:
         self._existing_axis_names = existing_axis_names
         self._existing_axes: list[Axis] | None = None
 
-    def encode(self, labeled_tensor: Any) -> LabeledTensor:
+    def encode(self, labeled_tensor: object) -> LabeledTensor:
         """The tensor with the new axes; ValueError where an earlier one had others in their place."""
         with converted(self._name, "lt_reshape_encode", labeled_tensor) as (scope, x):
             found = reshape(x, self._existing_axis_names, self._new_axes, name=scope)
@@ -36,7 +36,7 @@ class ReshapeCoder:
             self._existing_axes = axes
             return found
 
-    def decode(self, labeled_tensor: Any) -> LabeledTensor:
+    def decode(self, labeled_tensor: object) -> LabeledTensor:
         """The tensor with the axes that `encode` replaced; ValueError before it was called."""
         if self._existing_axes is None:
             raise ValueError("decode called before encode")

@@ -38,7 +38,7 @@ class _Params:
         self.shape, self.dtype, self.trainable = shape, dtype, trainable
         self.initializers, self.collections = {**_DEFAULTS, **(initializers or {})}, collections
 
-    def make(self, name: str, regularizer: Any = None, trainable: bool | None = None) -> Any:
+    def make(self, name: str, regularizer: object = None, trainable: bool | None = None) -> Any:
         return model_variable(
             name, shape=self.shape, dtype=self.dtype, initializer=self.initializers[name], regularizer=regularizer,
             collections=common.collections_for(self.collections, name),

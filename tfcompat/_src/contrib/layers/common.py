@@ -30,12 +30,12 @@ def variable_getter(rename: dict[str, str] | None = None) -> Callable:
     return getter
 
 
-def collections_for(variables_collections: Any, name: str) -> Any:
+def collections_for(variables_collections: object, name: str) -> Any:
     """The collections of the variable `name`: those of a dict, or the same for all."""
     return variables_collections.get(name) if isinstance(variables_collections, dict) else variables_collections
 
 
-def add_variable(variable: Any, variables_collections: Any, name: str) -> None:
+def add_variable(variable: object, variables_collections: object, name: str) -> None:
     """Adds a variable, or the parts of it, to its collections."""
     for collection in collections_for(variables_collections, name) or ():
         for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
@@ -51,7 +51,7 @@ def collect(collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def finish(
-    outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any, collections: Any, alias: str
+    outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any, collections: object, alias: str
 ) -> Any:
     """Normalizes, activates and collects outputs."""
     if normalizer_fn is not None:
@@ -61,7 +61,7 @@ def finish(
     return collect(collections, alias, outputs)
 
 
-def check_format(data_format: Any, *known: str) -> str:
+def check_format(data_format: object, *known: str) -> str:
     """`data_format`, one of `known`, as "channels_first" or "channels_last"; ValueError for anything else."""
     if data_format not in known:
         raise ValueError(f"data_format has to be either {known[0]} or {known[1]}.")

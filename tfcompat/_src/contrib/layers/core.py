@@ -147,7 +147,7 @@ def bias_add(
         return common.finish(outputs, None, None, activation_fn, outputs_collections, sc.name)
 
 
-def _scope_name(layer: Any, default: str) -> str:
+def _scope_name(layer: object, default: str) -> str:
     """The name that the steps of `repeat` and `stack` are called by."""
     return getattr(layer, "__name__", None) or getattr(getattr(layer, "func", None), "__name__", default)
 

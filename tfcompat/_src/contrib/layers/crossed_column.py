@@ -29,7 +29,7 @@ class _CrossedColumn(
     _kind, _in_dnn = "CrossedColumn", "embedding_column"
 
     @staticmethod
-    def _assert_is_crossable(column: Any) -> None:
+    def _assert_is_crossable(column: object) -> None:
         if not isinstance(column, (_SparseColumn, _CrossedColumn, _BucketizedColumn)):
             raise TypeError(
                 "columns must be a set of _SparseColumn, _CrossedColumn, or _BucketizedColumn instances. "
@@ -38,7 +38,7 @@ class _CrossedColumn(
 
     def __new__(
         cls, columns: Any, hash_bucket_size: int, hash_key: int | None, combiner: str = "sum",
-        ckpt_to_load_from: Any = None, tensor_name_in_ckpt: Any = None,
+        ckpt_to_load_from: object = None, tensor_name_in_ckpt: object = None,
     ) -> _CrossedColumn:  # fmt: skip
         for column in columns:
             cls._assert_is_crossable(column)
@@ -85,7 +85,7 @@ class _CrossedColumn(
 
 @export("contrib.layers.crossed_column", "contrib.slim.crossed_column")
 def crossed_column(
-    columns: Any, hash_bucket_size: int, combiner: str = "sum", ckpt_to_load_from: str | None = None,
+    columns: object, hash_bucket_size: int, combiner: str = "sum", ckpt_to_load_from: str | None = None,
     tensor_name_in_ckpt: str | None = None, hash_key: int | None = None,
 ) -> _CrossedColumn:  # fmt: skip
     """A column whose ids are hashes of the combinations of columns.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @export("contrib.slim.embedding_lookup_sparse_with_distributed_aggregation")
 def embedding_lookup_sparse_with_distributed_aggregation(
-    params: Any,
+    params: object,
     sp_ids: SparseTensor,
     sp_weights: SparseTensor | None,
     partition_strategy: str = "mod",

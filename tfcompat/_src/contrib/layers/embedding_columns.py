@@ -45,7 +45,7 @@ class _Embedded(_FeatureColumn, _DenseColumn):
     key = property(lambda self: self._key_without_properties(["initializer"]))
     _variable_shape = property(lambda self: TensorShape([self.dimension]))
 
-    def _get_dense_tensor(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Tensor:
+    def _get_dense_tensor(self, inputs: Any, weight_collections: object = None, trainable: object = None) -> Tensor:
         arguments = self._deep_embedding_lookup_arguments(inputs.get(self))
         return _embeddings_from_arguments(self, arguments, weight_collections, trainable)
 
@@ -55,7 +55,7 @@ class _EmbeddingColumn(_Embedded, collections.namedtuple("_EmbeddingColumn", _EM
 
     def __new__(
         cls, sparse_id_column: Any, dimension: int, combiner: str = "mean", initializer: Any = None,
-        ckpt_to_load_from: Any = None, tensor_name_in_ckpt: Any = None, shared_embedding_name: str | None = None,
+        ckpt_to_load_from: object = None, tensor_name_in_ckpt: object = None, shared_embedding_name: str | None = None,
         shared_vocab_size: int | None = None, max_norm: float | None = None, trainable: bool = True,
     ) -> _EmbeddingColumn:  # fmt: skip
         if initializer is not None and not callable(initializer):
@@ -90,7 +90,7 @@ class _EmbeddingColumn(_Embedded, collections.namedtuple("_EmbeddingColumn", _EM
     def _transform_feature(self, inputs: Any) -> Any:
         return inputs.get(self.sparse_id_column)
 
-    def _deep_embedding_lookup_arguments(self, input_tensor: Any) -> _DeepEmbeddingLookupArguments:
+    def _deep_embedding_lookup_arguments(self, input_tensor: object) -> _DeepEmbeddingLookupArguments:
         ids, weights = self.sparse_id_column.id_tensor(input_tensor), self.sparse_id_column.weight_tensor(input_tensor)
         return _DeepEmbeddingLookupArguments(
             ids, weights, self.length, self.initializer, self.combiner, self.dimension, self.shared_embedding_name, None,
@@ -119,7 +119,7 @@ class _ScatteredEmbeddingColumn(
         dimension: int,
         hash_key: int,
         combiner: str = "sqrtn",
-        initializer: Any = None,
+        initializer: object = None,
     ) -> _ScatteredEmbeddingColumn:
         if initializer is not None and not callable(initializer):
             raise ValueError(f"initializer must be callable if specified. column_name: {column_name}")
@@ -132,7 +132,7 @@ class _ScatteredEmbeddingColumn(
     def _transform_feature(self, inputs: Any) -> Any:
         return inputs.get(self.column_name)
 
-    def _deep_embedding_lookup_arguments(self, input_tensor: Any) -> _DeepEmbeddingLookupArguments:
+    def _deep_embedding_lookup_arguments(self, input_tensor: object) -> _DeepEmbeddingLookupArguments:
         return _DeepEmbeddingLookupArguments(
             input_tensor,
             None,
@@ -167,15 +167,15 @@ class DataFrameColumn(_FeatureColumn, collections.namedtuple("DataFrameColumn", 
         return inputs.get(self)
 
     def _to_dnn_input_layer(
-        self, input_tensor: Any, weight_collections: Any = None, trainable: bool = True, output_rank: int = 2
+        self, input_tensor: object, weight_collections: object = None, trainable: bool = True, output_rank: int = 2
     ) -> Tensor:
         return as_rank(cast(input_tensor, dtypes.float32), output_rank, self.name)
 
-    def _to_dense_tensor(self, input_tensor: Any) -> Tensor:
+    def _to_dense_tensor(self, input_tensor: object) -> Tensor:
         return self._to_dnn_input_layer(input_tensor)
 
 
-def parts_of_variable(variable: Any) -> list[Any]:
+def parts_of_variable(variable: object) -> list[Any]:
     """A variable or the parts of one as a list."""
     return variable._get_variable_list() if isinstance(variable, PartitionedVariable) else [variable]
 
@@ -206,7 +206,7 @@ def _shared_table(args: _DeepEmbeddingLookupArguments, shape: list[int], setting
 
 
 def _embeddings_from_arguments(
-    column: Any, args: _DeepEmbeddingLookupArguments, weight_collections: Any, trainable: Any, output_rank: int = 2
+    column: Any, args: _DeepEmbeddingLookupArguments, weight_collections: object, trainable: object, output_rank: int = 2
 ) -> Tensor:
     """The embeddings of the ids of a column, combined for each example (or each step, for `output_rank` 3)."""
     ids = inner_flatten(args.input_tensor, output_rank)
@@ -238,7 +238,7 @@ def maybe_restore_from_checkpoint(checkpoint_path: tuple[Any, Any] | None, parts
 
 @export("contrib.layers.embedding_column", "contrib.slim.embedding_column")
 def embedding_column(
-    sparse_id_column: Any, dimension: int, combiner: str = "mean", initializer: Any = None,
+    sparse_id_column: object, dimension: int, combiner: str = "mean", initializer: object = None,
     ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None, max_norm: float | None = None,
     trainable: bool = True,
 ) -> _EmbeddingColumn:  # fmt: skip
@@ -262,7 +262,7 @@ def embedding_column(
     )  # fmt: skip
 
 
-def _check_compatible(columns: Any) -> None:
+def _check_compatible(columns: object) -> None:
     if not isinstance(columns, Sequence) or isinstance(columns, str):
         raise TypeError(
             f"sparse_id_columns must be a non-string sequence (ex: list or tuple) instead of type {type(columns)}."
@@ -291,7 +291,7 @@ def _shared_name(columns: Any) -> str:
 @export("contrib.layers.shared_embedding_columns", "contrib.slim.shared_embedding_columns")
 def shared_embedding_columns(
     sparse_id_columns: Any, dimension: int, combiner: str = "mean", shared_embedding_name: str | None = None,
-    initializer: Any = None, ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None,
+    initializer: object = None, ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None,
     max_norm: float | None = None, trainable: bool = True,
 ) -> Sequence[_EmbeddingColumn]:  # fmt: skip
     """Dense columns of embeddings with one table, one for each column of ids.
@@ -329,7 +329,7 @@ def shared_embedding_columns(
 
 @export("contrib.layers.scattered_embedding_column", "contrib.slim.scattered_embedding_column")
 def scattered_embedding_column(
-    column_name: str, size: int, dimension: int, hash_key: int, combiner: str = "mean", initializer: Any = None
+    column_name: str, size: int, dimension: int, hash_key: int, combiner: str = "mean", initializer: object = None
 ) -> _ScatteredEmbeddingColumn:
     """A dense column of embeddings whose elements are found by hashes in one vector.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.variables import model_variable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @export("contrib.layers.embedding_lookup_unique", "contrib.slim.embedding_lookup_unique")
 def embedding_lookup_unique(
-    params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None
+    params: object, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None
 ) -> Tensor:
     """tf.nn.embedding_lookup that looks each id up once; arguments and result as there."""
     with name_scope(name, "EmbeddingLookupUnique", [params, ids]):
@@ -44,8 +44,8 @@ def embedding_lookup_unique(
 
 @export("contrib.layers.bow_encoder", "contrib.slim.bow_encoder")
 def bow_encoder(
-    ids: TensorLike, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: Any = None,
-    regularizer: Any = None, trainable: bool = True, scope: Any = None, reuse: bool | None = None,
+    ids: TensorLike, vocab_size: int, embed_dim: int, sparse_lookup: bool = True, initializer: object = None,
+    regularizer: object = None, trainable: bool = True, scope: object = None, reuse: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of the embeddings of each row of ids.
 
@@ -77,8 +77,8 @@ def bow_encoder(
 
 @export("contrib.layers.embed_sequence", "contrib.slim.embed_sequence")
 def embed_sequence(
-    ids: Any, vocab_size: int | None = None, embed_dim: int | None = None, unique: bool = False,
-    initializer: Any = None, regularizer: Any = None, trainable: bool = True, scope: Any = None,
+    ids: object, vocab_size: int | None = None, embed_dim: int | None = None, unique: bool = False,
+    initializer: object = None, regularizer: object = None, trainable: bool = True, scope: object = None,
     reuse: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The embeddings of ids.

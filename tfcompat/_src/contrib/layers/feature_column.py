@@ -108,7 +108,7 @@ class _LazyBuilderByColumnsToTensor:
 class _TensorsOfFeatures(_LazyBuilderByColumnsToTensor):
     """The same, where a missing feature is the dict's KeyError."""
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         return self._columns_to_tensors[key] if isinstance(key, str) else super().get(key)
 
 
@@ -125,11 +125,11 @@ class _IdColumn(_FeatureColumn, _CategoricalColumn):
         """The weights of the tensors of the column, or None."""
         return None
 
-    def _get_sparse_tensors(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Any:
+    def _get_sparse_tensors(self, inputs: Any, weight_collections: object = None, trainable: object = None) -> Any:
         tensors = inputs.get(self)
         return self.IdWeightPair(self.id_tensor(tensors), self.weight_tensor(tensors))
 
-    def _wide_embedding_lookup_arguments(self, input_tensor: Any) -> _LinearEmbeddingLookupArguments:
+    def _wide_embedding_lookup_arguments(self, input_tensor: object) -> _LinearEmbeddingLookupArguments:
         return _LinearEmbeddingLookupArguments(
             self.id_tensor(input_tensor), self.weight_tensor(input_tensor), self._num_buckets, Zeros(), self.combiner
         )
@@ -150,7 +150,7 @@ class _SparseIdLookupConfig(
     """The vocabulary of a column."""
 
     def __new__(
-        cls, vocabulary_file: Any = None, keys: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None,
+        cls, vocabulary_file: object = None, keys: object = None, num_oov_buckets: int = 0, vocab_size: int | None = None,
         default_value: int = -1,
     ) -> _SparseIdLookupConfig:  # fmt: skip
         return super().__new__(cls, vocabulary_file, keys, num_oov_buckets, vocab_size, default_value)
@@ -227,8 +227,8 @@ class _SparseColumnIntegerized(_SparseColumn):
 
 class _SparseColumnHashed(_SparseColumn):
     def __new__(
-        cls, column_name: str, is_integerized: bool = False, bucket_size: int | None = None, lookup_config: Any = None,
-        combiner: str = "sum", dtype: Any = dtypes.string, hash_keys: Any = None,
+        cls, column_name: str, is_integerized: bool = False, bucket_size: int | None = None, lookup_config: object = None,
+        combiner: str = "sum", dtype: object = dtypes.string, hash_keys: object = None,
     ) -> _SparseColumnHashed:  # fmt: skip
         if hash_keys is not None:
             if not isinstance(hash_keys, list) or not hash_keys:
@@ -302,7 +302,7 @@ class _WeightedSparseColumn(
             weights = dense_to_sparse_tensor(weights)
         return ids, weights if self.dtype.is_floating else cast(weights, dtypes.float32)
 
-    def is_compatible(self, other_column: Any) -> bool:
+    def is_compatible(self, other_column: object) -> bool:
         """Whether another column may share embeddings with this one."""
         weighted = isinstance(other_column, _WeightedSparseColumn)
         return self.sparse_id_column.is_compatible(other_column.sparse_id_column if weighted else other_column)
@@ -323,11 +323,11 @@ class _OneHotColumn(_FeatureColumn, _DenseColumn, collections.namedtuple("_OneHo
     def _transform_feature(self, inputs: Any) -> Tensor:
         return self._to_dnn_input_layer(inputs.get(self.sparse_id_column))
 
-    def _get_dense_tensor(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Tensor:
+    def _get_dense_tensor(self, inputs: Any, weight_collections: object = None, trainable: object = None) -> Tensor:
         return inputs.get(self)
 
     def _to_dnn_input_layer(
-        self, input_tensor: Any, weight_collections: Any = None, trainable: bool = True, output_rank: int = 2
+        self, input_tensor: object, weight_collections: object = None, trainable: bool = True, output_rank: int = 2
     ) -> Tensor:
         ids = inner_flatten(self.sparse_id_column.id_tensor(input_tensor), output_rank)
         weights = self.sparse_id_column.weight_tensor(input_tensor)
@@ -341,7 +341,7 @@ class _OneHotColumn(_FeatureColumn, _DenseColumn, collections.namedtuple("_OneHo
         return reshape(dense, concat([batch, [self.length]], axis=0))
 
 
-def _get_feature_config(feature_column: Any) -> dict[str, Any]:
+def _get_feature_config(feature_column: object) -> dict[str, Any]:
     if not isinstance(feature_column, _FeatureColumn):
         raise TypeError(
             f"feature_columns should only contain instances of _FeatureColumn. Given column is {feature_column}"
@@ -351,7 +351,7 @@ def _get_feature_config(feature_column: Any) -> dict[str, Any]:
 
 @export("contrib.layers.sparse_column_with_integerized_feature", "contrib.slim.sparse_column_with_integerized_feature")
 def sparse_column_with_integerized_feature(
-    column_name: str, bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.int64
+    column_name: str, bucket_size: int, combiner: str = "sum", dtype: object = dtypes.int64
 ) -> _SparseColumn:
     """A column whose ids are integers modulo `bucket_size`.
 
@@ -369,7 +369,7 @@ def sparse_column_with_integerized_feature(
 
 @export("contrib.layers.sparse_column_with_hash_bucket", "contrib.slim.sparse_column_with_hash_bucket")
 def sparse_column_with_hash_bucket(
-    column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.string, hash_keys: Any = None
+    column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: object = dtypes.string, hash_keys: object = None
 ) -> _SparseColumn:
     """A column whose ids are hashes.
 
@@ -390,7 +390,7 @@ def sparse_column_with_hash_bucket(
 
 @export("contrib.layers.sparse_column_with_keys", "contrib.slim.sparse_column_with_keys")
 def sparse_column_with_keys(
-    column_name: str, keys: Any, default_value: int = -1, combiner: str = "sum", dtype: Any = dtypes.string
+    column_name: str, keys: Any, default_value: int = -1, combiner: str = "sum", dtype: object = dtypes.string
 ) -> _SparseColumn:
     """A column whose ids are places in a list.
 
@@ -411,8 +411,8 @@ def sparse_column_with_keys(
 
 @export("contrib.layers.sparse_column_with_vocabulary_file", "contrib.slim.sparse_column_with_vocabulary_file")
 def sparse_column_with_vocabulary_file(
-    column_name: str, vocabulary_file: Any, num_oov_buckets: int = 0, vocab_size: int | None = None,
-    default_value: int = -1, combiner: str = "sum", dtype: Any = dtypes.string,
+    column_name: str, vocabulary_file: object, num_oov_buckets: int = 0, vocab_size: int | None = None,
+    default_value: int = -1, combiner: str = "sum", dtype: object = dtypes.string,
 ) -> _SparseColumn:  # fmt: skip
     """A column whose ids are lines of a file.
 
@@ -436,7 +436,7 @@ def sparse_column_with_vocabulary_file(
 
 @export("contrib.layers.weighted_sparse_column", "contrib.slim.weighted_sparse_column")
 def weighted_sparse_column(
-    sparse_id_column: Any, weight_column_name: str, dtype: DType = dtypes.float32
+    sparse_id_column: object, weight_column_name: str, dtype: DType = dtypes.float32
 ) -> _WeightedSparseColumn:
     """A column of ids with weights, which another feature holds at the same places.
 
@@ -454,6 +454,6 @@ def weighted_sparse_column(
 
 
 @export("contrib.layers.one_hot_column", "contrib.slim.one_hot_column")
-def one_hot_column(sparse_id_column: Any) -> _OneHotColumn:
+def one_hot_column(sparse_id_column: object) -> _OneHotColumn:
     """A dense column of how often (or with what weight) each id of a column stands in an example."""
     return _OneHotColumn(sparse_id_column)

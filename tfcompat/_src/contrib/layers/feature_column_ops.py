@@ -118,7 +118,7 @@ def _maybe_reshape_input_tensor(tensor: Any, column_name: str, output_rank: int)
 
 
 def _input_from_feature_columns(
-    columns_to_tensors: dict[Any, Any], feature_columns: Any, weight_collections: Any, trainable: bool, scope: Any,
+    columns_to_tensors: dict[Any, Any], feature_columns: object, weight_collections: object, trainable: bool, scope: object,
     output_rank: int, default_name: str, cols_to_outs: dict | None = None,
 ) -> Tensor:  # fmt: skip
     tensors = columns_to_tensors.copy()
@@ -153,8 +153,8 @@ def _dense_output(column: Any, transformed: Any, collections: Any, trainable: bo
 
 @export("contrib.layers.input_from_feature_columns", "contrib.slim.input_from_feature_columns")
 def input_from_feature_columns(
-    columns_to_tensors: dict[Any, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
-    scope: Any = None, cols_to_outs: dict | None = None,
+    columns_to_tensors: dict[Any, Any], feature_columns: object, weight_collections: object = None, trainable: bool = True,
+    scope: object = None, cols_to_outs: dict | None = None,
 ) -> Tensor:  # fmt: skip
     """The tensors of dense columns side by side, in the order of their keys.
 
@@ -180,8 +180,8 @@ def input_from_feature_columns(
 
 @export("contrib.layers.sequence_input_from_feature_columns", "contrib.slim.sequence_input_from_feature_columns")
 def sequence_input_from_feature_columns(
-    columns_to_tensors: dict[Any, Any], feature_columns: Any, weight_collections: Any = None, trainable: bool = True,
-    scope: Any = None,
+    columns_to_tensors: dict[Any, Any], feature_columns: object, weight_collections: object = None, trainable: bool = True,
+    scope: object = None,
 ) -> Tensor:  # fmt: skip
     """`input_from_feature_columns` for features [batch, time, ...]: a Tensor [batch, time, elements of all columns]."""
     sequence_types_checked(feature_columns)
@@ -205,7 +205,7 @@ def sequence_types_checked(feature_columns: Any) -> None:
             )
 
 
-def parents_of(column: Any) -> tuple[Any, ...]:
+def parents_of(column: object) -> tuple[Any, ...]:
     """The columns that a column is made from."""
     if isinstance(column, (_WeightedSparseColumn, _OneHotColumn, _EmbeddingColumn)):
         return (column.sparse_id_column,)
@@ -221,13 +221,13 @@ def _with_parents(feature_columns: Any) -> list[Any]:
 # ---- weighted sums ----
 
 
-def _weights(name: str, shape: list[Any], initializer: Any, trainable: bool, collections: Any) -> Any:
+def _weights(name: str, shape: list[Any], initializer: object, trainable: bool, collections: object) -> Any:
     return model_variable(
         name, shape=shape, dtype=dtypes.float32, initializer=initializer, trainable=trainable, collections=collections
     )
 
 
-def _with_bias(prediction: Tensor, num_outputs: int, trainable: bool, weight_collections: Any) -> tuple[Tensor, Any]:
+def _with_bias(prediction: Tensor, num_outputs: int, trainable: bool, weight_collections: object) -> tuple[Tensor, Any]:
     bias = _weights("bias_weight", [num_outputs], Zeros(), trainable, _completed(weight_collections))
     for part in parts_of_variable(bias):
         logging.info("Created variable %s, with device=%s", part.name, part.device)
@@ -236,8 +236,8 @@ def _with_bias(prediction: Tensor, num_outputs: int, trainable: bool, weight_col
 
 @export("contrib.layers.weighted_sum_from_feature_columns", "contrib.slim.weighted_sum_from_feature_columns")
 def weighted_sum_from_feature_columns(
-    columns_to_tensors: dict[Any, Any], feature_columns: Any, num_outputs: int, weight_collections: Any = None,
-    trainable: bool = True, scope: Any = None,
+    columns_to_tensors: dict[Any, Any], feature_columns: object, num_outputs: int, weight_collections: object = None,
+    trainable: bool = True, scope: object = None,
 ) -> tuple[Tensor, dict[Any, list[Any]], Any]:  # fmt: skip
     """A linear function of columns.
 
@@ -296,8 +296,8 @@ def _weighted(
     "contrib.layers.joint_weighted_sum_from_feature_columns", "contrib.slim.joint_weighted_sum_from_feature_columns"
 )
 def joint_weighted_sum_from_feature_columns(
-    columns_to_tensors: dict[Any, Any], feature_columns: Any, num_outputs: int, weight_collections: Any = None,
-    trainable: bool = True, scope: Any = None,
+    columns_to_tensors: dict[Any, Any], feature_columns: object, num_outputs: int, weight_collections: object = None,
+    trainable: bool = True, scope: object = None,
 ) -> tuple[Tensor, list[Any], Any]:  # fmt: skip
     """`weighted_sum_from_feature_columns` for columns of ids, with one variable for all of them.
 
@@ -365,14 +365,14 @@ def create_feature_spec_for_parsing(feature_columns: Any) -> dict[str, Any]:
 
 
 def _create_sequence_feature_spec_for_parsing(
-    sequence_feature_columns: Any, allow_missing_by_default: bool = False
+    sequence_feature_columns: object, allow_missing_by_default: bool = False
 ) -> dict[str, Any]:
     """The features that columns need in sequences, by key."""
     features = create_feature_spec_for_parsing(sequence_feature_columns)
     return {key: _in_sequences(key, feature, allow_missing_by_default) for key, feature in features.items()}
 
 
-def _in_sequences(key: str, feature: Any, allow_missing: bool) -> Any:
+def _in_sequences(key: str, feature: object, allow_missing: bool) -> Any:
     if isinstance(feature, VarLenFeature):
         return feature
     if not isinstance(feature, (FixedLenFeature, FixedLenSequenceFeature)):
@@ -390,7 +390,7 @@ def _in_sequences(key: str, feature: Any, allow_missing: bool) -> Any:
     "contrib.layers.make_place_holder_tensors_for_base_features",
     "contrib.slim.make_place_holder_tensors_for_base_features",
 )
-def make_place_holder_tensors_for_base_features(feature_columns: Any) -> dict[str, Any]:
+def make_place_holder_tensors_for_base_features(feature_columns: object) -> dict[str, Any]:
     """Placeholders for the features that columns need, by key."""
     placeholders = {}
     for key, feature in create_feature_spec_for_parsing(feature_columns).items():
@@ -404,7 +404,7 @@ def make_place_holder_tensors_for_base_features(feature_columns: Any) -> dict[st
 
 @export("contrib.layers.parse_feature_columns_from_examples", "contrib.slim.parse_feature_columns_from_examples")
 def parse_feature_columns_from_examples(
-    serialized: TensorLike, feature_columns: Any, name: str | None = None, example_names: Any = None
+    serialized: TensorLike, feature_columns: object, name: str | None = None, example_names: object = None
 ) -> dict[Any, Any]:
     """Parses examples, and makes the tensors of columns.
 
@@ -431,8 +431,8 @@ def parse_feature_columns_from_examples(
     "contrib.slim.parse_feature_columns_from_sequence_examples",
 )
 def parse_feature_columns_from_sequence_examples(
-    serialized: TensorLike, context_feature_columns: Any, sequence_feature_columns: Any, name: str | None = None,
-    example_name: Any = None,
+    serialized: TensorLike, context_feature_columns: object, sequence_feature_columns: object, name: str | None = None,
+    example_name: object = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     """Parses one SequenceExample.
 
@@ -492,7 +492,7 @@ def _infer_real_valued_column_for_tensor(name: str, tensor: Any) -> _RealValuedC
 
 
 @export("contrib.layers.infer_real_valued_columns", "contrib.slim.infer_real_valued_columns")
-def infer_real_valued_columns(features: Any) -> list[_RealValuedColumn]:
+def infer_real_valued_columns(features: object) -> list[_RealValuedColumn]:
     """Columns of numbers for tensors.
 
     Args:

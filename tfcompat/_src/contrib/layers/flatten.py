@@ -19,7 +19,7 @@ from tfcompat._src.ops.sparse.layout import sparse_reshape
 from tfcompat._src.platform import logging
 
 
-def inner_flatten(inputs: Any, new_rank: Any, output_collections: Any = None, scope: str | None = None) -> Any:
+def inner_flatten(inputs: Any, new_rank: Any, output_collections: object = None, scope: str | None = None) -> Any:
     """`inputs` with all dimensions after the first `new_rank - 1` as one.
 
     Args:

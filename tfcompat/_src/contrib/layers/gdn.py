@@ -70,7 +70,7 @@ class GDN(Layer):
 
     def __init__(
         self, inverse: bool = False, beta_min: float = 1e-6, gamma_init: float = 0.1, reparam_offset: float = 2**-18,
-        data_format: str = "channels_last", activity_regularizer: Any = None, trainable: bool = True,
+        data_format: str = "channels_last", activity_regularizer: object = None, trainable: bool = True,
         name: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs)
@@ -94,15 +94,15 @@ class GDN(Layer):
         self.gamma = self._parameter("reparam_gamma", [channels, channels], self._initial_gamma, gamma_bound, pedestal)
         self.built = True
 
-    def _parameter(self, name: str, shape: list[int], initializer: Any, bound: Tensor, pedestal: Tensor) -> Tensor:
+    def _parameter(self, name: str, shape: list[int], initializer: object, bound: Tensor, pedestal: Tensor) -> Tensor:
         variable = self.add_variable(name, shape=shape, initializer=initializer, dtype=self.dtype, trainable=True)
         return square(_bounded(variable, bound)) - pedestal
 
-    def _initial_beta(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def _initial_beta(self, shape: object, dtype: object = None, partition_info: object = None) -> Tensor:
         pedestal = constant(self._reparam_offset**2, dtype=self.dtype)
         return sqrt(ones(shape, dtype=dtype) + pedestal)
 
-    def _initial_gamma(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def _initial_gamma(self, shape: Any, dtype: object = None, partition_info: object = None) -> Tensor:
         identity = eye(shape[0], dtype=dtype)
         pedestal = constant(self._reparam_offset**2, dtype=self.dtype)
         return sqrt(self._gamma_init * identity + pedestal)
@@ -145,7 +145,7 @@ class GDN(Layer):
 def gdn(
     inputs: Any, inverse: bool = False, beta_min: float = 1e-6, gamma_init: float = 0.1, reparam_offset: float = 2**-18,
     data_format: str = "channels_last", activity_regularizer: Any = None, trainable: bool = True,
-    name: str | None = None, reuse: Any = None,
+    name: str | None = None, reuse: object = None,
 ) -> Tensor:  # fmt: skip
     """A `GDN` layer applied to `inputs`, a floating Tensor of rank 3 to 5; the other arguments are the layer's.
 

@@ -63,7 +63,7 @@ def variance_scaling_initializer(
         raise TypeError("Unknown mode %s [FAN_IN, FAN_OUT, FAN_AVG]", mode)
     default = _floating(dtype)
 
-    def initializer(shape: Any, dtype: DTypeLike = default, partition_info: Any = None) -> Tensor:
+    def initializer(shape: Any, dtype: DTypeLike = default, partition_info: object = None) -> Tensor:
         dtype = _floating(dtype)
         sizes = [float(d) for d in shape] or [1.0]
         field = math.prod(sizes[:-2])

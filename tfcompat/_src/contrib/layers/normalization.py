@@ -24,7 +24,7 @@ from tfcompat._src.variables.initializers import Ones, Zeros
 from tfcompat._src.variables.scope import variable_scope
 
 
-def _weight(name: str, initializers: Any, shape: Any, dtype: Any, collections: Any, trainable: bool) -> Any:
+def _weight(name: str, initializers: Any, shape: object, dtype: object, collections: object, trainable: bool) -> Any:
     initializer = {"beta": Zeros(), "gamma": Ones(), **(initializers or {})}[name]
     return model_variable(
         name, shape=shape, dtype=dtype, initializer=initializer, collections=common.collections_for(collections, name),

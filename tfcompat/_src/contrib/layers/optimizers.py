@@ -52,7 +52,7 @@ OPTIMIZER_SUMMARIES = export("contrib.layers.OPTIMIZER_SUMMARIES", "contrib.slim
 
 @export("contrib.layers.optimize_loss", "contrib.slim.optimize_loss")
 def optimize_loss(
-    loss: Any, global_step: Any, learning_rate: Any, optimizer: Any, gradient_noise_scale: float | None = None,
+    loss: object, global_step: object, learning_rate: object, optimizer: object, gradient_noise_scale: float | None = None,
     gradient_multipliers: Mapping[Any, Any] | None = None, clip_gradients: float | Callable[[Pairs], Pairs] | None = None,
     learning_rate_decay_fn: Callable | None = None, update_ops: Any = None, variables: Sequence[Any] | None = None,
     name: str | None = None, summaries: Sequence[str] | None = None, colocate_gradients_with_ops: bool = False,
@@ -106,7 +106,7 @@ def optimize_loss(
         return with_dependencies([found.apply_gradients(pairs, global_step=step, name="train")], loss)
 
 
-def _learning_rate(learning_rate: Any) -> Any:
+def _learning_rate(learning_rate: object) -> Any:
     if learning_rate is None or (isinstance(learning_rate, Tensor) and learning_rate.get_shape().ndims == 0):
         return learning_rate
     if not isinstance(learning_rate, float):
@@ -154,7 +154,7 @@ def _optimizer(optimizer: Any, rate: Any, rated: bool) -> Optimizer:
     return found
 
 
-def _processed(pairs: Pairs, noise: Any, multipliers: Any, clip: Any, wanted: Sequence[str]) -> Pairs:
+def _processed(pairs: Pairs, noise: Any, multipliers: Any, clip: object, wanted: Sequence[str]) -> Pairs:
     """The gradients with noise, multiplied and clipped, in this order."""
     if noise is not None:
         pairs = [(_noisy(grad, noise), variable) for grad, variable in pairs]
@@ -223,13 +223,13 @@ def _multiplied(pairs: Pairs, multipliers: Mapping[Any, Any]) -> Pairs:
 
 
 def _adaptive_max_norm(
-    norm: Tensor, std_factor: float, decay: Any, global_step: Any, epsilon: float, name: str | None
+    norm: Tensor, std_factor: float, decay: object, global_step: object, epsilon: float, name: str | None
 ) -> tuple[Tensor, Tensor]:
     """The largest norm that is usual, and the mean of the logarithms of norms."""
     with variable_scope(name, "AdaptiveMaxNorm", [norm]):
         log_norm = log(norm + epsilon)
 
-        def average(name: str, value: Tensor, decay: Any) -> Tensor:
+        def average(name: str, value: Tensor, decay: object) -> Tensor:
             variable = get_variable(
                 name, shape=value.get_shape(), dtype=value.dtype, initializer=Zeros(), trainable=False
             )
@@ -246,7 +246,7 @@ def _adaptive_max_norm(
 
 @export("contrib.slim.adaptive_clipping_fn")
 def adaptive_clipping_fn(
-    std_factor: float = 2.0, decay: float = 0.95, static_max_norm: float | None = None, global_step: Any = None,
+    std_factor: float = 2.0, decay: float = 0.95, static_max_norm: float | None = None, global_step: object = None,
     report_summary: bool = False, epsilon: float = 1e-8, name: str | None = None,
 ) -> Callable[[Pairs], Pairs]:  # fmt: skip
     """A function for `clip_gradients` that clips norms above their usual range.

@@ -40,7 +40,7 @@ class _Numbers(_FeatureColumn):
         return values if self.normalizer is None else self.normalizer(values)
 
     def _to_dnn_input_layer(
-        self, input_tensor: Any, weight_collections: Any = None, trainable: bool = True, output_rank: int = 2
+        self, input_tensor: object, weight_collections: object = None, trainable: bool = True, output_rank: int = 2
     ) -> Tensor:
         dense = self._to_dense_tensor(input_tensor)
         return as_rank(cast(dense, dtypes.float32), output_rank, self.name)
@@ -53,7 +53,7 @@ class _RealValuedColumn(
     """See real_valued_column."""
 
     def __new__(
-        cls, column_name: str, dimension: int, default_value: Any, dtype: Any, normalizer: Any
+        cls, column_name: str, dimension: int, default_value: Any, dtype: object, normalizer: object
     ) -> _RealValuedColumn:
         default_value = None if default_value is None else tuple(default_value)
         return super().__new__(cls, column_name, dimension, default_value, dtype, normalizer)
@@ -68,7 +68,7 @@ class _RealValuedColumn(
     def _to_dense_tensor(self, input_tensor: Tensor) -> Tensor:
         return input_tensor
 
-    def _get_dense_tensor(self, inputs: Any, weight_collections: Any = None, trainable: Any = None) -> Tensor:
+    def _get_dense_tensor(self, inputs: Any, weight_collections: object = None, trainable: object = None) -> Tensor:
         return inputs.get(self)
 
 
@@ -103,7 +103,7 @@ class _BucketizedColumn(
 ):
     """See bucketized_column."""
 
-    def __new__(cls, source_column: Any, boundaries: Any) -> _BucketizedColumn:
+    def __new__(cls, source_column: object, boundaries: object) -> _BucketizedColumn:
         if not isinstance(source_column, _RealValuedColumn):
             raise TypeError(f"source_column must be an instance of _RealValuedColumn. source_column: {source_column}")
         if source_column.dimension is None:
@@ -126,7 +126,7 @@ class _BucketizedColumn(
         return raw.Bucketize(values, boundaries=list(self.boundaries), name="bucketize")
 
     def _to_dnn_input_layer(
-        self, input_tensor: Any, weight_collections: Any = None, trainable: bool = True, output_rank: int = 2
+        self, input_tensor: object, weight_collections: object = None, trainable: bool = True, output_rank: int = 2
     ) -> Tensor:
         if output_rank != 2:
             raise ValueError("BucketizedColumn currently only supports output_rank=2")
@@ -156,7 +156,7 @@ class _BucketizedColumn(
 
 
 def _real_valued_var_len_column(
-    column_name: str, default_value: Any = None, dtype: Any = dtypes.float32, normalizer: Any = None,
+    column_name: str, default_value: Any = None, dtype: Any = dtypes.float32, normalizer: object = None,
     is_sparse: bool = False,
 ) -> _RealValuedVarLenColumn:  # fmt: skip
     """A column of any number of numbers in each example.
@@ -186,7 +186,7 @@ def _real_valued_var_len_column(
 
 @export("contrib.layers.real_valued_column", "contrib.slim.real_valued_column")
 def real_valued_column(
-    column_name: str, dimension: int = 1, default_value: Any = None, dtype: DType = dtypes.float32, normalizer: Any = None
+    column_name: str, dimension: int = 1, default_value: object = None, dtype: DType = dtypes.float32, normalizer: object = None
 ) -> _RealValuedColumn:
     """A column of numbers.
 
@@ -216,7 +216,7 @@ def real_valued_column(
     return _RealValuedColumn(column_name, dimension, defaults, dtype, normalizer)
 
 
-def _default_values(default_value: Any, dimension: int, dtype: DType, column_name: str) -> list | None:
+def _default_values(default_value: object, dimension: int, dtype: DType, column_name: str) -> list | None:
     if default_value is None:
         return None
     where = f"column_name: {column_name}"
@@ -236,7 +236,7 @@ def _default_values(default_value: Any, dimension: int, dtype: DType, column_nam
 
 
 @export("contrib.layers.bucketized_column", "contrib.slim.bucketized_column")
-def bucketized_column(source_column: Any, boundaries: Any) -> _BucketizedColumn:
+def bucketized_column(source_column: object, boundaries: object) -> _BucketizedColumn:
     """A column of the buckets in which numbers lie: [boundaries[i - 1], boundaries[i]) is bucket i.
 
     Args:

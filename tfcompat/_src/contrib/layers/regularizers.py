@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _no_loss(_: Any) -> None:
+def _no_loss(_: object) -> None:
     return None
 
 
-def _require_scale(scale: Any, name: str = "scale") -> None:
+def _require_scale(scale: object, name: str = "scale") -> None:
     if isinstance(scale, numbers.Integral):
         raise ValueError(f"{name} cannot be an integer: {scale}")
 
 
-def _regularizer(scale: Any, scope: str | None, kind: str, norm: Callable) -> Callable:
+def _regularizer(scale: object, scope: str | None, kind: str, norm: Callable) -> Callable:
     """A function `weights -> scale * norm(weights)`; one that gives None where `scale` is 0."""
     _require_scale(scale)
     if isinstance(scale, numbers.Real):
@@ -101,7 +101,7 @@ def sum_regularizer(regularizer_list: Any, scope: str | None = None) -> Callable
     if not regularizers:
         return None
 
-    def sum_reg(weights: Any) -> Tensor | None:
+    def sum_reg(weights: object) -> Tensor | None:
         with name_scope(scope, "sum_regularizer", [weights]) as name:
             losses = [loss for loss in (r(weights) for r in regularizers) if loss is not None]
             return add_n(losses, name=name) if losses else None

@@ -71,7 +71,7 @@ class RevBlock(Layer):
     """
 
     def __init__(
-        self, f: Any, g: Any, num_layers: int = 1, f_side_input: Any = None, g_side_input: Any = None,
+        self, f: object, g: object, num_layers: int = 1, f_side_input: Any = None, g_side_input: Any = None,
         use_efficient_backprop: bool = True, name: str = "revblock", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name=name, **kwargs)
@@ -93,11 +93,11 @@ class RevBlock(Layer):
             (self._trainable_weights if variable in trained else self._non_trainable_weights).append(variable)
         return result
 
-    def forward(self, x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    def forward(self, x1: object, x2: object) -> tuple[Tensor, Tensor]:
         """The outputs (y1, y2) of the last layer."""
         return self.apply([x1, x2])
 
-    def backward(self, y1: Any, y2: Any) -> tuple[Tensor, Tensor]:
+    def backward(self, y1: object, y2: object) -> tuple[Tensor, Tensor]:
         """The inputs (x1, x2) of the first layer that give y1 and y2."""
         return self.apply([y1, y2], forward=False)
 
@@ -180,7 +180,7 @@ class RevBlock(Layer):
 
 @export("contrib.layers.rev_block", "contrib.slim.rev_block")
 def rev_block(
-    x1: Any, x2: Any, f: Any, g: Any, num_layers: int = 1, f_side_input: Any = None, g_side_input: Any = None,
+    x1: object, x2: object, f: object, g: object, num_layers: int = 1, f_side_input: object = None, g_side_input: object = None,
     is_training: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The outputs of a `RevBlock`, with its variables made in the current variable scope.

@@ -42,7 +42,7 @@ _NOTHING = {True: "6ZxWzWOHxZ", False: 1288896567}
 
 @export("contrib.slim.scattered_embedding_lookup")
 def scattered_embedding_lookup(
-    params: Any, values: TensorLike, dimension: int, name: str | None = None, hash_key: int | None = None
+    params: object, values: TensorLike, dimension: int, name: str | None = None, hash_key: int | None = None
 ) -> Tensor:
     """The embeddings of values, of any type that can be hashed; element i is the parameter at hash(i, value).
 
@@ -65,7 +65,7 @@ def scattered_embedding_lookup(
 
 
 def _sampled_scattered_embedding_lookup(
-    params: Any, values: TensorLike, dimension: Any = None, sampled_candidates: TensorLike | None = None, hash_key: int | None = None,
+    params: object, values: TensorLike, dimension: Any = None, sampled_candidates: TensorLike | None = None, hash_key: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`scattered_embedding_lookup`, of the elements `sampled_candidates` [d0, ..., n] of each embedding where given."""
@@ -117,7 +117,7 @@ def _segment_ids(sparse: SparseTensor) -> Tensor:
 
 @export("contrib.slim.scattered_embedding_lookup_sparse")
 def scattered_embedding_lookup_sparse(
-    params: Any, sparse_values: SparseTensor, dimension: int, combiner: str | None = None, default_value: TensorLike | None = None,
+    params: object, sparse_values: SparseTensor, dimension: int, combiner: str | None = None, default_value: TensorLike | None = None,
     name: str | None = None, hash_key: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The combined embeddings of the values of each row; see scattered_embedding_lookup.
@@ -150,7 +150,7 @@ def scattered_embedding_lookup_sparse(
 
 
 def _sampled_scattered_embedding_lookup_sparse(
-    params: Any, sp_values: SparseTensor, dimension: Any = None, sampled_candidates: TensorLike | None = None,
+    params: object, sp_values: SparseTensor, dimension: object = None, sampled_candidates: TensorLike | None = None,
     hash_key: int | None = None, with_sign_hash: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The sums of sampled elements of the embeddings of each row, with signs by a second hash where wanted."""

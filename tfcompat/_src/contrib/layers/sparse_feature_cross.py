@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfcompat._src.base import dtypes
@@ -62,7 +60,7 @@ for _name, _key, _function in (("SparseFeatureCross", "", _kernel), ("SparseFeat
 
 @export("contrib.slim.sparse_feature_cross")
 def sparse_feature_cross(
-    inputs: Any, hashed_output: bool = False, num_buckets: int = 0, name: str | None = None, hash_key: int | None = None
+    inputs: object, hashed_output: bool = False, num_buckets: int = 0, name: str | None = None, hash_key: int | None = None
 ) -> SparseTensor:
     """All combinations of one feature of each input in a row: strings joined by "_X_", or int64 hashes.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import name_scope
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DType
 
 
-def _compared(comparison: Callable, x: Tensor, ignore_value: Any, name: str | None = None) -> Tensor:
+def _compared(comparison: Callable, x: Tensor, ignore_value: object, name: str | None = None) -> Tensor:
     """`comparison` of the elements of `x` with the value to ignore, by default zero or ""."""
     if ignore_value is None:
         ignore_value = "" if x.dtype is dtypes.string else x.dtype.as_numpy_dtype(0)
     return comparison(x, cast(ignore_value, x.dtype, name="ignore_value"), name=name)
 
 
-def dense_to_sparse_tensor(dense_tensor: TensorLike, ignore_value: Any = None) -> SparseTensor:
+def dense_to_sparse_tensor(dense_tensor: TensorLike, ignore_value: object = None) -> SparseTensor:
     """A SparseTensor of the elements of a Tensor that are not `ignore_value` (zero, or "", by default)."""
     with name_scope("DenseToSparseTensor"):
         dense = convert_to_tensor(dense_tensor)
@@ -43,7 +43,7 @@ def dense_to_sparse_tensor(dense_tensor: TensorLike, ignore_value: Any = None) -
         )
 
 
-def indicators_to_sparse_ids(indicators: TensorLike, ignore_value: Any = None, dtype: DType = dtypes.int64) -> SparseTensor:
+def indicators_to_sparse_ids(indicators: TensorLike, ignore_value: object = None, dtype: DType = dtypes.int64) -> SparseTensor:
     """The places in the last dimension that hold an indicator, as sparse ids.
 
     Args:

@@ -172,7 +172,7 @@ def _by_kind(metrics: dict[Any, Callable]) -> dict[str, dict[str, Callable]]:
 
 
 class _BinarySvmTargetColumn(_MultiClassTargetColumn):
-    def __init__(self, label_name: Any, weight_column_name: Any) -> None:
+    def __init__(self, label_name: object, weight_column_name: object) -> None:
         super().__init__(_svm_loss, 2, label_name, weight_column_name)
 
     def logits_to_predictions(self, logits: Tensor, proba: bool = False) -> Tensor:
@@ -209,7 +209,7 @@ def _svm_loss(logits: Tensor, target: Tensor) -> Tensor:
     return hinge_loss(logits, target)
 
 
-def _run_metrics(predictions: Tensor, labels: Tensor, metrics: dict[str, Callable], weights: Any) -> dict[str, Any]:
+def _run_metrics(predictions: Tensor, labels: Tensor, metrics: dict[str, Callable], weights: object) -> dict[str, Any]:
     labels = cast(labels, predictions.dtype)
     arguments = {} if weights is None else {"weights": weights}
     return {name: metric(predictions, labels, **arguments) for name, metric in metrics.items()}
@@ -278,29 +278,29 @@ def get_default_binary_metrics_for_eval(thresholds: list[float]) -> dict[str, Ca
     return metrics
 
 
-def _floats(weights: Any) -> Tensor | None:
+def _floats(weights: object) -> Tensor | None:
     return None if weights is None else cast(weights, dtypes.float32)
 
 
-def _labels_streaming_mean(predictions: Tensor, labels: Tensor, weights: Any = None) -> tuple:
+def _labels_streaming_mean(predictions: Tensor, labels: Tensor, weights: object = None) -> tuple:
     return streaming.streaming_mean(labels, weights=weights)
 
 
-def _predictions_streaming_mean(predictions: Tensor, labels: Tensor, weights: Any = None) -> tuple:
+def _predictions_streaming_mean(predictions: Tensor, labels: Tensor, weights: object = None) -> tuple:
     return streaming.streaming_mean(predictions, weights=weights)
 
 
-def _streaming_auc(predictions: Tensor, labels: Tensor, weights: Any = None) -> tuple:
+def _streaming_auc(predictions: Tensor, labels: Tensor, weights: object = None) -> tuple:
     return streaming.streaming_auc(predictions, labels, weights=_floats(weights))
 
 
-def _accuracy_at(threshold: float, predictions: Tensor, labels: Tensor, weights: Any = None) -> tuple:
+def _accuracy_at(threshold: float, predictions: Tensor, labels: Tensor, weights: object = None) -> tuple:
     positive = cast(greater_equal(predictions, threshold), dtypes.float32)
     return streaming.streaming_accuracy(predictions=positive, labels=labels, weights=weights)
 
 
 def _streaming_at(
-    metric: Callable, threshold: float, predictions: Tensor, labels: Tensor, weights: Any = None
+    metric: Callable, threshold: float, predictions: Tensor, labels: Tensor, weights: object = None
 ) -> tuple:
     value, update = metric(predictions, labels=labels, thresholds=[threshold], weights=_floats(weights))
     return squeeze(value), update

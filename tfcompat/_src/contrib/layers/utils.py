@@ -52,7 +52,7 @@ def convert_collection_to_dict(collection: str, clear_collection: bool = False) 
     return found
 
 
-def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
+def constant_value(value_or_tensor_or_var: object, dtype: object = None) -> Any:
     """A Python value as it is, the value of a Tensor where it is known, None for a variable.
 
     Raises:
@@ -68,7 +68,7 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
     return None if isinstance(value, Variable) else constants.constant_value(value)
 
 
-def static_cond(pred: Any, fn1: Callable, fn2: Callable) -> Any:
+def static_cond(pred: object, fn1: Callable, fn2: Callable) -> Any:
     """What `fn1` gives where `pred` is true, else what `fn2` gives; TypeError where one is not callable."""
     for name, fn in (("fn1", fn1), ("fn2", fn2)):
         if not callable(fn):

@@ -43,7 +43,7 @@ class CannedEstimator(Estimator):
     ) -> Any:  # fmt: skip
         """Exports the model with the signature of its kind, and an input parsed by its columns; arguments as Estimator.export."""
 
-        def parsed(unused_estimator: Any, examples: TensorLike) -> Any:
+        def parsed(unused_estimator: object, examples: TensorLike) -> Any:
             return parse_feature_columns_from_examples(examples, self._feature_columns)
 
         return super().export(

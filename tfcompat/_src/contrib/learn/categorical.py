@@ -13,7 +13,7 @@ from tfcompat._src.contrib.learn.pandas_io import extract_pandas_matrix
 from tfcompat._src.contrib.learn.vocabulary import CategoricalVocabulary
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
@@ -35,7 +35,7 @@ class CategoricalProcessor:
         for vocabulary in self.vocabularies_:
             vocabulary.freeze(freeze)
 
-    def fit(self, x: Any, unused_y: Any = None) -> CategoricalProcessor:
+    def fit(self, x: object, unused_y: object = None) -> CategoricalProcessor:
         """Learns the categories of rows."""
         for row in extract_pandas_matrix(x):
             if self.vocabularies_ is None:
@@ -50,12 +50,12 @@ class CategoricalProcessor:
         self.freeze()
         return self
 
-    def fit_transform(self, x: Any, unused_y: Any = None) -> Iterator[np.ndarray]:
+    def fit_transform(self, x: object, unused_y: object = None) -> Iterator[np.ndarray]:
         """Learns the categories of rows, and gives their ids."""
         self.fit(x)
         return self.transform(x)
 
-    def transform(self, x: Any) -> Iterator[np.ndarray]:
+    def transform(self, x: object) -> Iterator[np.ndarray]:
         """The ids [columns] (int64) of each row."""
         self.freeze()
         for row in extract_pandas_matrix(x):

@@ -90,7 +90,7 @@ class LinearComposableModel(_ComposableModel):
     _OPTIMIZER = "Ftrl"
 
     def __init__(
-        self, num_label_columns: int, optimizer: Any = None, _joint_weights: bool = False,
+        self, num_label_columns: int, optimizer: object = None, _joint_weights: bool = False,
         gradient_clip_norm: float | None = None, num_ps_replicas: int = 0, scope: str | None = None,
         trainable: bool = True,
     ) -> None:  # fmt: skip
@@ -135,7 +135,7 @@ class DNNComposableModel(_ComposableModel):
     _OPTIMIZER = "Adagrad"
 
     def __init__(
-        self, num_label_columns: int, hidden_units: Sequence[int], optimizer: Any = None,
+        self, num_label_columns: int, hidden_units: Sequence[int], optimizer: object = None,
         activation_fn: Callable | None = relu, dropout: float | None = None, gradient_clip_norm: float | None = None,
         num_ps_replicas: int = 0, scope: str | None = None, trainable: bool = True,
     ) -> None:  # fmt: skip

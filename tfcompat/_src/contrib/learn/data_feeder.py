@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 this_module = export("contrib.learn.io.data_feeder")(sys.modules[__name__])
 
 
-def _each(fn: Callable, value: Any, *others: Any) -> Any:
+def _each(fn: Callable, value: object, *others: object) -> Any:
     """`fn` of a value, or of each in a dict (with the same key of the other arguments where these are dicts)."""
     if value is None:
         return None
@@ -45,7 +45,7 @@ def _check_batch_size(batch_size: int | None) -> None:
         raise ValueError(f"Invalid batch_size {batch_size}.")
 
 
-def _get_in_out_shape(x_shape: Any, y_shape: Any, n_classes: Any, batch_size: int | None = None) -> tuple[Any, Any, int]:
+def _get_in_out_shape(x_shape: Any, y_shape: object, n_classes: object, batch_size: int | None = None) -> tuple[Any, Any, int]:
     """The shapes of a batch of features and of labels, and the batch size: by default all examples."""
     _check_batch_size(batch_size)
     if batch_size is None:
@@ -61,12 +61,12 @@ def _get_in_out_shape(x_shape: Any, y_shape: Any, n_classes: Any, batch_size: in
     return inputs, _each(output_shape, y_shape, n_classes), batch_size
 
 
-def _is_iterator(x: Any) -> bool:
+def _is_iterator(x: object) -> bool:
     return hasattr(x, "next") or hasattr(x, "__next__")
 
 
 def setup_train_data_feeder(
-    x: Any, y: Any, n_classes: Any, batch_size: int | None = None, shuffle: bool = True, epochs: int | None = None
+    x: object, y: object, n_classes: object, batch_size: int | None = None, shuffle: bool = True, epochs: int | None = None
 ) -> DataFeeder:
     """The feeder of features and labels.
 
@@ -112,7 +112,7 @@ def setup_predict_data_feeder(x: Any, batch_size: int | None = None) -> Any:
 
 
 @export("contrib.learn.preprocessing.setup_processor_data_feeder")
-def setup_processor_data_feeder(x: Any) -> Any:
+def setup_processor_data_feeder(x: object) -> Any:
     """The matrix of a DataFrame; other data as they are."""
     return extract_pandas_matrix(x)
 
@@ -132,7 +132,7 @@ def _check_dtype(dtype: DTypeLike) -> Any:
     return dtype
 
 
-def _first(value: Any) -> Any:
+def _first(value: object) -> Any:
     return next(iter(value.values())) if isinstance(value, dict) else value
 
 
@@ -218,7 +218,7 @@ class DataFeeder:
         )
         return self._input_placeholder, self._output_placeholder
 
-    def set_placeholders(self, input_placeholder: Any, output_placeholder: Any) -> None:
+    def set_placeholders(self, input_placeholder: object, output_placeholder: object) -> None:
         """Says what is fed."""
         self._input_placeholder, self._output_placeholder = input_placeholder, output_placeholder
 
@@ -277,7 +277,7 @@ def _labels(data: Any, shape: Any, dtype: Any, n_classes: int | None, indices: n
     return out
 
 
-def _element_dtype(element: Any) -> Any:
+def _element_dtype(element: object) -> Any:
     if isinstance(element, np.ndarray):
         return element.dtype
     if isinstance(element, list):

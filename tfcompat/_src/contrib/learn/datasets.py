@@ -17,7 +17,7 @@ Coordinates = tuple[np.ndarray, np.ndarray]
 @export("contrib.learn.datasets.synthetic.circles")
 def circles(
     n_samples: int = 100, noise: float | None = None, seed: int | None = None, factor: float = 0.8, n_classes: int = 2,
-    *args: Any, **kwargs: Any,
+    *args: object, **kwargs: object,
 ) -> Dataset:  # fmt: skip
     """Points on circles around the origin, one for each class.
 
@@ -55,15 +55,15 @@ def _scaled(radius: np.ndarray, theta: np.ndarray, offset: float) -> Coordinates
     return x / np.max(np.abs(x)), y / np.max(np.abs(y))
 
 
-def _archimedes_spiral(theta: np.ndarray, theta_offset: float = 0.0, *args: Any, **kwargs: Any) -> Coordinates:
+def _archimedes_spiral(theta: np.ndarray, theta_offset: float = 0.0, *args: object, **kwargs: object) -> Coordinates:
     return _scaled(theta, theta, theta_offset)
 
 
-def _bernoulli_spiral(theta: np.ndarray, theta_offset: float = 0.0, *args: Any, **kwargs: Any) -> Coordinates:
+def _bernoulli_spiral(theta: np.ndarray, theta_offset: float = 0.0, *args: object, **kwargs: object) -> Coordinates:
     return _scaled(np.exp(kwargs.pop("exp_scale", 0.1) * theta), theta, theta_offset)
 
 
-def _fermat_spiral(theta: np.ndarray, theta_offset: float = 0.0, *args: Any, **kwargs: Any) -> Coordinates:
+def _fermat_spiral(theta: np.ndarray, theta_offset: float = 0.0, *args: object, **kwargs: object) -> Coordinates:
     return _scaled(np.sqrt(theta), theta, theta_offset)
 
 
@@ -75,7 +75,7 @@ _SPIRALS: dict[str, Callable] = {
 @export("contrib.learn.datasets.synthetic.spirals")
 def spirals(
     n_samples: int = 100, noise: float | None = None, seed: int | None = None, mode: str = "archimedes",
-    n_loops: float = 2, *args: Any, **kwargs: Any,
+    n_loops: float = 2, *args: object, **kwargs: object,
 ) -> Dataset:  # fmt: skip
     """Points on two spirals.
 

@@ -16,7 +16,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.fill import zeros
 
 
-def debug_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
+def debug_model_fn(features: object, labels: object, mode: str, params: dict[str, Any], config: object = None) -> ModelFnOps:
     """A model whose logits are 0, so that only the centered bias of `params["head"]` learns; ValueError without features."""
     features = networks.feature_dict(features)
     if not features:

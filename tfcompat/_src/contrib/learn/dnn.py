@@ -23,7 +23,7 @@ _LEARNING_RATE = 0.05
 _ACTIVATION_FUNCTIONS = {"relu": relu, "tanh": tanh, "sigmoid": sigmoid}
 
 
-def _get_activation_fn(activation_fn: Any) -> Any:
+def _get_activation_fn(activation_fn: object) -> Any:
     """A function, from itself or its name; ValueError where that is unknown."""
     if not isinstance(activation_fn, str):
         return activation_fn
@@ -39,7 +39,7 @@ def _add_hidden_layer_summary(value: Tensor, tag: str) -> None:
     histogram(f"{tag}_activation", value)
 
 
-def _dnn_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
+def _dnn_model_fn(features: object, labels: object, mode: str, params: dict[str, Any], config: object = None) -> ModelFnOps:
     head, features = params["head"], networks.feature_dict(features)
     slice_size = params.get("input_layer_min_slice_size") or 64 << 20
     with variable_scope("dnn", values=tuple(features.values()), partitioner=networks.partitioner_of(config)):

@@ -28,7 +28,7 @@ _LINEAR_LEARNING_RATE = 0.2
 _NO_COLUMNS = "Either linear_feature_columns or dnn_feature_columns must be defined."
 
 
-def _made(optimizer: Any) -> Any:
+def _made(optimizer: object) -> Any:
     optimizer = networks.made(optimizer)
     if isinstance(optimizer, SyncReplicasOptimizer):
         raise ValueError(
@@ -39,7 +39,7 @@ def _made(optimizer: Any) -> Any:
 
 
 def _dnn_linear_combined_model_fn(
-    features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None
+    features: object, labels: object, mode: str, params: dict[str, Any], config: object = None
 ) -> ModelFnOps:
     head = params["head"]
     linear_columns, dnn_columns = params.get("linear_feature_columns"), params.get("dnn_feature_columns")
@@ -102,7 +102,7 @@ def _dnn_linear_combined_model_fn(
     )  # fmt: skip
 
 
-def _input_partitioner(config: Any, min_slice_size: int | None) -> Any:
+def _input_partitioner(config: object, min_slice_size: int | None) -> Any:
     return None if min_slice_size is None else networks.partitioner_of(config, min_slice_size)
 
 

@@ -76,8 +76,8 @@ def _concatenate_context_input(sequence_input: Tensor, context_input: Tensor) ->
 
 
 def build_sequence_input(
-    features: dict[Any, Any], sequence_feature_columns: Any, context_feature_columns: Any, weight_collections: Any = None,
-    scope: Any = None,
+    features: dict[Any, Any], sequence_feature_columns: Any, context_feature_columns: Any, weight_collections: object = None,
+    scope: object = None,
 ) -> Tensor:  # fmt: skip
     """The input of the cells, [batch, time, columns].
 
@@ -99,7 +99,7 @@ def build_sequence_input(
 
 
 def construct_rnn(
-    initial_state: Any, sequence_input: Tensor, cell: Any, num_label_columns: int, dtype: Any = dtypes.float32,
+    initial_state: object, sequence_input: Tensor, cell: object, num_label_columns: int, dtype: object = dtypes.float32,
     parallel_iterations: int | None = 32, swap_memory: bool = True,
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """Runs the cells, and a linear layer on each output.
@@ -126,7 +126,7 @@ def construct_rnn(
 
 
 def _single_value_predictions(
-    activations: Tensor, sequence_length: Any, target_column: Any, problem_type: int, predict_probabilities: bool
+    activations: Tensor, sequence_length: object, target_column: Any, problem_type: int, predict_probabilities: bool
 ) -> dict[str, Tensor]:
     """A prediction for each sequence: classes or scores [batch], and where asked for probabilities [batch, classes]."""
     with name_scope("SingleValuePrediction"):
@@ -139,7 +139,7 @@ def _single_value_predictions(
 
 
 def _single_value_loss(
-    activations: Tensor, labels: Tensor, sequence_length: Any, target_column: Any, features: dict[str, Any]
+    activations: Tensor, labels: Tensor, sequence_length: object, target_column: Any, features: dict[str, Any]
 ) -> Tensor:
     with name_scope("SingleValueLoss"):
         last = rnn_common.select_last_activations(activations, sequence_length)
@@ -159,9 +159,9 @@ def _get_output_alternatives(
 
 
 def _get_dynamic_rnn_model_fn(
-    cell_type: Any, num_units: Any, target_column: Any, problem_type: int, prediction_type: int, optimizer: Any,
-    sequence_feature_columns: Any, context_feature_columns: Any = None, predict_probabilities: bool = False,
-    learning_rate: Any = None, gradient_clipping_norm: float | None = None, dropout_keep_probabilities: Any = None,
+    cell_type: Any, num_units: Any, target_column: Any, problem_type: int, prediction_type: int, optimizer: object,
+    sequence_feature_columns: object, context_feature_columns: object = None, predict_probabilities: bool = False,
+    learning_rate: object = None, gradient_clipping_norm: float | None = None, dropout_keep_probabilities: Any = None,
     sequence_length_key: str = RNNKeys.SEQUENCE_LENGTH_KEY, dtype: Any = dtypes.float32,
     parallel_iterations: int | None = None, swap_memory: bool = True, name: str = "DynamicRNNModel",
 ) -> Callable:  # fmt: skip
@@ -173,7 +173,7 @@ def _get_dynamic_rnn_model_fn(
         )
     each_step = prediction_type == PredictionType.MULTIPLE_VALUE
 
-    def _predictions(activations: Tensor, sequence_length: Any) -> dict[str, Any]:
+    def _predictions(activations: Tensor, sequence_length: object) -> dict[str, Any]:
         if each_step:
             return rnn_common.multi_value_predictions(
                 activations, target_column, problem_type, predict_probabilities

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def check_input_arguments(x: Any, y: Any, input_fn: Any, feed_fn: Any, batch_size: Any) -> None:
+def check_input_arguments(x: object, y: object, input_fn: object, feed_fn: object, batch_size: object) -> None:
     """ValueError where not exactly one of `x` and `input_fn` is given, or what belongs to the other."""
     if input_fn is not None:
         if x is not None or y is not None:
@@ -83,7 +83,7 @@ def infer_real_valued_columns_from_input_fn(input_fn: Callable) -> list[Any]:
 
 
 @export("contrib.learn.infer_real_valued_columns_from_input")
-def infer_real_valued_columns_from_input(x: Any) -> list[Any]:
+def infer_real_valued_columns_from_input(x: object) -> list[Any]:
     """A column for each feature of an array or dict of arrays."""
     input_fn, _ = _get_input_fn(x=x, y=None, input_fn=None, feed_fn=None, batch_size=None)
     return infer_real_valued_columns_from_input_fn(input_fn)
@@ -170,7 +170,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
     def model_fn(self) -> Callable:
         """The model function, of `features`, `labels`, `mode` and `config`."""
 
-        def public_model_fn(features: Any, labels: Any, mode: str, config: Any) -> ModelFnOps:
+        def public_model_fn(features: object, labels: object, mode: str, config: object) -> ModelFnOps:
             return self._call_model_fn(features, labels, mode, config=config)
 
         return public_model_fn
@@ -180,7 +180,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
         return self._model_dir
 
     def fit(
-        self, x: Any = None, y: Any = None, input_fn: Any = None, steps: int | None = None, batch_size: int | None = None,
+        self, x: object = None, y: object = None, input_fn: Any = None, steps: int | None = None, batch_size: int | None = None,
         monitors: Any = None, max_steps: int | None = None,
     ) -> Any:  # fmt: skip
         """Trains the model; arguments as Trainable.fit.
@@ -206,8 +206,8 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
         return self
 
     def partial_fit(
-        self, x: Any = None, y: Any = None, input_fn: Any = None, steps: int = 1, batch_size: int | None = None,
-        monitors: Any = None,
+        self, x: object = None, y: object = None, input_fn: object = None, steps: int = 1, batch_size: int | None = None,
+        monitors: object = None,
     ) -> Any:  # fmt: skip
         """Trains the model further; arguments as fit."""
         logging.warning(
@@ -321,7 +321,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
             raise ValueError("Features information missing, was fit() ever called?")
         return create_example_parser_from_signatures(self._features_info, examples_batch)
 
-    def _check_inputs(self, features: Any, labels: Any) -> None:
+    def _check_inputs(self, features: object, labels: object) -> None:
         """Remembers what inputs are like; ValueError where they are not as before."""
         if self._features_info is None:
             self._features_info = create_signatures(features)
@@ -347,8 +347,8 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
         return path
 
     def _evaluate_model(
-        self, input_fn: Callable, steps: int | None, feed_fn: Any = None, metrics: Any = None, name: str | None = "",
-        checkpoint_path: str | None = None, hooks: Any = None, log_progress: bool = True,
+        self, input_fn: Callable, steps: int | None, feed_fn: object = None, metrics: object = None, name: str | None = "",
+        checkpoint_path: str | None = None, hooks: object = None, log_progress: bool = True,
     ) -> tuple[Any, Any]:  # fmt: skip
         if getattr(self._config, "execution_mode", "all") not in ("all", "evaluate", "eval_evalset"):
             return None, None
@@ -366,7 +366,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
         return results, step
 
     def _infer_model(
-        self, input_fn: Callable, feed_fn: Any = None, outputs: Any = None, as_iterable: bool = True,
+        self, input_fn: Callable, feed_fn: Any = None, outputs: object = None, as_iterable: bool = True,
         iterate_batches: bool = False,
     ) -> Any:  # fmt: skip
         checkpoint_path = self._checkpoint()
@@ -387,7 +387,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
     ) -> Iterator[Any]:
         return estimator_runs.predictions_of(mon_sess, predictions, feed_fn, iterate_batches, self._is_input_constant)
 
-    def _is_input_constant(self, feed_fn: Any, graph: Graph) -> bool:
+    def _is_input_constant(self, feed_fn: object, graph: Graph) -> bool:
         """Whether each run gives the same batch."""
         return not graph.get_collection(GraphKeys.QUEUE_RUNNERS) and feed_fn is None
 
@@ -435,7 +435,7 @@ class Estimator(BaseEstimator):
         self._feature_engineering_fn = feature_engineering_fn or (lambda features, labels: (features, labels))
 
     def _call_model_fn(
-        self, features: Any, labels: Any, mode: str, metrics: Any = None, config: Any = None
+        self, features: object, labels: object, mode: str, metrics: object = None, config: object = None
     ) -> ModelFnOps:
         features, labels = self._feature_engineering_fn(features, labels)
         known = {
@@ -451,16 +451,16 @@ class Estimator(BaseEstimator):
             ops.eval_metric_ops.update(make_metrics_ops(metrics, features, labels, ops.predictions))
         return ops
 
-    def _get_train_ops(self, features: Any, labels: Any) -> ModelFnOps:
+    def _get_train_ops(self, features: object, labels: object) -> ModelFnOps:
         return self._call_model_fn(features, labels, ModeKeys.TRAIN)
 
-    def _get_eval_ops(self, features: Any, labels: Any, metrics: Any) -> ModelFnOps:
+    def _get_eval_ops(self, features: object, labels: object, metrics: object) -> ModelFnOps:
         ops = self._call_model_fn(features, labels, ModeKeys.EVAL, metrics)
         if MetricKey.LOSS not in ops.eval_metric_ops:
             ops.eval_metric_ops[MetricKey.LOSS] = mean(ops.loss)
         return ops
 
-    def _get_predict_ops(self, features: Any) -> ModelFnOps:
+    def _get_predict_ops(self, features: object) -> ModelFnOps:
         labels = create_placeholders_from_signatures(self._labels_info)
         return self._call_model_fn(features, labels, ModeKeys.INFER)
 

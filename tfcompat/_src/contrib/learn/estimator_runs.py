@@ -47,7 +47,7 @@ def feeding(feed_fn: Callable | None) -> list[FeedFnHook]:
 
 
 def trained(
-    ops: ModelFnOps, global_step: Any, hooks: list[Any], model_dir: str, config: Any, session_config: Any
+    ops: ModelFnOps, global_step: object, hooks: list[Any], model_dir: str, config: Any, session_config: object
 ) -> Any:
     """Trains until a hook stops or the input ends; the last loss."""
     add_to_collection(GraphKeys.LOSSES, ops.loss)
@@ -94,7 +94,7 @@ def _updates_and_values(metrics: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def evaluated(
-    ops: ModelFnOps, global_step: Any, checkpoint_path: str, steps: int | None, feed_fn: Any, hooks: Any,
+    ops: ModelFnOps, global_step: object, checkpoint_path: str, steps: int | None, feed_fn: Any, hooks: Any,
     log_progress: bool, config: Any, session_config: messages.ConfigProto,
 ) -> tuple[dict[str, Any], Any]:  # fmt: skip
     """The values of the metrics, and the global step."""

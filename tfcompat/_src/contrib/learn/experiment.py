@@ -72,7 +72,7 @@ class _EvalAndExportListener(CheckpointSaverListener):
         return self._export_results
 
 
-def _check_estimator(estimator: Any, eval_metrics: Any, saving_listeners: Any) -> bool:
+def _check_estimator(estimator: object, eval_metrics: object, saving_listeners: object) -> bool:
     """Whether it is a tf.estimator.Estimator; ValueError where it is none of either kind, or gets what it cannot use."""
     if isinstance(estimator, CoreEstimator):
         if eval_metrics is not None:
@@ -167,7 +167,7 @@ class Experiment:
         """Adds hooks of the training."""
         self._train_monitors.extend(additional_hooks)
 
-    def reset_export_strategies(self, new_export_strategies: Any = None) -> tuple[ExportStrategy, ...]:
+    def reset_export_strategies(self, new_export_strategies: object = None) -> tuple[ExportStrategy, ...]:
         """Sets other export strategies, and gives those of before."""
         old = self._export_strategies
         self._set_export_strategies(new_export_strategies)
@@ -378,7 +378,7 @@ class Experiment:
             exported = self._maybe_export(result)
         return result, exported
 
-    def _maybe_export(self, eval_result: Any, checkpoint_path: Any = None) -> list[Any]:
+    def _maybe_export(self, eval_result: object, checkpoint_path: object = None) -> list[Any]:
         base = os.path.join(compat.as_bytes(self._estimator.model_dir), b"export")
         return [
             strategy.export(
@@ -417,8 +417,8 @@ class Experiment:
         return server
 
     def _call_train(
-        self, _sentinel: Any = None, input_fn: Any = None, steps: Any = None, hooks: Any = None, max_steps: Any = None,
-        saving_listeners: Any = None,
+        self, _sentinel: object = None, input_fn: object = None, steps: object = None, hooks: object = None, max_steps: object = None,
+        saving_listeners: object = None,
     ) -> Any:  # fmt: skip
         if _sentinel is not None:
             raise ValueError("_call_train should be called with keyword args only")
@@ -430,8 +430,8 @@ class Experiment:
         return self._estimator.fit(input_fn=input_fn, steps=steps, max_steps=max_steps, monitors=hooks)
 
     def _call_evaluate(
-        self, _sentinel: Any = None, input_fn: Any = None, steps: Any = None, metrics: Any = None, name: Any = None,
-        checkpoint_path: Any = None, hooks: Any = None,
+        self, _sentinel: object = None, input_fn: object = None, steps: object = None, metrics: object = None, name: object = None,
+        checkpoint_path: object = None, hooks: object = None,
     ) -> Any:  # fmt: skip
         if _sentinel is not None:
             raise ValueError("_call_evaluate should be called with keyword args only")

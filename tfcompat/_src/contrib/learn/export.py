@@ -22,7 +22,7 @@ from tfcompat._src.variables.collections import global_variables, local_variable
 from tfcompat._src.variables.training_util import create_global_step, get_global_step
 
 
-def _needed(examples: Any) -> None:
+def _needed(examples: object) -> None:
     if examples is None:
         raise ValueError("examples cannot be None when using this signature fn.")
 
@@ -31,7 +31,7 @@ def _of_key(predictions: Any, key: str) -> Tensor:
     return predictions[key] if isinstance(predictions, dict) else predictions
 
 
-def generic_signature_fn(examples: Any, unused_features: Any, predictions: Any) -> tuple[Any, dict[str, Any]]:
+def generic_signature_fn(examples: Any, unused_features: object, predictions: object) -> tuple[Any, dict[str, Any]]:
     """A signature of all predictions by their names, with `examples` as "inputs".
 
     Args:
@@ -50,28 +50,28 @@ def generic_signature_fn(examples: Any, unused_features: Any, predictions: Any) 
     return exporter.generic_signature({"inputs": examples, **outputs}), {}
 
 
-def classification_signature_fn(examples: Any, unused_features: Any, predictions: Any) -> tuple[Any, dict[str, Any]]:
+def classification_signature_fn(examples: Any, unused_features: object, predictions: Any) -> tuple[Any, dict[str, Any]]:
     """A signature of classes, the prediction "classes"; otherwise as `generic_signature_fn`."""
     _needed(examples)
     return exporter.classification_signature(examples, classes_tensor=_of_key(predictions, "classes")), {}
 
 
 def classification_signature_fn_with_prob(
-    examples: Any, unused_features: Any, predictions: Any
+    examples: Any, unused_features: object, predictions: Any
 ) -> tuple[Any, dict[str, Any]]:
     """A signature of scores, the prediction "probabilities"; otherwise as `generic_signature_fn`."""
     _needed(examples)
     return exporter.classification_signature(examples, scores_tensor=_of_key(predictions, "probabilities")), {}
 
 
-def regression_signature_fn(examples: Any, unused_features: Any, predictions: Any) -> tuple[Any, dict[str, Any]]:
+def regression_signature_fn(examples: Any, unused_features: object, predictions: Any) -> tuple[Any, dict[str, Any]]:
     """A signature of one Tensor of numbers; otherwise as `generic_signature_fn`."""
     _needed(examples)
     return exporter.regression_signature(input_tensor=examples, output_tensor=predictions), {}
 
 
 def logistic_regression_signature_fn(
-    examples: Any, unused_features: Any, predictions: Any
+    examples: Any, unused_features: object, predictions: object
 ) -> tuple[Any, dict[str, Any]]:
     """A signature of the second of two probabilities, as a regression; otherwise as `generic_signature_fn`."""
     _needed(examples)
@@ -95,7 +95,7 @@ def _default_input_fn(estimator: Any, examples: Tensor) -> Any:
 
 @export("contrib.learn.utils.export_estimator")
 def export_estimator(
-    estimator: Any, export_dir: str, signature_fn: Callable | None = None, input_fn: Callable = _default_input_fn,
+    estimator: object, export_dir: str, signature_fn: Callable | None = None, input_fn: Callable = _default_input_fn,
     default_batch_size: int | None = 1, exports_to_keep: int | None = None,
 ) -> None:  # fmt: skip
     """Exports the model of the latest checkpoint.
@@ -142,7 +142,7 @@ def _export_estimator(
         return _export_graph(graph, _get_saver(), checkpoint_path, export_dir, signature, named, exports_to_keep)
 
 
-def _signature_fn(estimator: Any, signature_fn: Callable | None) -> Callable:
+def _signature_fn(estimator: object, signature_fn: Callable | None) -> Callable:
     if signature_fn is not None:
         return signature_fn
     if hasattr(estimator, "_create_signature_fn"):
@@ -161,7 +161,7 @@ def _get_saver() -> Saver | None:
 
 
 def _export_graph(
-    graph: Graph, saver: Any, checkpoint_path: str | None, export_dir: str, default_graph_signature: Any,
+    graph: Graph, saver: Any, checkpoint_path: str | None, export_dir: str, default_graph_signature: object,
     named_graph_signatures: dict[str, Any], exports_to_keep: int | None,
 ) -> bytes:  # fmt: skip
     with graph.as_default(), Session("") as session:

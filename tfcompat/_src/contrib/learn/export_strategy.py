@@ -23,7 +23,7 @@ class ExportStrategy(NamedTuple):
     export_fn: Callable
     strip_default_attrs: bool | None = None
 
-    def export(self, estimator: Any, export_path: Any, checkpoint_path: Any = None, eval_result: Any = None) -> Any:
+    def export(self, estimator: object, export_path: object, checkpoint_path: object = None, eval_result: object = None) -> Any:
         """What `export_fn` gives; ValueError where it takes `eval_result` without `checkpoint_path`."""
         names = fn_args(self.export_fn)
         if "eval_result" in names and "checkpoint_path" not in names:

@@ -13,7 +13,7 @@ from tfcompat._src.estimator.inputs.feeding_functions import _enqueue_data
 this_module = export("contrib.learn.io.generator_io")(sys.modules[__name__])
 
 
-def _checked_targets(target_key: Any, keys: list[str]) -> list[str] | None:
+def _checked_targets(target_key: object, keys: list[str]) -> list[str] | None:
     if target_key is None:
         return None
     targets = [target_key] if isinstance(target_key, str) else target_key
@@ -29,8 +29,8 @@ def _checked_targets(target_key: Any, keys: list[str]) -> list[str] | None:
 
 @export("contrib.learn.io.generator_input_fn")
 def generator_input_fn(
-    x: Callable, target_key: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
-    queue_capacity: int = 1000, num_threads: int = 1, pad_value: Any = None,
+    x: Callable, target_key: object = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
+    queue_capacity: int = 1000, num_threads: int = 1, pad_value: object = None,
 ) -> Callable:  # fmt: skip
     """An input function that reads a generator of dicts of arrays through a queue.
 

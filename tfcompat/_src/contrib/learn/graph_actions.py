@@ -94,14 +94,14 @@ def run_feeds(
 
 @export("contrib.learn.run_n", "contrib.learn.graph_actions.run_n")
 def run_n(
-    output_dict: dict[str, Any], feed_dict: Any = None, restore_checkpoint_path: str | None = None, n: int = 1
+    output_dict: dict[str, Any], feed_dict: object = None, restore_checkpoint_path: str | None = None, n: int = 1
 ) -> list[dict[str, Any]]:
     """The values of tensors in `n` runs with one feed; other arguments as run_feeds_iter."""
     return run_feeds(output_dict, itertools.repeat(feed_dict, n), restore_checkpoint_path)
 
 
 @export("contrib.learn.infer", "contrib.learn.graph_actions.infer")
-def infer(restore_checkpoint_path: str | None, output_dict: dict[str, Any], feed_dict: Any = None) -> dict[str, Any]:
+def infer(restore_checkpoint_path: str | None, output_dict: dict[str, Any], feed_dict: object = None) -> dict[str, Any]:
     """The values of tensors in one run; arguments as run_feeds_iter."""
     return run_feeds(output_dict, [feed_dict], restore_checkpoint_path)[0]
 

@@ -28,7 +28,7 @@ KEY_FEATURE_NAME = "__key__"
 this_module = export("contrib.learn.io.graph_io")(sys.modules[__name__])
 
 
-def _get_file_names(file_pattern: Any, randomize_input: bool) -> list[str]:
+def _get_file_names(file_pattern: object, randomize_input: bool) -> list[str]:
     """The files of a pattern or of a list of patterns, sorted unless they are shuffled."""
     patterns = file_pattern if isinstance(file_pattern, list) else [file_pattern]
     if not patterns:
@@ -70,7 +70,7 @@ def _check_sizes(batch_size: Any, queue_capacity: Any, read_batch_size: Any, num
         raise ValueError(f"Invalid num_epochs {num_epochs}.")
 
 
-def _read(queue: Any, reader: Callable, count: int, filter_fn: Callable | None, parse_fn: Callable | None) -> Any:
+def _read(queue: object, reader: Callable, count: int, filter_fn: Callable | None, parse_fn: Callable | None) -> Any:
     """What a reader gives of a queue's files, a tuple of keys and examples, or a dict of features and keys."""
     keys, examples = reader().read_up_to(queue, count) if count > 1 else reader().read(queue)
     if filter_fn:
@@ -81,7 +81,7 @@ def _read(queue: Any, reader: Callable, count: int, filter_fn: Callable | None, 
 
 
 def _read_keyed_batch_examples_helper(
-    file_pattern: Any, batch_size: Any, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
+    file_pattern: object, batch_size: Any, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
     queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: Any = 1, filter_fn: Callable | None = None,
     parse_fn: Callable | None = None, setup_shared_queue: bool = False, name: str | None = None, seed: int | None = None,
 ) -> Any:  # fmt: skip
@@ -112,8 +112,8 @@ def _read_keyed_batch_examples_helper(
 
 @export("contrib.learn.read_keyed_batch_examples", "contrib.learn.io.read_keyed_batch_examples")
 def read_keyed_batch_examples(
-    file_pattern: Any, batch_size: Any, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
-    queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: Any = 1, parse_fn: Callable | None = None,
+    file_pattern: object, batch_size: object, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
+    queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: object = 1, parse_fn: Callable | None = None,
     name: str | None = None, seed: int | None = None,
 ) -> Any:  # fmt: skip
     """Batches of records of files, and of their keys.
@@ -146,8 +146,8 @@ def read_keyed_batch_examples(
 
 @export("contrib.learn.read_keyed_batch_examples_shared_queue", "contrib.learn.io.read_keyed_batch_examples_shared_queue")
 def read_keyed_batch_examples_shared_queue(
-    file_pattern: Any, batch_size: Any, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
-    queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: Any = 1, parse_fn: Callable | None = None,
+    file_pattern: object, batch_size: object, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
+    queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: object = 1, parse_fn: Callable | None = None,
     name: str | None = None, seed: int | None = None,
 ) -> Any:  # fmt: skip
     """`read_keyed_batch_examples` of workers that share the list of files, so that each record is seen once."""
@@ -160,8 +160,8 @@ def read_keyed_batch_examples_shared_queue(
 
 @export("contrib.learn.read_batch_examples", "contrib.learn.io.read_batch_examples")
 def read_batch_examples(
-    file_pattern: Any, batch_size: Any, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
-    queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: Any = 1, parse_fn: Callable | None = None,
+    file_pattern: object, batch_size: object, reader: Callable, randomize_input: bool = True, num_epochs: int | None = None,
+    queue_capacity: int = 10000, num_threads: int = 1, read_batch_size: object = 1, parse_fn: Callable | None = None,
     name: str | None = None, seed: int | None = None,
 ) -> Any:  # fmt: skip
     """The records of `read_keyed_batch_examples` without their keys."""
@@ -221,10 +221,10 @@ def _parts(feature: Any) -> list[Tensor]:
 
 @export("contrib.learn.read_keyed_batch_features", "contrib.learn.io.read_keyed_batch_features")
 def read_keyed_batch_features(
-    file_pattern: Any, batch_size: Any, features: dict[str, Any], reader: Callable, randomize_input: bool = True,
+    file_pattern: object, batch_size: object, features: dict[str, Any], reader: Callable, randomize_input: bool = True,
     num_epochs: int | None = None, queue_capacity: int = 10000, reader_num_threads: int = 1,
     feature_queue_capacity: int = 100, num_enqueue_threads: int = 2, parse_fn: Callable | None = None,
-    name: str | None = None, read_batch_size: Any = None,
+    name: str | None = None, read_batch_size: object = None,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
     """Batches of parsed Examples of files, and of their keys.
 
@@ -253,7 +253,7 @@ def read_keyed_batch_features(
 
 @export("contrib.learn.read_keyed_batch_features_shared_queue", "contrib.learn.io.read_keyed_batch_features_shared_queue")
 def read_keyed_batch_features_shared_queue(
-    file_pattern: Any, batch_size: Any, features: dict[str, Any], reader: Callable, randomize_input: bool = True,
+    file_pattern: object, batch_size: object, features: dict[str, Any], reader: Callable, randomize_input: bool = True,
     num_epochs: int | None = None, queue_capacity: int = 10000, reader_num_threads: int = 1,
     feature_queue_capacity: int = 100, num_queue_runners: int = 2, parse_fn: Callable | None = None,
     name: str | None = None,
@@ -273,10 +273,10 @@ def read_keyed_batch_features_shared_queue(
 
 @export("contrib.learn.read_batch_features", "contrib.learn.io.read_batch_features")
 def read_batch_features(
-    file_pattern: Any, batch_size: Any, features: dict[str, Any], reader: Callable, randomize_input: bool = True,
+    file_pattern: object, batch_size: object, features: dict[str, Any], reader: Callable, randomize_input: bool = True,
     num_epochs: int | None = None, queue_capacity: int = 10000, feature_queue_capacity: int = 100,
     reader_num_threads: int = 1, num_enqueue_threads: int = 2, parse_fn: Callable | None = None, name: str | None = None,
-    read_batch_size: Any = None,
+    read_batch_size: object = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The features of `read_keyed_batch_features` without keys."""
     return read_keyed_batch_features(
@@ -288,7 +288,7 @@ def read_batch_features(
 
 @export("contrib.learn.read_batch_record_features", "contrib.learn.io.read_batch_record_features")
 def read_batch_record_features(
-    file_pattern: Any, batch_size: Any, features: dict[str, Any], randomize_input: bool = True,
+    file_pattern: object, batch_size: object, features: dict[str, Any], randomize_input: bool = True,
     num_epochs: int | None = None, queue_capacity: int = 10000, reader_num_threads: int = 1,
     name: str | None = "dequeue_record_examples",
 ) -> dict[str, Any]:  # fmt: skip

@@ -143,7 +143,7 @@ class SingleHead(Head):
     def _loss_metric(self, eval_loss: Tensor) -> dict[str, Any]:
         return {self._key(MetricKey.LOSS): mean(eval_loss)}
 
-    def _logits(self, logits_input: Any, logits: TensorLike) -> Tensor:
+    def _logits(self, logits_input: object, logits: TensorLike) -> Tensor:
         if logits is None:
             if logits_input is None:
                 raise ValueError("Neither logits nor logits_input supplied.")
@@ -157,7 +157,7 @@ class SingleHead(Head):
 
     def create_model_fn_ops(
         self, features: Any, mode: str, labels: Any = None, train_op_fn: Callable | None = None, logits: Any = None,
-        logits_input: Any = None, scope: Any = None,
+        logits_input: Any = None, scope: object = None,
     ) -> ModelFnOps:  # fmt: skip
         values = (*features.values(), labels, logits, logits_input)
         with variable_scope(scope, default_name=self._head_name or self._DEFAULT_SCOPE, values=values):
@@ -165,7 +165,7 @@ class SingleHead(Head):
             return self._model_fn_ops(features, mode, labels, train_op_fn, self._logits(logits_input, logits))
 
     def _model_fn_ops(
-        self, features: Any, mode: str, labels: Any, train_op_fn: Callable | None, logits: Tensor
+        self, features: Any, mode: str, labels: object, train_op_fn: Callable | None, logits: Tensor
     ) -> ModelFnOps:
         check_mode(mode)
         bias = None

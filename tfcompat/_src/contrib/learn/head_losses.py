@@ -98,7 +98,7 @@ def sigmoid(labels: TensorLike, logits: TensorLike, weights: TensorLike | None =
         return weighted(sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name=name), weights)
 
 
-def hinge(labels: TensorLike, logits: Any, weights: TensorLike | None = None) -> Losses:
+def hinge(labels: TensorLike, logits: object, weights: TensorLike | None = None) -> Losses:
     """The hinge loss of one of two classes."""
     with name_scope(None, "hinge_loss", (logits, labels)) as name:
         message = "labels shape should be either [batch_size, 1] or [batch_size]"
@@ -117,7 +117,7 @@ def custom(loss_fn: Callable | None) -> Callable | None:
         if name not in names:
             raise ValueError(f"Argument {name} not found in loss_fn.")
 
-    def wrapped(labels: Any, logits: Any, weights: Any = None) -> Losses:
+    def wrapped(labels: object, logits: object, weights: object = None) -> Losses:
         loss = loss_fn(labels, logits) if weights is None else loss_fn(labels, logits, weights)
         return loss, loss
 

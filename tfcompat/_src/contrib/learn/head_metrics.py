@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Metric = tuple[Any, Any]
 
 
-def _float_weights(weights: Any) -> Tensor | None:
+def _float_weights(weights: object) -> Tensor | None:
     if weights is None:
         return None
     with name_scope(None, "float_weights", (weights,)) as name:
@@ -68,18 +68,18 @@ def area_under_curve(
     return auc(labels, predictions, weights, curve=curve)
 
 
-def accuracy_at(predictions: Any, labels: Any, weights: Any, threshold: float) -> Metric:
+def accuracy_at(predictions: object, labels: object, weights: object, threshold: float) -> Metric:
     """The accuracy where a threshold separates two classes."""
     return accuracy(labels, cast(greater_equal(predictions, threshold), dtypes.float32), weights)
 
 
-def precision_at(predictions: Any, labels: Any, weights: Any, threshold: float) -> Metric:
+def precision_at(predictions: object, labels: object, weights: object, threshold: float) -> Metric:
     """The precision where a threshold separates two classes."""
     value, update = precision_at_thresholds(labels, predictions, (threshold,), _float_weights(weights))
     return squeeze(value), squeeze(update)
 
 
-def recall_at(predictions: Any, labels: Any, weights: Any, threshold: float) -> Metric:
+def recall_at(predictions: object, labels: object, weights: object, threshold: float) -> Metric:
     """The recall where a threshold separates two classes."""
     value, update = recall_at_thresholds(labels, predictions, (threshold,), _float_weights(weights))
     return squeeze(value), squeeze(update)

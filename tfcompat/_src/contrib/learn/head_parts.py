@@ -32,7 +32,7 @@ def centered_bias(logits_dimension: int, head_name: str | None = None) -> Any:
     return bias
 
 
-def _centered_bias_step(bias: TensorLike, batch: Tensor, labels: Any, loss_fn: Callable, weights: Any) -> Any:
+def _centered_bias_step(bias: TensorLike, batch: Tensor, labels: object, loss_fn: Callable, weights: object) -> Any:
     """The operation that makes the bias alone a better model."""
     of_labels = tuple(labels.values()) if isinstance(labels, dict) else (labels,)
     with name_scope(None, "centered_bias_step", of_labels) as name:
@@ -44,7 +44,7 @@ def _centered_bias_step(bias: TensorLike, batch: Tensor, labels: Any, loss_fn: C
 
 
 def train_op(
-    loss: Tensor, labels: Any, train_op_fn: Callable, bias: TensorLike, batch: Tensor, loss_fn: Callable, weights: Any
+    loss: Tensor, labels: object, train_op_fn: Callable, bias: TensorLike, batch: Tensor, loss_fn: Callable, weights: object
 ) -> Any:
     """The operation of a training step, with a step of the centered bias where there is one."""
     bias_step = None if bias is None else _centered_bias_step(bias, batch, labels, loss_fn, weights)

@@ -114,7 +114,7 @@ class _MultiClassHead(SingleHead):
     _DEFAULT_SCOPE = "multi_class_head"
 
     def __init__(
-        self, n_classes: int, loss_fn: Callable | None = None, metric_class_ids: Any = None, label_keys: Any = None,
+        self, n_classes: int, loss_fn: Callable | None = None, metric_class_ids: object = None, label_keys: Any = None,
         **settings: Any,
     ) -> None:  # fmt: skip
         super().__init__(ProblemType.CLASSIFICATION, n_classes, self._loss_of_ids, **settings)
@@ -129,7 +129,7 @@ class _MultiClassHead(SingleHead):
     def _create_output_alternatives(self, predictions: dict[str, Tensor]) -> dict[Any, Any]:
         return classification_output(predictions, self._head_name, self._problem_type, self._label_keys)
 
-    def _transform_labels(self, mode: str, labels: Any) -> Any:
+    def _transform_labels(self, mode: str, labels: object) -> Any:
         labels = super()._transform_labels(mode, labels)
         if labels is None:
             return None
@@ -138,7 +138,7 @@ class _MultiClassHead(SingleHead):
             ids = index_table_from_tensor(self._label_keys, name="label_id_lookup").lookup(labels)
         return {"labels": labels, "label_ids": ids}
 
-    def _loss_of_ids(self, labels: dict[str, Tensor], logits: Tensor, weights: Any = None) -> Any:
+    def _loss_of_ids(self, labels: dict[str, Tensor], logits: Tensor, weights: object = None) -> Any:
         return self._loss_of_labels(labels["label_ids"], logits, weights=weights)
 
     def _logits_to_predictions(self, logits: Tensor) -> dict[str, Tensor]:
@@ -184,7 +184,7 @@ class _BinarySvmHead(SingleHead):
             classes = argmax(_two_class_logits(logits), 1, name=PredictionKey.CLASSES)
             return {PredictionKey.LOGITS: logits, PredictionKey.CLASSES: classes}
 
-    def _metrics(self, eval_loss: Tensor, predictions: dict[str, Tensor], labels: Any, weights: Any) -> dict[str, Any]:
+    def _metrics(self, eval_loss: Tensor, predictions: dict[str, Tensor], labels: object, weights: object) -> dict[str, Any]:
         with name_scope("metrics", values=[eval_loss, labels, weights, *predictions.values()]):
             classes = predictions[PredictionKey.CLASSES]
             return {
@@ -197,7 +197,7 @@ class _MultiLabelHead(SingleHead):
     _DEFAULT_SCOPE = "multi_label_head"
 
     def __init__(
-        self, n_classes: int, loss_fn: Callable | None = None, thresholds: Any = None, metric_class_ids: Any = None,
+        self, n_classes: int, loss_fn: Callable | None = None, thresholds: Any = None, metric_class_ids: object = None,
         **settings: Any,
     ) -> None:  # fmt: skip
         super().__init__(ProblemType.CLASSIFICATION, n_classes, loss_fn or head_losses.sigmoid, **settings)
@@ -207,7 +207,7 @@ class _MultiLabelHead(SingleHead):
     def _create_output_alternatives(self, predictions: dict[str, Tensor]) -> dict[Any, Any]:
         return classification_output(predictions, self._head_name, self._problem_type)
 
-    def _labels_tensor(self, labels: Any) -> Tensor:
+    def _labels_tensor(self, labels: object) -> Tensor:
         labels = convert_to_tensor_or_sparse_tensor(labels[self._label_name] if isinstance(labels, dict) else labels)
         if not isinstance(labels, SparseTensor):
             return labels
@@ -223,7 +223,7 @@ class _MultiLabelHead(SingleHead):
                 PredictionKey.CLASSES: cast(greater(logits, 0), dtypes.int64, name=PredictionKey.CLASSES),
             }
 
-    def _metrics(self, eval_loss: Tensor, predictions: dict[str, Tensor], labels: Any, weights: Any) -> dict[str, Any]:
+    def _metrics(self, eval_loss: Tensor, predictions: dict[str, Tensor], labels: object, weights: object) -> dict[str, Any]:
         with name_scope("metrics", values=[eval_loss, labels, weights, *predictions.values()]):
             classes, logits = predictions[PredictionKey.CLASSES], predictions[PredictionKey.LOGITS]
             probabilities = predictions[PredictionKey.PROBABILITIES]
@@ -256,8 +256,8 @@ class _LossOnlyHead(Head):
         return 0
 
     def create_model_fn_ops(
-        self, features: Any, mode: str, labels: Any = None, train_op_fn: Callable | None = None, logits: Any = None,
-        logits_input: Any = None, scope: Any = None,
+        self, features: object, mode: str, labels: object = None, train_op_fn: Callable | None = None, logits: object = None,
+        logits_input: object = None, scope: object = None,
     ) -> ModelFnOps:  # fmt: skip
         check_mode(mode)
         loss = step = None
@@ -289,8 +289,8 @@ class _MultiHead(Head):
         return self._logits_dimension
 
     def create_model_fn_ops(
-        self, features: Any, mode: str, labels: Any = None, train_op_fn: Callable | None = None, logits: Any = None,
-        logits_input: Any = None, scope: Any = None,
+        self, features: object, mode: str, labels: object = None, train_op_fn: Callable | None = None, logits: object = None,
+        logits_input: object = None, scope: object = None,
     ) -> ModelFnOps:  # fmt: skip
         check_mode(mode)
         parts = []
@@ -318,7 +318,7 @@ class _MultiHead(Head):
             eval_metric_ops=self._merged_metrics(parts),
         )  # fmt: skip
 
-    def _inputs(self, logits: TensorLike, logits_input: Any) -> list[dict[str, Any]]:
+    def _inputs(self, logits: TensorLike, logits_input: object) -> list[dict[str, Any]]:
         """What each head is given."""
         if logits is None:
             return [{"logits_input": logits_input} for _ in self._heads]

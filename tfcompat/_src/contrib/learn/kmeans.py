@@ -21,7 +21,7 @@ from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.training_util import get_global_step
 
 
-def _model(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any) -> ModelFnOps:
+def _model(features: object, labels: object, mode: str, params: dict[str, Any], config: object) -> ModelFnOps:
     if labels is not None:
         raise AssertionError(labels)
     all_scores, indices, distances, is_initialized, init_op, training_op = KMeans(

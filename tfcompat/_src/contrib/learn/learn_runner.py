@@ -12,7 +12,7 @@ from tfcompat._src.contrib.training.hparam import HParams
 from tfcompat._src.platform import logging
 
 
-def _execute_schedule(experiment: Any, schedule: str) -> Any:
+def _execute_schedule(experiment: object, schedule: str) -> Any:
     """Calls a method of an experiment; ValueError where there is none, TypeError where it cannot be called."""
     task = getattr(experiment, schedule, None)
     if callable(task):
@@ -25,7 +25,7 @@ def _execute_schedule(experiment: Any, schedule: str) -> Any:
     raise error(f"Schedule references {problem} {schedule}")
 
 
-def _check_experiment(experiment: Any) -> Experiment:
+def _check_experiment(experiment: object) -> Experiment:
     if not isinstance(experiment, Experiment):
         raise TypeError(f"Experiment builder did not return an Experiment instance, got {type(experiment)} instead.")
     return experiment
@@ -34,7 +34,7 @@ def _check_experiment(experiment: Any) -> Experiment:
 def _wrapped_experiment_fn_with_uid_check(experiment_fn: Callable, require_hparams: bool = False) -> Callable:
     """`experiment_fn`, with checks of its arguments and that the estimator has the same RunConfig."""
 
-    def wrapped_experiment_fn(run_config: Any, hparams: Any) -> Experiment:
+    def wrapped_experiment_fn(run_config: object, hparams: object) -> Experiment:
         if not isinstance(run_config, run_config_lib.RunConfig):
             raise ValueError("`run_config` must be `tf.contrib.learn.RunConfig` instance")
         if not run_config.model_dir:
@@ -63,8 +63,8 @@ def _wrapped_experiment_fn_with_uid_check(experiment_fn: Callable, require_hpara
 
 @export("contrib.learn.learn_runner.run")
 def run(
-    experiment_fn: Callable, output_dir: str | None = None, schedule: str | None = None, run_config: Any = None,
-    hparams: Any = None,
+    experiment_fn: Callable, output_dir: str | None = None, schedule: str | None = None, run_config: object = None,
+    hparams: object = None,
 ) -> Any:  # fmt: skip
     """Makes an Experiment and calls one of its methods.
 

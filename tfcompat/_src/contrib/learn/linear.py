@@ -27,7 +27,7 @@ from tfcompat._src.variables.training_util import get_global_step
 _LEARNING_RATE = 0.2
 
 
-def _get_optimizer(spec: Any, feature_columns: Any) -> Any:
+def _get_optimizer(spec: object, feature_columns: Any) -> Any:
     if not spec:
         return FtrlOptimizer(learning_rate=min(_LEARNING_RATE, 1.0 / math.sqrt(len(feature_columns))))
     if isinstance(spec, str):
@@ -35,7 +35,7 @@ def _get_optimizer(spec: Any, feature_columns: Any) -> Any:
     return networks.made(spec)
 
 
-def _linear_model_fn(features: Any, labels: Any, mode: str, params: dict[str, Any], config: Any = None) -> ModelFnOps:
+def _linear_model_fn(features: object, labels: object, mode: str, params: dict[str, Any], config: object = None) -> ModelFnOps:
     head, columns, features = params["head"], params["feature_columns"], networks.feature_dict(features)
     partitioner = networks.partitioner_of(config, 64 << 20)
     with variable_scope("linear", values=tuple(features.values()), partitioner=partitioner) as scope:

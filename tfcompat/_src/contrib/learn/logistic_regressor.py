@@ -21,7 +21,7 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.compare import greater_equal
 
 
-def _metrics(labels: Any, predictions: Any, thresholds: Iterable[float]) -> dict[str, Any]:
+def _metrics(labels: object, predictions: object, thresholds: Iterable[float]) -> dict[str, Any]:
     if isinstance(labels, dict) and len(labels) == 1:
         labels = next(iter(labels.values()))
     found = {
@@ -44,7 +44,7 @@ def _metrics(labels: Any, predictions: Any, thresholds: Iterable[float]) -> dict
 
 @export("contrib.learn.LogisticRegressor")
 def LogisticRegressor(  # noqa: N802
-    model_fn: Callable, thresholds: Iterable[float] | None = None, model_dir: str | None = None, config: Any = None,
+    model_fn: Callable, thresholds: Iterable[float] | None = None, model_dir: str | None = None, config: object = None,
     feature_engineering_fn: Callable | None = None,
 ) -> Estimator:  # fmt: skip
     """An Estimator of a function's probabilities, with metrics of two classes.
@@ -57,7 +57,7 @@ def LogisticRegressor(  # noqa: N802
       feature_engineering_fn: function of features and labels that gives both, before `model_fn`.
     """
 
-    def with_metrics(features: Any, labels: Any, mode: str, params: dict[str, Any]) -> ModelFnOps:
+    def with_metrics(features: object, labels: object, mode: str, params: dict[str, Any]) -> ModelFnOps:
         predictions, loss, train_op = model_fn(features, labels, mode)
         metrics = None
         if mode == ModeKeys.EVAL:

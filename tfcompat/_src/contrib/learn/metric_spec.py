@@ -37,7 +37,7 @@ def _matching_arg(
     return matching[0]
 
 
-def _fn_name(fn: Any) -> str:
+def _fn_name(fn: object) -> str:
     for named in (fn, getattr(fn, "func", None)):
         if hasattr(named, "__name__"):
             return named.__name__
@@ -51,7 +51,7 @@ def _adapted(metric_fn: Callable, fn_name: str, needs_labels: bool, needs_weight
     predictions_arg = _matching_arg(fn_name, names, _PREDICTIONS, "predictions")
     weights_arg = _matching_arg(fn_name, names, _WEIGHTS, "weights", needs_weights)
 
-    def adapted(_sentinel: Any = None, labels: Any = None, predictions: Any = None, weights: Any = None) -> Any:
+    def adapted(_sentinel: object = None, labels: object = None, predictions: object = None, weights: object = None) -> Any:
         if _sentinel is not None:
             raise ValueError("`metric_fn` requires named args: `labels`, `predictions`, and optionally `weights`.")
         named = {} if weights is None else {weights_arg: weights}
@@ -67,7 +67,7 @@ def _adapted(metric_fn: Callable, fn_name: str, needs_labels: bool, needs_weight
     return adapted
 
 
-def _chosen(name: str, values: Any, key: str | None) -> Any:
+def _chosen(name: str, values: object, key: str | None) -> Any:
     """The tensor with this key; without one the only tensor."""
     if key:
         if not isinstance(values, dict):
@@ -131,7 +131,7 @@ class MetricSpec:
             f"label_key={self.label_key}, weight_key={self.weight_key})"
         )
 
-    def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
+    def create_metric_ops(self, inputs: Any, labels: object, predictions: object) -> Any:
         """The metric's (value, update operation).
 
         Args:

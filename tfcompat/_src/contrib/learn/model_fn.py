@@ -81,9 +81,9 @@ class ModelFnOps(_Ops):
     """
 
     def __new__(
-        cls, mode: str, predictions: Any = None, loss: TensorLike | None = None, train_op: TensorLike | None = None, eval_metric_ops: Any = None,
-        output_alternatives: Any = None, training_chief_hooks: Any = None, training_hooks: Any = None,
-        scaffold: Any = None,
+        cls, mode: str, predictions: object = None, loss: TensorLike | None = None, train_op: TensorLike | None = None, eval_metric_ops: object = None,
+        output_alternatives: object = None, training_chief_hooks: Any = None, training_hooks: Any = None,
+        scaffold: object = None,
     ) -> ModelFnOps:  # fmt: skip
         ModeKeys.validate(mode)
         get_graph_from_inputs((predictions, loss, train_op))
@@ -138,7 +138,7 @@ def _scalar_loss(loss: TensorLike, mode: str) -> Any:
     return loss if loss.get_shape().is_compatible_with([]) else reshape(loss, [])
 
 
-def _predictions(predictions: Any, mode: str) -> Any:
+def _predictions(predictions: object, mode: str) -> Any:
     if predictions is None:
         if mode in (ModeKeys.INFER, ModeKeys.EVAL):
             raise ValueError("Missing predictions.")

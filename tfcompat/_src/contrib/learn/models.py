@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CELLS = {"rnn": BasicRNNCell, "gru": GRUCell, "lstm": functools.partial(BasicLSTMCell, state_is_tuple=False)}
 
 
-def _linear_variables(x: Tensor, y: Tensor, outputs: Any, mean: float | None, stddev: float) -> tuple[Any, Any]:
+def _linear_variables(x: Tensor, y: Tensor, outputs: object, mean: float | None, stddev: float) -> tuple[Any, Any]:
     """The weights and biases of a scope, with summaries of them and of its tensors."""
     scope, dtype = get_variable_scope().name, x.dtype.base_dtype
     histogram(f"{scope}.x", x)
@@ -65,7 +65,7 @@ def linear_regression_zero_init(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 @export("contrib.learn.models.logistic_regression")
 def logistic_regression(
-    x: Tensor, y: Tensor, class_weight: Any = None, init_mean: float | None = None, init_stddev: float = 1.0
+    x: Tensor, y: Tensor, class_weight: object = None, init_mean: float | None = None, init_stddev: float = 1.0
 ) -> tuple[Tensor, Tensor]:
     """The probabilities of classes and the cross entropy of a linear function's logits.
 
@@ -91,8 +91,8 @@ def logistic_regression_zero_init(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]
 
 @export("contrib.learn.models.bidirectional_rnn")
 def bidirectional_rnn(
-    cell_fw: RNNCell, cell_bw: RNNCell, inputs: list[Tensor], initial_state_fw: Any = None, initial_state_bw: Any = None,
-    dtype: Any = None, sequence_length: TensorLike | None = None, scope: str | None = None,
+    cell_fw: RNNCell, cell_bw: RNNCell, inputs: list[Tensor], initial_state_fw: object = None, initial_state_bw: object = None,
+    dtype: object = None, sequence_length: TensorLike | None = None, scope: str | None = None,
 ) -> tuple[list[Tensor], Tensor]:  # fmt: skip
     """Two unrolled networks, one in the reverse order of steps, with outputs and states concatenated.
 
@@ -127,7 +127,7 @@ def bidirectional_rnn(
 @export("contrib.learn.models.get_rnn_model")
 def get_rnn_model(
     rnn_size: int, cell_type: str, num_layers: int, input_op_fn: Callable, bidirectional: bool,
-    target_predictor_fn: Callable, sequence_length: Any, initial_state: Any, attn_length: int | None,
+    target_predictor_fn: Callable, sequence_length: object, initial_state: object, attn_length: int | None,
     attn_size: int | None, attn_vec_size: int | None,
 ) -> Callable:  # fmt: skip
     """A function of x and y that gives `target_predictor_fn(last state of a recurrent network, y)`.
@@ -156,7 +156,7 @@ def get_rnn_model(
     def layers() -> RNNCell:
         return MultiRNNCell([cell() for _ in range(num_layers)], state_is_tuple=False)
 
-    def rnn_estimator(x: Any, y: Any) -> Any:
+    def rnn_estimator(x: Any, y: object) -> Any:
         x = input_op_fn(x)
         if cell_type not in CELLS:
             raise ValueError(f"cell_type {cell_type} is not supported. ")

@@ -21,12 +21,12 @@ from tfcompat._src.variables.partitioners import min_max_variable_partitioner
 from tfcompat._src.variables.scope import variable_scope
 
 
-def feature_dict(features: Any) -> dict[str, Any]:
+def feature_dict(features: object) -> dict[str, Any]:
     """Features as a dict; a single tensor has the name ""."""
     return features if isinstance(features, dict) else {"": features}
 
 
-def made(optimizer: Any) -> Any:
+def made(optimizer: object) -> Any:
     """An optimizer, or what a function that gives one gives."""
     return optimizer() if callable(optimizer) else optimizer
 
@@ -44,7 +44,7 @@ def _are_of_layers(columns: Sequence[Any]) -> bool:
 
 
 def deep_logits(
-    features: dict[str, Any], columns: Sequence[Any], hidden_units: Sequence[int], units: int, activation_fn: Any,
+    features: dict[str, Any], columns: Sequence[Any], hidden_units: Sequence[int], units: int, activation_fn: object,
     rate: float | None, input_partitioner: Callable, add_summary: Callable,
 ) -> tuple[Tensor, str]:  # fmt: skip
     """The logits of a fully connected network in the open scope "dnn", and the scope of its input layer.
@@ -82,7 +82,7 @@ def deep_logits(
 
 
 def linear_logits(
-    features: dict[str, Any], columns: Sequence[Any], units: int, joint_weights: bool, scope: Any
+    features: dict[str, Any], columns: Sequence[Any], units: int, joint_weights: bool, scope: object
 ) -> Tensor:
     """The logits of a linear model in the open scope "linear"."""
     if not _are_of_layers(columns):

@@ -83,7 +83,7 @@ def mean_squared_error_regressor(
 
 @export("contrib.learn.ops.softmax_classifier")
 def softmax_classifier(
-    tensor_in: TensorLike, labels: Any, weights: TensorLike, biases: TensorLike, class_weight: Any = None, name: str | None = None
+    tensor_in: TensorLike, labels: object, weights: TensorLike, biases: TensorLike, class_weight: object = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """The probabilities of classes with logits `tensor_in @ weights + biases`, and their cross entropy.
 
@@ -154,7 +154,7 @@ def seq2seq_inputs(
 
 @export("contrib.learn.ops.rnn_decoder")
 def rnn_decoder(
-    decoder_inputs: list[Tensor], initial_state: Any, cell: Any, scope: Any = None
+    decoder_inputs: list[Tensor], initial_state: Any, cell: Any, scope: object = None
 ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
     """Calls a cell on each input, and once more on its own outputs.
 
@@ -187,8 +187,8 @@ def rnn_decoder(
 
 @export("contrib.learn.ops.rnn_seq2seq")
 def rnn_seq2seq(
-    encoder_inputs: list[Tensor], decoder_inputs: list[Tensor], encoder_cell: Any, decoder_cell: Any = None,
-    dtype: Any = dtypes.float32, scope: Any = None,
+    encoder_inputs: list[Tensor], decoder_inputs: list[Tensor], encoder_cell: object, decoder_cell: object = None,
+    dtype: object = dtypes.float32, scope: object = None,
 ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:  # fmt: skip
     """An encoder whose last state starts an `rnn_decoder`.
 

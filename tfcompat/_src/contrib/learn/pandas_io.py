@@ -22,7 +22,7 @@ _NUMBERS = frozenset((
 
 @export("contrib.learn.io.numpy_input_fn")
 def numpy_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
+    x: object, y: object = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
     queue_capacity: int = 1000, num_threads: int = 1,
 ) -> Callable:  # fmt: skip
     """tf.estimator.inputs.numpy_input_fn, which shuffles by default."""
@@ -34,7 +34,7 @@ def numpy_input_fn(
 
 @export("contrib.learn.io.pandas_input_fn")
 def pandas_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
+    x: object, y: object = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
     queue_capacity: int = 1000, num_threads: int = 1, target_column: str = "target",
 ) -> Callable:  # fmt: skip
     """tf.estimator.inputs.pandas_input_fn, which shuffles by default."""
@@ -44,7 +44,7 @@ def pandas_input_fn(
     )  # fmt: skip
 
 
-def _is_frame(data: Any) -> bool:
+def _is_frame(data: object) -> bool:
     return HAS_PANDAS and isinstance(data, pd.DataFrame)
 
 
@@ -57,7 +57,7 @@ def _numbers(frame: Any, what: str) -> Any:
 
 
 @export("contrib.learn.io.extract_pandas_data")
-def extract_pandas_data(data: Any) -> Any:
+def extract_pandas_data(data: object) -> Any:
     """The values of a DataFrame as floats, other data as they are; ValueError where a column holds no numbers."""
     return _numbers(data, "pandas data").astype("float") if _is_frame(data) else data
 
@@ -82,7 +82,7 @@ HAS_DASK = export("contrib.learn.io.HAS_DASK")(False)
 
 
 @export("contrib.learn.io.extract_dask_data")
-def extract_dask_data(data: Any) -> Any:
+def extract_dask_data(data: object) -> Any:
     """Data that are no dask collection, as they are; NotImplementedError for one that is."""
     if type(data).__module__.startswith("dask"):
         raise NotImplementedError("dask collections: give pandas data (`data.compute()`)")
@@ -90,6 +90,6 @@ def extract_dask_data(data: Any) -> Any:
 
 
 @export("contrib.learn.io.extract_dask_labels")
-def extract_dask_labels(labels: Any) -> Any:
+def extract_dask_labels(labels: object) -> Any:
     """Labels that are no dask collection, as they are; NotImplementedError for one that is."""
     return extract_dask_data(labels)

@@ -88,7 +88,7 @@ def apply_dropout(
 
 
 def get_eval_metric_ops(
-    problem_type: int, prediction_type: int, sequence_length: Any, prediction_dict: dict[str, Any], labels: Any
+    problem_type: int, prediction_type: int, sequence_length: object, prediction_dict: dict[str, Any], labels: Any
 ) -> dict[str, Any]:
     """The accuracy of a classifier as (value, update), by name; regressions have no metric but their loss."""
     if problem_type != ProblemType.CLASSIFICATION:
@@ -99,7 +99,7 @@ def get_eval_metric_ops(
     return {"accuracy": streaming_accuracy(predictions=classes, labels=labels)}
 
 
-def select_last_activations(activations: Tensor, sequence_lengths: Any) -> Tensor:
+def select_last_activations(activations: Tensor, sequence_lengths: object) -> Tensor:
     """What each sequence has at its last step.
 
     Args:
@@ -141,7 +141,7 @@ def mask_activations_and_labels(activations: Tensor, labels: Tensor, sequence_le
 
 
 def multi_value_loss(
-    activations: Tensor, labels: Tensor, sequence_length: Any, target_column: Any, features: dict[str, Any]
+    activations: Tensor, labels: Tensor, sequence_length: object, target_column: Any, features: dict[str, Any]
 ) -> Tensor:
     """The loss of all steps."""
     with name_scope("MultiValueLoss"):
@@ -178,7 +178,7 @@ def state_name(i: int) -> str:
     return f"{RNNKeys.STATE_PREFIX}_{i}"
 
 
-def state_tuple_to_dict(state: Any) -> dict[str, Any]:
+def state_tuple_to_dict(state: object) -> dict[str, Any]:
     """The parts of a state by their keys."""
     with name_scope("state_tuple_to_dict"):
         return {
@@ -218,6 +218,6 @@ def target_of(problem_type: int, num_classes: int | None) -> tuple[Any, str]:
     return multi_class_target(n_classes=num_classes), "Classifier"
 
 
-def momentum_optimizer(optimizer: Any, learning_rate: Any, momentum: Any) -> Any:
+def momentum_optimizer(optimizer: object, learning_rate: object, momentum: object) -> Any:
     """The optimizer; "Momentum" is one with this momentum."""
     return MomentumOptimizer(learning_rate, momentum) if optimizer == "Momentum" else optimizer

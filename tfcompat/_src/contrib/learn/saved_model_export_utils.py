@@ -99,7 +99,7 @@ def get_output_alternatives(model_fn_ops: Any, default_output_alternative_key: s
 
 
 def build_all_signature_defs(
-    input_alternatives: dict[str, Any], output_alternatives: dict[Any, Any], actual_default_output_alternative_key: Any
+    input_alternatives: dict[str, Any], output_alternatives: dict[Any, Any], actual_default_output_alternative_key: object
 ) -> dict[str, Any]:
     """A SignatureDef for each input with each output, and the default one; ValueError without a default input."""
     signatures = {
@@ -120,13 +120,13 @@ def _export_version_parser(path: gc.Path) -> gc.Path | None:
     return path._replace(export_version=int(name)) if len(name) == 10 and name.isdigit() else None
 
 
-def get_most_recent_export(export_dir_base: Any) -> gc.Path | None:
+def get_most_recent_export(export_dir_base: object) -> gc.Path | None:
     """The newest export in a folder."""
     found = gc.largest_export_versions(1)(gc.get_paths(export_dir_base, parser=_export_version_parser))
     return next(iter(found), None)
 
 
-def garbage_collect_exports(export_dir_base: Any, exports_to_keep: int | None) -> None:
+def garbage_collect_exports(export_dir_base: object, exports_to_keep: int | None) -> None:
     """Removes all but the newest exports in a folder; nothing where the number is None."""
     if exports_to_keep is None:
         return
@@ -158,7 +158,7 @@ def make_export_strategy(
     """
 
     def export_fn(
-        estimator: Any, export_dir_base: Any, checkpoint_path: Any = None, strip_default_attrs: bool = False
+        estimator: Any, export_dir_base: object, checkpoint_path: object = None, strip_default_attrs: bool = False
     ) -> Any:
         output = {"default_output_alternative_key": default_output_alternative_key}
         if isinstance(estimator, CoreEstimator):
@@ -179,7 +179,7 @@ def make_export_strategy(
 
 
 def make_parsing_export_strategy(
-    feature_columns: Any, default_output_alternative_key: str | None = None, assets_extra: Any = None, as_text: bool = False,
+    feature_columns: object, default_output_alternative_key: str | None = None, assets_extra: object = None, as_text: bool = False,
     exports_to_keep: int | None = 5, target_core: bool = False, strip_default_attrs: bool | None = None,
 ) -> ExportStrategy:  # fmt: skip
     """The strategy "Servo" for models that read serialized Examples with the features of `feature_columns`.
@@ -213,7 +213,7 @@ class BestModelSelector:
         self._compare_fn = compare_fn or _default_compare_fn
         self._best_eval_result = self._get_best_eval_result(event_file_pattern)
 
-    def update(self, checkpoint_path: Any, eval_result: Any) -> tuple[Any, Any]:
+    def update(self, checkpoint_path: object, eval_result: object) -> tuple[Any, Any]:
         """Both arguments where the result is the best so far, else ("", None); ValueError where one is missing."""
         if not checkpoint_path:
             raise ValueError("Checkpoint path is empty.")
@@ -279,7 +279,7 @@ def extend_export_strategy(
       RuntimeError, ValueError: when exporting, a folder exists, or the function gives another folder.
     """
 
-    def export_fn(estimator: Any, export_dir_base: Any, checkpoint_path: Any = None) -> str:
+    def export_fn(estimator: object, export_dir_base: Any, checkpoint_path: object = None) -> str:
         base_dir = _new_folder(export_dir_base, "temp-base-export-", "base export")
         exported = base_export_strategy.export(estimator, base_dir, checkpoint_path)
         post_dir = _new_folder(export_dir_base, "temp-post-export-", "temp export")

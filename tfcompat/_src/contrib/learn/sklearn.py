@@ -52,7 +52,7 @@ class NotFittedError(ValueError, AttributeError):
     """A model is used before it is trained."""
 
 
-def accuracy_score(y_true: Any, y_pred: Any) -> Any:
+def accuracy_score(y_true: object, y_pred: object) -> Any:
     """How often both are equal."""
     return np.average(y_true == y_pred)
 

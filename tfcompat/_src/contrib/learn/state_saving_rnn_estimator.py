@@ -33,7 +33,7 @@ _get_state_name = state_name
 
 
 def construct_state_saving_rnn(
-    cell: Any, inputs: list[Tensor], num_label_columns: int, state_saver: Any, state_name: Any, scope: str = "rnn"
+    cell: object, inputs: list[Tensor], num_label_columns: int, state_saver: object, state_name: object, scope: str = "rnn"
 ) -> tuple[Tensor, Tensor]:
     """Runs the cells from the states that `state_saver` keeps, and a linear layer on each output.
 
@@ -63,7 +63,7 @@ def _get_name_or_parent_names(column: Any) -> list[str]:
 
 
 def _prepare_features_for_sqss(
-    features: dict[str, Any], labels: Any, mode: str, sequence_feature_columns: Any, context_feature_columns: Any
+    features: dict[str, Any], labels: object, mode: str, sequence_feature_columns: Any, context_feature_columns: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The features of steps, the labels with them, and those of sequences.
 
@@ -112,8 +112,8 @@ def _get_initial_states(cell: Any) -> dict[str, Tensor]:
 
 
 def _read_batch(
-    cell: Any, features: dict[str, Any], labels: Any, mode: str, num_unroll: int, batch_size: int,
-    sequence_feature_columns: Any, context_feature_columns: Any = None, num_threads: int = 3, queue_capacity: int = 1000,
+    cell: object, features: dict[str, Any], labels: object, mode: str, num_unroll: int, batch_size: int,
+    sequence_feature_columns: object, context_feature_columns: object = None, num_threads: int = 3, queue_capacity: int = 1000,
     seed: int | None = None,
 ) -> Any:  # fmt: skip
     """A batch of segments of sequences with their states; arguments as of StateSavingRnnEstimator."""
@@ -129,7 +129,7 @@ def _read_batch(
 
 
 def _prepare_inputs_for_rnn(
-    sequence_features: dict[str, Any], context_features: dict[str, Any], sequence_feature_columns: Any, num_unroll: int
+    sequence_features: dict[str, Any], context_features: dict[str, Any], sequence_feature_columns: object, num_unroll: int
 ) -> list[Tensor]:
     """The input [batch, columns] of each step; features of sequences are repeated behind those of steps, by their names."""
     for feature in sequence_features.values():
@@ -149,9 +149,9 @@ def _prepare_inputs_for_rnn(
 
 
 def _get_rnn_model_fn(
-    cell_type: Any, target_column: Any, problem_type: int, optimizer: Any, num_unroll: int, num_units: Any,
+    cell_type: Any, target_column: Any, problem_type: int, optimizer: object, num_unroll: int, num_units: Any,
     num_threads: int, queue_capacity: int, batch_size: int, sequence_feature_columns: Any,
-    context_feature_columns: Any = None, predict_probabilities: bool = False, learning_rate: Any = None,
+    context_feature_columns: Any = None, predict_probabilities: bool = False, learning_rate: object = None,
     gradient_clipping_norm: float | None = None, dropout_keep_probabilities: Any = None,
     name: str = "StateSavingRNNModel", seed: int | None = None,
 ) -> Callable:  # fmt: skip

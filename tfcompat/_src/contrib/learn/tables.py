@@ -47,7 +47,7 @@ def _split(row: list[str], target_column: int, features_dtype: Any) -> tuple[str
 
 
 @export("contrib.learn.datasets.base.load_csv_with_header")
-def load_csv_with_header(filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
+def load_csv_with_header(filename: object, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
     """The table of a CSV file whose first line begins with the numbers of examples and of features.
 
     Args:
@@ -67,7 +67,7 @@ def load_csv_with_header(filename: Any, target_dtype: Any, features_dtype: Any, 
 
 
 @export("contrib.learn.datasets.base.load_csv_without_header")
-def load_csv_without_header(filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
+def load_csv_without_header(filename: object, target_dtype: Any, features_dtype: Any, target_column: int = -1) -> Dataset:
     """The table of a CSV file without a header; arguments as load_csv_with_header."""
     with file_io.FileIO(str(filename)) as file:
         rows = [_split(row, target_column, features_dtype) for row in csv.reader(file)]

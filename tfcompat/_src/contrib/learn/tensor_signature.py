@@ -73,7 +73,7 @@ def tensors_compatible(tensors: Any, signatures: Any) -> bool:
     return TensorSignature(tensors).is_compatible_with(signatures)
 
 
-def create_signatures(tensors: Any) -> Any:
+def create_signatures(tensors: object) -> Any:
     """The signature of a tensor, or of each of a dict; None of None."""
     if isinstance(tensors, dict):
         return {key: TensorSignature(tensor) for key, tensor in tensors.items()}
@@ -88,7 +88,7 @@ def create_placeholders_from_signatures(signatures: Any) -> Any:
 
 
 def create_example_parser_from_signatures(
-    signatures: Any, examples_batch: TensorLike, single_feature_name: str = "feature"
+    signatures: object, examples_batch: TensorLike, single_feature_name: str = "feature"
 ) -> Any:
     """The tensors with these signatures that serialized examples hold."""
     several = signatures if isinstance(signatures, dict) else {single_feature_name: signatures}

@@ -64,7 +64,7 @@ class ByteProcessor:
 class CategoricalVocabulary:
     """Numbers categories from 1 as they come; 0 stands for the unknown ones."""
 
-    def __init__(self, unknown_token: Any = "<UNK>", support_reverse: bool = True) -> None:
+    def __init__(self, unknown_token: object = "<UNK>", support_reverse: bool = True) -> None:
         self._unknown_token = unknown_token
         self._mapping = {unknown_token: 0}
         self._support_reverse = support_reverse
@@ -80,7 +80,7 @@ class CategoricalVocabulary:
         """Says whether new categories are unknown (True) or get a number."""
         self._freeze = freeze
 
-    def get(self, category: Any) -> int:
+    def get(self, category: object) -> int:
         """The number of a category; a new one gets a number, or 0 where the vocabulary is frozen."""
         if category not in self._mapping:
             if self._freeze:
@@ -90,7 +90,7 @@ class CategoricalVocabulary:
                 self._reverse_mapping.append(category)
         return self._mapping[category]
 
-    def add(self, category: Any, count: int = 1) -> None:
+    def add(self, category: object, count: int = 1) -> None:
         """Counts `count` more occurrences of a category."""
         if self.get(category) > 0:
             self._freq[category] += count
@@ -139,7 +139,7 @@ class VocabularyProcessor:
         self.vocabulary_ = vocabulary if vocabulary is not None and len(vocabulary) else CategoricalVocabulary()
         self._tokenizer = tokenizer_fn or tokenizer
 
-    def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
+    def fit(self, raw_documents: Iterable[str], unused_y: object = None) -> VocabularyProcessor:
         """Numbers the words of the documents and freezes the vocabulary."""
         for words in self._tokenizer(raw_documents):
             for word in words:
@@ -149,7 +149,7 @@ class VocabularyProcessor:
         self.vocabulary_.freeze()
         return self
 
-    def fit_transform(self, raw_documents: Iterable[str], unused_y: Any = None) -> Iterator[np.ndarray]:
+    def fit_transform(self, raw_documents: Iterable[str], unused_y: object = None) -> Iterator[np.ndarray]:
         """`fit` and `transform` of the same documents."""
         self.fit(raw_documents)
         return self.transform(raw_documents)

@@ -26,7 +26,7 @@ from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.variables.scope import get_variable, get_variable_scope, variable_scope
 
 
-def feed_argmax(embedding: Any, output_projection: Any = None, update_embedding: bool = True) -> Callable:
+def feed_argmax(embedding: object, output_projection: Any = None, update_embedding: bool = True) -> Callable:
     """A loop function `(output, step) -> input`: the embedding of the most probable symbol.
 
     Args:
@@ -35,7 +35,7 @@ def feed_argmax(embedding: Any, output_projection: Any = None, update_embedding:
       update_embedding: whether gradients flow into the embedding.
     """
 
-    def loop_function(prev: Tensor, _: Any) -> Tensor:
+    def loop_function(prev: Tensor, _: object) -> Tensor:
         if output_projection is not None:
             prev = xw_plus_b(prev, output_projection[0], output_projection[1])
         found = embedding_lookup(embedding, argmax(prev, 1))
@@ -51,7 +51,7 @@ def check_projection(output_projection: Any, num_symbols: int, dtype: Any) -> No
     biases.shape.assert_is_compatible_with([num_symbols])
 
 
-def _next_input(given: Any, prev: Any, step: int, loop_function: Callable | None) -> Any:
+def _next_input(given: object, prev: object, step: int, loop_function: Callable | None) -> Any:
     if loop_function is None or prev is None:
         return given
     with variable_scope("loop_function", reuse=True):
@@ -60,7 +60,7 @@ def _next_input(given: Any, prev: Any, step: int, loop_function: Callable | None
 
 @export("contrib.legacy_seq2seq.rnn_decoder")
 def rnn_decoder(
-    decoder_inputs: Iterable, initial_state: Any, cell: Any, loop_function: Callable | None = None, scope: Any = None
+    decoder_inputs: Iterable, initial_state: object, cell: Any, loop_function: Callable | None = None, scope: object = None
 ) -> tuple[list, Any]:
     """Runs a cell over a list of inputs.
 
@@ -87,8 +87,8 @@ def rnn_decoder(
 
 @export("contrib.legacy_seq2seq.embedding_rnn_decoder")
 def embedding_rnn_decoder(
-    decoder_inputs: list, initial_state: Any, cell: Any, num_symbols: int, embedding_size: int,
-    output_projection: Any = None, feed_previous: bool = False, update_embedding_for_previous: bool = True, scope: Any = None,
+    decoder_inputs: list, initial_state: object, cell: object, num_symbols: int, embedding_size: int,
+    output_projection: object = None, feed_previous: bool = False, update_embedding_for_previous: bool = True, scope: object = None,
 ) -> tuple[list, Any]:  # fmt: skip
     """`rnn_decoder` over the embeddings of symbols.
 
@@ -124,7 +124,7 @@ class _Heads:
     Foreign Language", 2014.
     """
 
-    def __init__(self, states: Tensor, num_heads: int, dtype: Any) -> None:
+    def __init__(self, states: Tensor, num_heads: int, dtype: object) -> None:
         self._length = dimension_value(states.shape[1]) or shape_of(states)[1]
         self._size, self._dtype = dimension_value(states.shape[2]), dtype
         self._states = reshape(states, [-1, self._length, 1, self._size])
@@ -162,15 +162,15 @@ class _Heads:
             return reshape(found, [-1, self._size])
 
 
-def _linear(parts: list[Tensor], size: Any, dtype: Any) -> Tensor:
+def _linear(parts: list[Tensor], size: Any, dtype: object) -> Tensor:
     parts = [cast(part, dtype) for part in parts]
     return Linear(parts, size, True)(parts)
 
 
 @export("contrib.legacy_seq2seq.attention_decoder")
 def attention_decoder(
-    decoder_inputs: list, initial_state: Any, attention_states: Any, cell: Any, output_size: int | None = None,
-    num_heads: int = 1, loop_function: Callable | None = None, dtype: Any = None, scope: Any = None,
+    decoder_inputs: list, initial_state: object, attention_states: Any, cell: Any, output_size: int | None = None,
+    num_heads: int = 1, loop_function: Callable | None = None, dtype: Any = None, scope: object = None,
     initial_state_attention: bool = False,
 ) -> tuple[list, Any]:  # fmt: skip
     """Runs a cell over a list of inputs, with attention to `attention_states` after each step.
@@ -230,9 +230,9 @@ def attention_decoder(
 
 @export("contrib.legacy_seq2seq.embedding_attention_decoder")
 def embedding_attention_decoder(
-    decoder_inputs: list, initial_state: Any, attention_states: Any, cell: Any, num_symbols: int, embedding_size: int,
+    decoder_inputs: list, initial_state: object, attention_states: object, cell: Any, num_symbols: int, embedding_size: int,
     num_heads: int = 1, output_size: int | None = None, output_projection: Any = None, feed_previous: bool = False,
-    update_embedding_for_previous: bool = True, dtype: Any = None, scope: Any = None, initial_state_attention: bool = False,
+    update_embedding_for_previous: bool = True, dtype: Any = None, scope: object = None, initial_state_attention: bool = False,
 ) -> tuple[list, Any]:  # fmt: skip
     """`attention_decoder` over the embeddings of symbols.
 

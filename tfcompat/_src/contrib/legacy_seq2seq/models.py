@@ -43,18 +43,18 @@ def _fed_or_given(feed_previous: TensorLike, decode: Callable, count: int) -> tu
     return found[:count], found[count:]
 
 
-def _packed(structure: Any, flat: list) -> Any:
+def _packed(structure: object, flat: list) -> Any:
     return nest.pack_sequence_as(structure, flat) if nest.is_nested(structure) else flat[0]
 
 
-def _embedding_encoder(cell: Any, inputs: list, num_symbols: int, embedding_size: int, dtype: Any) -> tuple[list, Any]:
+def _embedding_encoder(cell: object, inputs: list, num_symbols: int, embedding_size: int, dtype: object) -> tuple[list, Any]:
     wrapped = EmbeddingWrapper(cell, embedding_classes=num_symbols, embedding_size=embedding_size)
     return static_rnn(wrapped, inputs, dtype=dtype)
 
 
 @export("contrib.legacy_seq2seq.basic_rnn_seq2seq")
 def basic_rnn_seq2seq(
-    encoder_inputs: list, decoder_inputs: list, cell: Any, dtype: Any = dtypes.float32, scope: Any = None
+    encoder_inputs: list, decoder_inputs: list, cell: object, dtype: object = dtypes.float32, scope: object = None
 ) -> tuple[list, Any]:
     """An encoder, and a decoder that starts with its last state; the two have weights of their own.
 
@@ -74,8 +74,8 @@ def basic_rnn_seq2seq(
 
 @export("contrib.legacy_seq2seq.tied_rnn_seq2seq")
 def tied_rnn_seq2seq(
-    encoder_inputs: list, decoder_inputs: list, cell: Any, loop_function: Callable | None = None,
-    dtype: Any = dtypes.float32, scope: Any = None,
+    encoder_inputs: list, decoder_inputs: list, cell: object, loop_function: Callable | None = None,
+    dtype: object = dtypes.float32, scope: object = None,
 ) -> tuple[list, Any]:  # fmt: skip
     """An encoder and a decoder with the same weights.
 
@@ -96,8 +96,8 @@ def tied_rnn_seq2seq(
 
 @export("contrib.legacy_seq2seq.embedding_rnn_seq2seq")
 def embedding_rnn_seq2seq(
-    encoder_inputs: list, decoder_inputs: list, cell: Any, num_encoder_symbols: int, num_decoder_symbols: int,
-    embedding_size: int, output_projection: Any = None, feed_previous: TensorLike = False, dtype: Any = None, scope: Any = None,
+    encoder_inputs: list, decoder_inputs: list, cell: object, num_encoder_symbols: int, num_decoder_symbols: int,
+    embedding_size: int, output_projection: object = None, feed_previous: TensorLike = False, dtype: object = None, scope: object = None,
 ) -> tuple[list, Any]:  # fmt: skip
     """An encoder and a decoder of symbols.
 
@@ -136,8 +136,8 @@ def embedding_rnn_seq2seq(
 @export("contrib.legacy_seq2seq.embedding_tied_rnn_seq2seq")
 def embedding_tied_rnn_seq2seq(
     encoder_inputs: list, decoder_inputs: list, cell: Any, num_symbols: int, embedding_size: int,
-    num_decoder_symbols: int | None = None, output_projection: Any = None, feed_previous: Any = False, dtype: Any = None,
-    scope: Any = None,
+    num_decoder_symbols: int | None = None, output_projection: object = None, feed_previous: object = False, dtype: Any = None,
+    scope: object = None,
 ) -> tuple[list, Any]:  # fmt: skip
     """An encoder and a decoder of the same symbols, with the same weights and embedding.
 
@@ -185,8 +185,8 @@ def _common_batch_size(inputs: list) -> Any:
 @export("contrib.legacy_seq2seq.embedding_attention_seq2seq")
 def embedding_attention_seq2seq(
     encoder_inputs: list, decoder_inputs: list, cell: Any, num_encoder_symbols: int, num_decoder_symbols: int,
-    embedding_size: int, num_heads: int = 1, output_projection: Any = None, feed_previous: Any = False, dtype: Any = None,
-    scope: Any = None, initial_state_attention: bool = False,
+    embedding_size: int, num_heads: int = 1, output_projection: object = None, feed_previous: object = False, dtype: Any = None,
+    scope: object = None, initial_state_attention: bool = False,
 ) -> tuple[list, Any]:  # fmt: skip
     """An encoder of symbols, and a decoder with attention to its outputs.
 
@@ -224,8 +224,8 @@ def embedding_attention_seq2seq(
 
 @export("contrib.legacy_seq2seq.one2many_rnn_seq2seq")
 def one2many_rnn_seq2seq(
-    encoder_inputs: list, decoder_inputs_dict: dict, enc_cell: Any, dec_cells_dict: dict, num_encoder_symbols: int,
-    num_decoder_symbols_dict: dict, embedding_size: int, feed_previous: TensorLike = False, dtype: Any = None, scope: Any = None,
+    encoder_inputs: list, decoder_inputs_dict: dict, enc_cell: object, dec_cells_dict: dict, num_encoder_symbols: int,
+    num_decoder_symbols_dict: dict, embedding_size: int, feed_previous: TensorLike = False, dtype: object = None, scope: object = None,
 ) -> tuple[dict, dict]:  # fmt: skip
     """One encoder of symbols, and several decoders that start with its last state.
 
@@ -262,7 +262,7 @@ def one2many_rnn_seq2seq(
 
 
 def _one_decoder(
-    inputs: list, encoded: Any, cell: Any, num_symbols: int, embedding_size: int, feed_previous: TensorLike
+    inputs: list, encoded: object, cell: object, num_symbols: int, embedding_size: int, feed_previous: TensorLike
 ) -> tuple[list, Any]:
     cell = OutputProjectionWrapper(cell, num_symbols)
 

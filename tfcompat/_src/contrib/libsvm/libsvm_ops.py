@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def _decode_libsvm(records, *, dtype, label_dtype, num_features):
 
 @export("contrib.libsvm.decode_libsvm")
 def decode_libsvm(
-    content: TensorLike, num_features: int, dtype: Any = None, label_dtype: Any = None
+    content: TensorLike, num_features: int, dtype: object = None, label_dtype: object = None
 ) -> tuple[SparseTensor, Tensor]:
     """Features and labels of records in the LIBSVM text format.
 

@@ -30,7 +30,7 @@ _BIAS = "tf_virtual_bias_column"
 _LOSS_OF_HEAD = {_BinarySvmHead: "hinge_loss", _BinaryLogisticHead: "logistic_loss", _RegressionHead: "squared_loss"}
 
 
-def _loss_type(head: Any) -> str:
+def _loss_type(head: object) -> str:
     """The loss that belongs to a head; ValueError where there is none."""
     for kind, loss in _LOSS_OF_HEAD.items():
         if isinstance(head, kind):
@@ -38,7 +38,7 @@ def _loss_type(head: Any) -> str:
     raise ValueError(f"head type: {type(head)} is not supported. Supported head types: {', '.join(k.__name__ for k in _LOSS_OF_HEAD)}.")
 
 
-def _with_bias(columns: Any, features: dict, bias: Any, columns_to_variables: dict) -> None:
+def _with_bias(columns: Any, features: dict, bias: object, columns_to_variables: dict) -> None:
     """Adds a column of ones for the bias."""
     if any(c.name == _BIAS for c in columns):
         raise ValueError(f"{_BIAS} is a reserved column name.")
@@ -88,7 +88,7 @@ def sdca_model_fn(features: dict, labels: Any, mode: str, params: dict[str, Any]
     return found if hook is None else found._replace(training_chief_hooks=[*found.training_chief_hooks, hook])
 
 
-def sdca_params(head: Any, feature_columns: Any, optimizer: SDCAOptimizer, weight_column_name: str | None) -> dict[str, Any]:
+def sdca_params(head: object, feature_columns: object, optimizer: SDCAOptimizer, weight_column_name: str | None) -> dict[str, Any]:
     """The params of `sdca_model_fn` for an optimizer; ValueError where the head has no loss here."""
     _loss_type(head)
     return {
@@ -106,7 +106,7 @@ class _SdcaUpdateWeightsHook(SessionRunHook):
     def begin(self) -> None:
         self._update_op = self._sdca_model.update_weights(self._train_op)
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: object) -> SessionRunArgs:
         return SessionRunArgs(self._update_op)
 
 
@@ -145,7 +145,7 @@ class _SDCAEstimator(Estimator):
         }  # fmt: skip
         super().__init__(sdca_model_fn, model_dir, config, params, feature_engineering_fn)
 
-    def _predicted(self, input_fn: Any, key: str) -> Iterator[Any]:
+    def _predicted(self, input_fn: object, key: str) -> Iterator[Any]:
         return (found[key] for found in self.predict(input_fn=input_fn, outputs=[key]))
 
 
@@ -153,9 +153,9 @@ class SDCALogisticClassifier(_SDCAEstimator):
     """Logistic regression of two classes; arguments as those of `_SDCAEstimator`, without a head."""
 
     def __init__(
-        self, example_id_column: str, feature_columns: Any, weight_column_name: str | None = None, model_dir: str | None = None,
+        self, example_id_column: str, feature_columns: object, weight_column_name: str | None = None, model_dir: str | None = None,
         l1_regularization: float = 0.0, l2_regularization: float = 1.0, num_loss_partitions: int | None = None,
-        config: Any = None, feature_engineering_fn: Any = None, partitioner: Any = None,
+        config: object = None, feature_engineering_fn: object = None, partitioner: object = None,
     ) -> None:  # fmt: skip
         head = multi_class_head(n_classes=2, weight_column_name=weight_column_name)
         super().__init__(
@@ -163,11 +163,11 @@ class SDCALogisticClassifier(_SDCAEstimator):
             num_loss_partitions, config, feature_engineering_fn, partitioner,
         )  # fmt: skip
 
-    def predict_classes(self, input_fn: Any = None) -> Iterator[Any]:
+    def predict_classes(self, input_fn: object = None) -> Iterator[Any]:
         """The class of each example."""
         return self._predicted(input_fn, PredictionKey.CLASSES)
 
-    def predict_proba(self, input_fn: Any = None) -> Iterator[Any]:
+    def predict_proba(self, input_fn: object = None) -> Iterator[Any]:
         """The probabilities of the classes of each example."""
         return self._predicted(input_fn, PredictionKey.PROBABILITIES)
 
@@ -176,9 +176,9 @@ class SDCALinearRegressor(_SDCAEstimator):
     """Linear regression; arguments as those of `_SDCAEstimator`, without a head."""
 
     def __init__(
-        self, example_id_column: str, feature_columns: Any, weight_column_name: str | None = None, model_dir: str | None = None,
+        self, example_id_column: str, feature_columns: object, weight_column_name: str | None = None, model_dir: str | None = None,
         l1_regularization: float = 0.0, l2_regularization: float = 1.0, num_loss_partitions: int | None = None,
-        config: Any = None, feature_engineering_fn: Any = None, partitioner: Any = None,
+        config: object = None, feature_engineering_fn: object = None, partitioner: object = None,
     ) -> None:  # fmt: skip
         head = regression_head(weight_column_name=weight_column_name)
         super().__init__(
@@ -186,6 +186,6 @@ class SDCALinearRegressor(_SDCAEstimator):
             num_loss_partitions, config, feature_engineering_fn, partitioner,
         )  # fmt: skip
 
-    def predict_scores(self, input_fn: Any) -> Iterator[Any]:
+    def predict_scores(self, input_fn: object) -> Iterator[Any]:
         """The prediction of each example."""
         return self._predicted(input_fn, PredictionKey.SCORES)

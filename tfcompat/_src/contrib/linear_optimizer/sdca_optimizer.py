@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.crossed_column import _CrossedColumn
@@ -45,7 +43,7 @@ class SDCAOptimizer:
     def __init__(
         self, example_id_column: str, num_loss_partitions: int = 1, num_table_shards: int | None = None,
         symmetric_l1_regularization: float = 0.0, symmetric_l2_regularization: float = 1.0, adaptive: bool = True,
-        partitioner: Any = None,
+        partitioner: object = None,
     ) -> None:  # fmt: skip
         self._example_id_column, self._num_loss_partitions = example_id_column, num_loss_partitions
         self._num_table_shards, self._adaptive, self._partitioner = num_table_shards, adaptive, partitioner
@@ -65,7 +63,7 @@ class SDCAOptimizer:
 
     def get_train_step(
         self, columns_to_variables: dict, weight_column_name: str | None, loss_type: str, features: dict, targets: Tensor,
-        global_step: Any,
+        global_step: object,
     ) -> tuple[SdcaModel, Operation]:  # fmt: skip
         """The model, and the operation that trains it.
 
@@ -106,7 +104,7 @@ class SDCAOptimizer:
         return model, model.minimize(global_step=global_step)
 
     @staticmethod
-    def _sparse(column: Any, tensor: Any) -> SparseFeatureColumn:
+    def _sparse(column: object, tensor: object) -> SparseFeatureColumn:
         if isinstance(column, _BucketizedColumn):
             return _of_dense(column._to_dnn_input_layer(tensor))
         if isinstance(column, _WeightedSparseColumn):

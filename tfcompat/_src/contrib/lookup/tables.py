@@ -32,7 +32,7 @@ class HashTable(HashTableBase, InitializableLookupTableBaseV1):
     """
 
     def __init__(
-        self, initializer: TableInitializerBase, default_value: Any, shared_name: str | None = None, name: str | None = None
+        self, initializer: TableInitializerBase, default_value: object, shared_name: str | None = None, name: str | None = None
     ) -> None:
         super().__init__(initializer, default_value, shared_name, name)
 
@@ -53,7 +53,7 @@ class HashTable(HashTableBase, InitializableLookupTableBaseV1):
 
 @export("contrib.lookup.index_table_from_tensor")
 def index_table_from_tensor(
-    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
+    mapping: object, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
     dtype: Any = dtypes.string, name: str | None = None,
 ) -> LookupInterface:  # fmt: skip
     """A table from the words of a vector to their int64 places in it.
@@ -84,8 +84,8 @@ def index_to_string_table_from_tensor(mapping: TensorLike, default_value: str = 
 
 @export("contrib.lookup.string_to_index_table_from_file")
 def string_to_index_table_from_file(
-    vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None, default_value: int = -1,
-    hasher_spec: Any = FastHashSpec, name: str | None = None,
+    vocabulary_file: object = None, num_oov_buckets: int = 0, vocab_size: int | None = None, default_value: int = -1,
+    hasher_spec: object = FastHashSpec, name: str | None = None,
 ) -> LookupInterface:  # fmt: skip
     """Deprecated form of `index_table_from_file`, with string keys."""
     return index_table_from_file(
@@ -95,7 +95,7 @@ def string_to_index_table_from_file(
 
 @export("contrib.lookup.string_to_index_table_from_tensor")
 def string_to_index_table_from_tensor(
-    mapping: TensorLike, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: Any = FastHashSpec,
+    mapping: TensorLike, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: object = FastHashSpec,
     name: str | None = None,
 ) -> LookupInterface:  # fmt: skip
     """Deprecated form of `index_table_from_tensor`; ValueError where `mapping` is not of strings."""
@@ -107,12 +107,12 @@ def string_to_index_table_from_tensor(
 
 
 @export("contrib.lookup.string_to_index")
-def string_to_index(tensor: Any, mapping: TensorLike, default_value: int = -1, name: str | None = None) -> Any:
+def string_to_index(tensor: object, mapping: TensorLike, default_value: int = -1, name: str | None = None) -> Any:
     """Deprecated: the places of the words of `tensor` in `mapping`, by a table made for it."""
     return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
 
 
 @export("contrib.lookup.index_to_string")
-def index_to_string(tensor: Any, mapping: TensorLike, default_value: str = "UNK", name: str | None = None) -> Any:
+def index_to_string(tensor: object, mapping: TensorLike, default_value: str = "UNK", name: str | None = None) -> Any:
     """Deprecated: the words of `mapping` at the places in `tensor`, by a table made for it."""
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

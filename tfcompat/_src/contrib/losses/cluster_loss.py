@@ -99,7 +99,7 @@ def _on_host(function: Callable[..., np.ndarray], inputs: list[Any], dtype: dtyp
 
 
 def compute_augmented_facility_locations(
-    pairwise_distances: Any, labels: Any, all_ids: Any, margin_multiplier: Any, margin_type: str
+    pairwise_distances: object, labels: object, all_ids: object, margin_multiplier: object, margin_type: str
 ) -> Tensor:
     """The examples, one for each class, whose clusters are worst.
 
@@ -126,7 +126,7 @@ def compute_augmented_facility_locations(
 
 
 def compute_augmented_facility_locations_pam(
-    pairwise_distances: Any, labels: Any, margin_multiplier: Any, margin_type: str, chosen_ids: Any, pam_max_iter: int = 5
+    pairwise_distances: object, labels: object, margin_multiplier: object, margin_type: str, chosen_ids: object, pam_max_iter: int = 5
 ) -> Tensor:
     """The examples of `compute_augmented_facility_locations` after a search among the members of their clusters.
 
@@ -143,7 +143,7 @@ def compute_augmented_facility_locations_pam(
     return _on_host(refine, [pairwise_distances, labels, margin, chosen_ids], dtypes.int32, None, "refined_locations")
 
 
-def get_cluster_assignment(pairwise_distances: Any, centroid_ids: Any) -> Tensor:
+def get_cluster_assignment(pairwise_distances: object, centroid_ids: object) -> Tensor:
     """For each example the place, in `centroid_ids`, of the example that is nearest to it: int64 [n]."""
     return _on_host(_nearest, [pairwise_distances, centroid_ids], dtypes.int64, None, "cluster_assignment")
 
@@ -153,7 +153,7 @@ def compute_facility_energy(pairwise_distances: TensorLike, centroid_ids: Tensor
     return -1.0 * reduce_sum(reduce_min(gather(pairwise_distances, centroid_ids), axis=0))
 
 
-def compute_clustering_score(labels: Any, predictions: Any, margin_type: str) -> Tensor:
+def compute_clustering_score(labels: object, predictions: object, margin_type: str) -> Tensor:
     """How well clusters fit classes, a float32 scalar from 0 to 1.
 
     Args:
@@ -177,7 +177,7 @@ def compute_gt_cluster_score(pairwise_distances: TensorLike, labels: TensorLike)
 
 @export("contrib.losses.metric_learning.cluster_loss")
 def cluster_loss(
-    labels: TensorLike, embeddings: TensorLike, margin_multiplier: Any, enable_pam_finetuning: bool = True, margin_type: str = "nmi",
+    labels: TensorLike, embeddings: TensorLike, margin_multiplier: object, enable_pam_finetuning: bool = True, margin_type: str = "nmi",
     print_losses: bool = False,
 ) -> Tensor:  # fmt: skip
     """The hinge loss of the worst clusters against the true classes (Song et al., "Deep metric learning via facility location").

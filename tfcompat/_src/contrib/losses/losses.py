@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @export("contrib.losses.add_loss")
 @add_arg_scope
-def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+def add_loss(loss: object, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Adds `loss` to a collection, in eager mode too; None adds it to none."""
     if loss_collection:
         add_to_collection(loss_collection, loss)

@@ -50,20 +50,20 @@ def _column(labels: TensorLike) -> Tensor:
     return reshape(labels, [shape(labels)[0], 1])
 
 
-def masked_maximum(data: Any, mask: Any, dim: int = 1) -> Tensor:
+def masked_maximum(data: object, mask: object, dim: int = 1) -> Tensor:
     """The largest elements of `data` along `dim` where the float `mask` is 1."""
     least = reduce_min(data, dim, keepdims=True)
     return reduce_max(multiply(data - least, mask), dim, keepdims=True) + least
 
 
-def masked_minimum(data: Any, mask: Any, dim: int = 1) -> Tensor:
+def masked_minimum(data: object, mask: object, dim: int = 1) -> Tensor:
     """The smallest elements of `data` along `dim` where the float `mask` is 1."""
     largest = reduce_max(data, dim, keepdims=True)
     return reduce_min(multiply(data - largest, mask), dim, keepdims=True) + largest
 
 
 @export("contrib.losses.metric_learning.contrastive_loss")
-def contrastive_loss(labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0) -> Tensor:
+def contrastive_loss(labels: object, embeddings_anchor: object, embeddings_positive: object, margin: float = 1.0) -> Tensor:
     """The mean of d^2 for pairs of one class and max(margin - d, 0)^2 for others (Hadsell et al. 2006).
 
     Args:
@@ -121,7 +121,7 @@ def _npairs(adjacency: Tensor, l2: Tensor, similarity: Tensor, print_losses: boo
     return l2 + entropy
 
 
-def _l2_and_similarity(anchor: Any, positive: Any, reg_lambda: float) -> tuple[Tensor, Tensor]:
+def _l2_and_similarity(anchor: object, positive: object, reg_lambda: float) -> tuple[Tensor, Tensor]:
     of_anchor = reduce_mean(reduce_sum(square(anchor), 1))
     of_positive = reduce_mean(reduce_sum(square(positive), 1))
     l2 = multiply(0.25 * reg_lambda, of_anchor + of_positive, name="l2loss")
@@ -130,7 +130,7 @@ def _l2_and_similarity(anchor: Any, positive: Any, reg_lambda: float) -> tuple[T
 
 @export("contrib.losses.metric_learning.npairs_loss")
 def npairs_loss(
-    labels: TensorLike, embeddings_anchor: Any, embeddings_positive: Any, reg_lambda: float = 0.002, print_losses: bool = False
+    labels: TensorLike, embeddings_anchor: object, embeddings_positive: object, reg_lambda: float = 0.002, print_losses: bool = False
 ) -> Tensor:
     """The n-pairs loss (Sohn 2016): each anchor against the positives of all.
 
@@ -162,7 +162,7 @@ def _shared_labels(sparse_labels: list) -> Tensor:
 
 @export("contrib.losses.metric_learning.npairs_loss_multilabel")
 def npairs_loss_multilabel(
-    sparse_labels: Any, embeddings_anchor: Any, embeddings_positive: Any, reg_lambda: float = 0.002,
+    sparse_labels: Any, embeddings_anchor: object, embeddings_positive: object, reg_lambda: float = 0.002,
     print_losses: bool = False,
 ) -> Tensor:  # fmt: skip
     """`npairs_loss` where each example has several labels: a list of SparseTensors of one shape.

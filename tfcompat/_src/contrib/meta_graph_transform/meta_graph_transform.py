@@ -114,7 +114,7 @@ def _find_all_mandatory_retain_ops(meta_graph_def: messages.MetaGraphDef) -> Ini
 
 def _do_transforms(
     graph_def: messages.GraphDef, input_names: list[str], output_names: list[str], initializer_names: Initializers, transforms: list[str],
-    saver_def: Any = None, checkpoint_path: str | None = None,
+    saver_def: object = None, checkpoint_path: str | None = None,
 ) -> tuple[Any, Initializers]:  # fmt: skip
     """The GraphDef after all transforms, and the initializers that it has then."""
     result = messages.GraphDef()
@@ -152,7 +152,7 @@ def _get_shared_init_op(initializer_names: Initializers) -> str | None:
 
 
 def _freeze_transform(
-    graph_def: messages.GraphDef, output_names: list[str], initializer_names: Initializers, saver_def: Any, checkpoint_path: str | None
+    graph_def: messages.GraphDef, output_names: list[str], initializer_names: Initializers, saver_def: object, checkpoint_path: str | None
 ) -> tuple[Any, Initializers]:
     """The GraphDef with constants in place of variables; of the initializers those of tables stay, and the node that runs them all."""
     tables = initializer_names.get(GraphKeys.TABLE_INITIALIZERS, [])
@@ -164,8 +164,8 @@ def _freeze_transform(
 
 
 def _freeze_graph_with_def_protos(
-    input_graph_def: Any, output_node_names: list[str], initializer_names: list[str], shared_init_op_name: str | None,
-    input_saver_def: Any, input_checkpoint: str | None,
+    input_graph_def: object, output_node_names: list[str], initializer_names: list[str], shared_init_op_name: str | None,
+    input_saver_def: object, input_checkpoint: str | None,
 ) -> Any:  # fmt: skip
     """The GraphDef with the values that a checkpoint has for its variables, and the given initializers."""
     with Graph().as_default():

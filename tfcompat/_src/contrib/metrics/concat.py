@@ -49,7 +49,7 @@ def _growing_variable(sizes: list, dtype: DTypeLike, name: str) -> Variable:
     )  # fmt: skip
 
 
-def next_array_size(required_size: Any, growth_factor: float = 1.5) -> Tensor:
+def next_array_size(required_size: object, growth_factor: float = 1.5) -> Tensor:
     """The smallest power of `growth_factor`, rounded up, that is at least `required_size`; int32."""
     exponent = ceil(log(cast(required_size, dtypes.float32)) / log(cast(growth_factor, dtypes.float32)))
     return cast(ceil(growth_factor**exponent), dtypes.int32)
@@ -57,8 +57,8 @@ def next_array_size(required_size: Any, growth_factor: float = 1.5) -> Tensor:
 
 @export("contrib.metrics.streaming_concat")
 def streaming_concat(
-    values: Any, axis: int = 0, max_size: int | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    values: Any, axis: int = 0, max_size: int | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """All values seen, one after another along `axis`.
 
@@ -166,7 +166,7 @@ def _area_under_curve(labels: Tensor, predictions: Tensor, curve: str, weights: 
 
 @export("contrib.metrics.streaming_dynamic_auc")
 def streaming_dynamic_auc(
-    labels: Any, predictions: Any, curve: str = "ROC", metrics_collections: Any = (), updates_collections: Any = (),
+    labels: Any, predictions: Any, curve: str = "ROC", metrics_collections: object = (), updates_collections: object = (),
     name: str | None = None, weights: TensorLike | None = None,
 ) -> Metric:  # fmt: skip
     """The area under the ROC or precision-recall curve with every score seen as threshold, by the trapezoidal rule.

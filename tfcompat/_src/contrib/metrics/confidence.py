@@ -93,7 +93,7 @@ def _auc_data(labels: Tensor, predictions: Tensor, weights: Tensor, alpha: float
 @export("contrib.metrics.auc_with_confidence_intervals")
 def auc_with_confidence_intervals(
     labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, alpha: float = 0.95, logit_transformation: bool = True,
-    metrics_collections: Any = (), updates_collections: Any = (), name: str | None = None,
+    metrics_collections: object = (), updates_collections: object = (), name: str | None = None,
 ) -> tuple[AucData, Any]:  # fmt: skip
     """The area under the ROC curve of all scores seen, with a confidence interval.
 

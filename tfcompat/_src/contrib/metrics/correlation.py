@@ -43,8 +43,8 @@ def _unbiased(comoment: Any, count: Any, name: str) -> Tensor:
 
 @export("contrib.metrics.streaming_covariance")
 def streaming_covariance(
-    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The unbiased sample covariance of predictions and labels in all batches (Chan, Golub and LeVeque 1983).
 
@@ -89,8 +89,8 @@ def streaming_covariance(
 
 @export("contrib.metrics.streaming_pearson_correlation")
 def streaming_pearson_correlation(
-    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """Pearson's correlation of predictions and labels in all batches; arguments are those of `streaming_covariance`."""
     with variable_scope(name, "pearson_r", (predictions, labels, weights)):
@@ -107,7 +107,7 @@ def streaming_pearson_correlation(
     return collected(value, metrics_collections), collected(update, updates_collections)
 
 
-def _kappa(agreed: Any, rows: Any, columns: Any, name: str) -> Tensor:
+def _kappa(agreed: object, rows: Any, columns: Any, name: str) -> Tensor:
     agreement = reduce_sum(agreed)
     total = reduce_sum(rows)
     by_chance = reduce_sum(div_no_nan(cast(rows * columns, dtypes.float64), cast(total, dtypes.float64)))
@@ -118,8 +118,8 @@ def _kappa(agreed: Any, rows: Any, columns: Any, name: str) -> Tensor:
 
 @export("contrib.metrics.cohen_kappa")
 def cohen_kappa(
-    labels: Any, predictions_idx: TensorLike, num_classes: int, weights: TensorLike | None = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: Any, predictions_idx: TensorLike, num_classes: int, weights: TensorLike | None = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """Cohen's kappa (1960): agreement of two raters beyond what chance gives.
 
@@ -156,7 +156,7 @@ def cohen_kappa(
 
 
 @export("contrib.metrics.accuracy")
-def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Tensor:
+def accuracy(predictions: Any, labels: Any, weights: object = None, name: str | None = None) -> Tensor:
     """The share of predictions that equal labels, in one batch.
 
     Args:

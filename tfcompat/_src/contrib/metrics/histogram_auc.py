@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @export("contrib.metrics.auc_using_histogram")
 def auc_using_histogram(
-    boolean_labels: TensorLike, scores: TensorLike, score_range: TensorLike, nbins: int = 100, collections: Any = None, check_shape: bool = True,
+    boolean_labels: TensorLike, scores: TensorLike, score_range: TensorLike, nbins: int = 100, collections: object = None, check_shape: bool = True,
     name: str | None = None,
 ) -> tuple[Tensor, Operation]:  # fmt: skip
     """The area under the ROC curve of all batches so far, from two histograms of scores (Bouckaert 2006).
@@ -87,7 +87,7 @@ def _histograms(labels: Tensor, scores: Tensor, score_range: Tensor, nbins: int)
         return is_true, histogram_fixed_width(others, score_range, nbins, dtypes.int64, "hist_false")
 
 
-def _accumulated(batch: tuple[Tensor, Tensor], nbins: int, collections: Any) -> tuple[list[Any], Operation]:
+def _accumulated(batch: tuple[Tensor, Tensor], nbins: int, collections: object) -> tuple[list[Any], Operation]:
     """Variables with the sums of histograms, and what adds those of the batch."""
     with variable_scope(None, "hist_accumulate", list(batch)):
         totals = [
@@ -97,7 +97,7 @@ def _accumulated(batch: tuple[Tensor, Tensor], nbins: int, collections: Any) -> 
         return totals, group(*(total.assign_add(h) for total, h in zip(totals, batch)), name="update_op")
 
 
-def _area(is_true: Any, is_false: Any, nbins: int) -> Tensor:
+def _area(is_true: object, is_false: object, nbins: int) -> Tensor:
     """The integral over the bins, from the highest scores down, by trapezoids."""
     shares = [truediv(h, reduce_sum(h)) for h in (is_true, is_false)]
     steps = [reverse(share, [0], name=name) for share, name in zip(shares, ("delta_y_t", "delta_x_t"))]

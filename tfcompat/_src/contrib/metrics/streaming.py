@@ -137,8 +137,8 @@ confusion_matrix = export("contrib.metrics.confusion_matrix")(
 
 @export("contrib.metrics.streaming_recall_at_k")
 def streaming_recall_at_k(
-    predictions: TensorLike, labels: TensorLike, k: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    predictions: TensorLike, labels: TensorLike, k: int, weights: object = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """How often the one label of a row is among the `k` classes with the largest scores `predictions`."""
     found = cast(in_top_k(predictions, labels, k), dtypes.float32)
@@ -149,7 +149,7 @@ def streaming_recall_at_k(
 @export("contrib.metrics.streaming_sparse_precision_at_top_k")
 def streaming_sparse_precision_at_top_k(
     top_k_predictions: TensorLike, labels: TensorLike, class_id: int | None = None, weights: TensorLike | None = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`tf.metrics.precision_at_top_k` with predictions before labels."""
     with name_scope(name, at_k.at_k_name("precision", class_id=class_id), (top_k_predictions, labels, weights)) as scope:
@@ -161,7 +161,7 @@ def streaming_sparse_precision_at_top_k(
 @export("contrib.metrics.sparse_recall_at_top_k")
 def sparse_recall_at_top_k(
     labels: TensorLike, top_k_predictions: TensorLike, class_id: int | None = None, weights: TensorLike | None = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`tf.metrics.recall_at_top_k` of predicted classes."""
     with name_scope(name, at_k.at_k_name("recall", class_id=class_id), (top_k_predictions, labels, weights)) as scope:
@@ -172,8 +172,8 @@ def sparse_recall_at_top_k(
 
 @export("contrib.metrics.streaming_sparse_average_precision_at_top_k")
 def streaming_sparse_average_precision_at_top_k(
-    top_k_predictions: TensorLike, labels: TensorLike, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    top_k_predictions: TensorLike, labels: TensorLike, weights: object = None, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """`tf.metrics.average_precision_at_k` of predicted classes [..., k], best first."""
     return at_k.average_precision_at_top_k(
@@ -226,7 +226,7 @@ streaming_false_negative_rate = export("contrib.metrics.streaming_false_negative
 
 @export("contrib.metrics.count")
 def count(
-    values: TensorLike, weights: TensorLike | None = None, metrics_collections: Any = None, updates_collections: Any = None,
+    values: TensorLike, weights: TensorLike | None = None, metrics_collections: object = None, updates_collections: object = None,
     name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The number of values seen, or the sum of their weights.
@@ -253,7 +253,7 @@ def count(
 
 
 @export("contrib.metrics.aggregate_metrics")
-def aggregate_metrics(*value_update_tuples: Any) -> tuple[list, list]:
+def aggregate_metrics(*value_update_tuples: object) -> tuple[list, list]:
     """The values and the update operations of several metrics as two lists; ValueError where there are none."""
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")

@@ -36,7 +36,7 @@ Metric = tuple[Tensor, Tensor]
 
 
 def counts_at_thresholds(
-    predictions: TensorLike, labels: TensorLike, thresholds: Any, weights: TensorLike, kinds: str = "tp fn tn fp"
+    predictions: TensorLike, labels: TensorLike, thresholds: object, weights: TensorLike, kinds: str = "tp fn tn fp"
 ) -> tuple[Counts, Counts]:
     """The variables of counts at thresholds of scores of any range, and the operations that add a batch to them."""
     predictions, labels, weights = fitted(predictions, labels, weights)
@@ -122,7 +122,7 @@ streaming_false_negative_rate_at_thresholds = export("contrib.metrics.streaming_
 @export("contrib.metrics.streaming_curve_points")
 def streaming_curve_points(
     labels: TensorLike | None = None, predictions: TensorLike | None = None, weights: TensorLike | None = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, curve: str = "ROC", name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, curve: str = "ROC", name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The points of the ROC or precision-recall curve at evenly spaced thresholds.
 
@@ -175,7 +175,7 @@ def _recall_at(counts: Counts, precision: float, name: str, strict_mode: bool) -
 @export("contrib.metrics.recall_at_precision")
 def recall_at_precision(
     labels: TensorLike, predictions: TensorLike, precision: float, weights: TensorLike | None = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
     strict_mode: bool = False,
 ) -> Metric:  # fmt: skip
     """The recall at the threshold whose precision is nearest to `precision`.
@@ -214,7 +214,7 @@ def _precision_at(counts: Counts, target: float, name: str) -> Tensor:
 @export("contrib.metrics.precision_at_recall")
 def precision_at_recall(
     labels: TensorLike, predictions: TensorLike, target_recall: float, weights: TensorLike | None = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+    metrics_collections: object = None, updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The precision at the largest threshold whose recall is at least `target_recall`, a number in [0, 1].
 
@@ -236,8 +236,8 @@ def _best_f1(counts: Counts, name: str) -> Tensor:
 
 @export("contrib.metrics.f1_score")
 def f1_score(
-    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None, num_thresholds: int = 200, metrics_collections: object = None,
+    updates_collections: object = None, name: str | None = None,
 ) -> Metric:  # fmt: skip
     """The largest F1 score, the harmonic mean of precision and recall, over evenly spaced thresholds.
 

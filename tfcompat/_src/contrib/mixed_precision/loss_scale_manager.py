@@ -53,7 +53,7 @@ class FixedLossScaleManager(LossScaleManager):
     def get_loss_scale(self) -> Tensor:
         return self._loss_scale
 
-    def update_loss_scale(self, finite_grads: Any) -> Operation:
+    def update_loss_scale(self, finite_grads: object) -> Operation:
         return no_op()
 
 

@@ -30,8 +30,8 @@ class LossScaleOptimizer(Optimizer):
         self._opt, self._loss_scale_manager = opt, loss_scale_manager
 
     def compute_gradients(
-        self, loss: Any, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
+        self, loss: Any, var_list: object = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, grad_loss: object = None,
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """As of tf.train.Optimizer; the gradients are those of the loss as it is."""
         factor = self._loss_scale_manager.get_loss_scale()
@@ -48,7 +48,7 @@ class LossScaleOptimizer(Optimizer):
         return [(g if g is None else g * cast(reciprocal, g.dtype.base_dtype), v) for g, v in pairs]
 
     def apply_gradients(
-        self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+        self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: object = None, name: str | None = None
     ) -> Operation:
         """As of tf.train.Optimizer where all gradients are finite; the manager is told whether they are."""
         finite = reduce_all([reduce_all(raw.IsFinite(g)) for g, _ in grads_and_vars])

@@ -24,7 +24,7 @@ WEIGHT_COLLECTION = "kernel"
 MASKED_WEIGHT_NAME = "weights/masked_weight"
 
 
-def masked(mask: Any, threshold: Any, kernel: Any) -> Tensor:
+def masked(mask: object, threshold: object, kernel: object) -> Tensor:
     """`mask * kernel`; what belongs to a mask that is new is added to the collections of masks, thresholds and weights."""
     product = multiply(mask, kernel, MASKED_WEIGHT_NAME)
     if not any(known is mask for known in get_collection_ref(MASK_COLLECTION)):

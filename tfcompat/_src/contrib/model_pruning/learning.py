@@ -18,13 +18,13 @@ _USE_DEFAULT = learning._USE_DEFAULT
 
 @export("contrib.model_pruning.train")
 def train(
-    train_op: Any, logdir: str | None, mask_update_op: Any, train_step_fn: Callable = learning.train_step,
-    train_step_kwargs: Any = _USE_DEFAULT, log_every_n_steps: int = 1, graph: Graph | None = None, master: str = "",
-    is_chief: bool = True, global_step: Any = None, number_of_steps: int | None = None, init_op: Any = _USE_DEFAULT,
-    init_feed_dict: dict | None = None, local_init_op: Any = _USE_DEFAULT, init_fn: Callable | None = None,
-    ready_op: Any = _USE_DEFAULT, summary_op: Any = _USE_DEFAULT, save_summaries_secs: float = 600,
-    summary_writer: Any = _USE_DEFAULT, startup_delay_steps: int = 0, saver: Any = None,
-    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: messages.ConfigProto | None = None,
+    train_op: object, logdir: str | None, mask_update_op: object, train_step_fn: Callable = learning.train_step,
+    train_step_kwargs: object = _USE_DEFAULT, log_every_n_steps: int = 1, graph: Graph | None = None, master: str = "",
+    is_chief: bool = True, global_step: object = None, number_of_steps: int | None = None, init_op: object = _USE_DEFAULT,
+    init_feed_dict: dict | None = None, local_init_op: object = _USE_DEFAULT, init_fn: Callable | None = None,
+    ready_op: object = _USE_DEFAULT, summary_op: object = _USE_DEFAULT, save_summaries_secs: float = 600,
+    summary_writer: object = _USE_DEFAULT, startup_delay_steps: int = 0, saver: object = None,
+    save_interval_secs: float = 600, sync_optimizer: object = None, session_config: messages.ConfigProto | None = None,
     trace_every_n_steps: int | None = None,
 ) -> Any:  # fmt: skip
     """Trains as `tf.contrib.slim.learning.train`, whose other arguments, results and errors are the same.
@@ -33,7 +33,7 @@ def train(
       mask_update_op: what updates the masks, run after each step.
     """
 
-    def step(session: SessionLike, train_op: Any, global_step: Any, train_step_kwargs: Any) -> tuple[Any, bool]:
+    def step(session: SessionLike, train_op: object, global_step: object, train_step_kwargs: object) -> tuple[Any, bool]:
         result = train_step_fn(session, train_op, global_step, train_step_kwargs)
         session.run(mask_update_op)
         return result

@@ -46,7 +46,7 @@ from tfcompat._src.variables.scope import get_variable, variable_scope
 
 
 @export("contrib.model_pruning.apply_mask")
-def apply_mask(x: Any, scope: Any = "") -> Tensor:
+def apply_mask(x: object, scope: object = "") -> Tensor:
     """A weight with the mask of a variable scope on it.
 
     Args:
@@ -119,7 +119,7 @@ class Pruning:
       ValueError: a hyperparameter is out of its range.
     """
 
-    def __init__(self, spec: HParams | None = None, global_step: Any = None, sparsity: Any = None) -> None:
+    def __init__(self, spec: HParams | None = None, global_step: object = None, sparsity: object = None) -> None:
         self._spec = spec or get_pruning_hparams()
         _check(self._spec)
         step = training_util.get_global_step() if global_step is None else global_step
@@ -160,7 +160,7 @@ class Pruning:
             return self._sparsity
         return multiply(self._sparsity, div(target, self._spec.target_sparsity))
 
-    def _update_mask(self, weights: Tensor, threshold: Any) -> tuple[Tensor, Tensor]:
+    def _update_mask(self, weights: Tensor, threshold: object) -> tuple[Tensor, Tensor]:
         """The new threshold, smoothed, and the mask of the weights that reach it."""
         if self._sparsity is None:
             raise ValueError("Sparsity variable undefined")
@@ -290,7 +290,7 @@ def _weight_sparsity_map(pairs: list[str]) -> dict[re.Pattern, float]:
     return found
 
 
-def _only_match(known: dict[re.Pattern, Any], name: str, what: str, default: Any) -> Any:
+def _only_match(known: dict[re.Pattern, Any], name: str, what: str, default: object) -> Any:
     """The value of the one pattern that is found in `name`; ValueError where there are several."""
     matches = [value for pattern, value in known.items() if pattern.search(name)]
     if len(matches) > 1:

@@ -23,13 +23,13 @@ from tfcompat._src.variables.initializers import Ones, Zeros
 from tfcompat._src.variables.scope import get_variable, variable_scope
 
 
-def weight_mask_variable(var: Any, scope: Any) -> Any:
+def weight_mask_variable(var: Any, scope: object) -> Any:
     """The variable "mask" of `scope`, of the shape of `var`, ones at first, not trained."""
     with variable_scope(scope):
         return get_variable("mask", var.shape, initializer=Ones(), trainable=False, dtype=var.dtype)
 
 
-def weight_threshold_variable(var: Any, scope: Any) -> Any:
+def weight_threshold_variable(var: Any, scope: object) -> Any:
     """The scalar variable "threshold" of `scope`, of the type of `var`, 0 at first, not trained."""
     with variable_scope(scope):
         return get_variable("threshold", [], initializer=Zeros(), trainable=False, dtype=var.dtype)
@@ -117,7 +117,7 @@ def variable_assign(var: Any, new_value: Any) -> Any:
     return assign.assign(var, new_value, name=f"{var.op.name}_assign")
 
 
-def partitioned_variable_assign(partitioned_var: Any, new_value: Any) -> Operation:
+def partitioned_variable_assign(partitioned_var: Any, new_value: object) -> Operation:
     """An operation that gives each part of a PartitionedVariable its part of `new_value`."""
     axis = 0 if len(partitioned_var) == 1 else determine_partitioned_axis(partitioned_var)
     sizes = np.array([part.shape.as_list()[axis] for part in partitioned_var])

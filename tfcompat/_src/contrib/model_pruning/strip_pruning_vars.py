@@ -65,7 +65,7 @@ def strip_pruning_vars_fn(input_graph_def: Any, output_node_names: list[str]) ->
 
 
 @export("contrib.model_pruning.graph_def_from_checkpoint")
-def graph_def_from_checkpoint(checkpoint_dir: Any, output_node_names: list[str]) -> Any:
+def graph_def_from_checkpoint(checkpoint_dir: object, output_node_names: list[str]) -> Any:
     """The graph of the latest checkpoint of a folder, its variables made constants.
 
     Raises:
@@ -82,7 +82,7 @@ def graph_def_from_checkpoint(checkpoint_dir: Any, output_node_names: list[str])
         )
 
 
-def strip_pruning_vars(checkpoint_dir: Any, output_node_names: str, output_dir: Any, filename: str) -> None:
+def strip_pruning_vars(checkpoint_dir: object, output_node_names: str, output_dir: object, filename: str) -> None:
     """Writes the graph of a folder's latest checkpoint without masks.
 
     Args:

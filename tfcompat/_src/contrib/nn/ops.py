@@ -90,7 +90,7 @@ def _scaled_softplus_grad(op: Operation, grad: Tensor) -> list[Tensor | None]:
 
 @export("contrib.nn.alpha_dropout")
 def alpha_dropout(
-    x: TensorLike, keep_prob: TensorLike, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+    x: TensorLike, keep_prob: TensorLike, noise_shape: object = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Dropout that keeps mean and variance of activations of SELU (Klambauer et al. 2017, arXiv:1706.02515).
 

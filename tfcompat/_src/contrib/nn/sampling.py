@@ -23,7 +23,7 @@ from tfcompat._src.ops.nn.top_k import top_k
 
 
 def _rank_resample(
-    weights: Any, biases: Any, inputs: Tensor, sampled_values: tuple, num_resampled: int, resampling_temperature: Any,
+    weights: object, biases: object, inputs: Tensor, sampled_values: tuple, num_resampled: int, resampling_temperature: object,
     partition_strategy: str,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Of the sampled candidates those with the greatest log of summed exp(logit / temperature) over the batch."""
@@ -83,8 +83,8 @@ def rank_sampled_softmax_loss(
 
 @export("contrib.nn.sampled_sparse_softmax_loss")
 def sampled_sparse_softmax_loss(
-    weights: Any, biases: Any, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int,
-    sampled_values: Any = None, remove_accidental_hits: bool = True, partition_strategy: str = "mod",
+    weights: object, biases: object, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int,
+    sampled_values: object = None, remove_accidental_hits: bool = True, partition_strategy: str = "mod",
     name: str = "sampled_sparse_softmax_loss",
 ) -> Tensor:  # fmt: skip
     """`tf.nn.sampled_softmax_loss` for one true class in each row, computed from its index.

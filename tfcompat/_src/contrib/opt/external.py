@@ -34,7 +34,7 @@ def _packed(tensors: list[Tensor]) -> Tensor | None:
     return flat[0] if len(flat) == 1 else concat(flat, 0)
 
 
-def _gradients(tensor: Any, var_list: list[Any]) -> list[Tensor]:
+def _gradients(tensor: object, var_list: list[Any]) -> list[Tensor]:
     return [zeros_like(v) if g is None else g for v, g in zip(var_list, gradients(tensor, var_list))]
 
 
@@ -102,7 +102,7 @@ class ExternalOptimizerInterface:
         session = session or get_default_session()
         feed_dict, fetches = feed_dict or {}, fetches or []
 
-        def values_of(tensor: Any, callback: Callable | None = None) -> Callable:
+        def values_of(tensor: object, callback: Callable | None = None) -> Callable:
             return self._make_eval_func(tensor, session, feed_dict, fetches, callback)
 
         found = self._minimize(
@@ -140,7 +140,7 @@ class ExternalOptimizerInterface:
         )
 
     def _make_eval_func(
-        self, tensors: Any, session: SessionLike, feed_dict: dict, fetches: list, callback: Callable | None = None
+        self, tensors: object, session: SessionLike, feed_dict: dict, fetches: list, callback: Callable | None = None
     ) -> Callable[[np.ndarray], list]:
         tensors = tensors if isinstance(tensors, list) else [tensors]
 

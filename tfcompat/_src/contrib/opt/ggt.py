@@ -48,8 +48,8 @@ class GGTOptimizer(OptimizerV2):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta1: Any = 0.9, use_locking: bool = False, name: str = "GGT",
-        window: int = 10, eps: Any = 1e-4, svd_eps: Any = 1e-6, sigma_eps: Any = 1e-2,
+        self, learning_rate: object = 0.001, beta1: object = 0.9, use_locking: bool = False, name: str = "GGT",
+        window: int = 10, eps: object = 1e-4, svd_eps: object = 1e-6, sigma_eps: object = 1e-2,
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
         hyper = {
@@ -104,7 +104,7 @@ class GGTOptimizer(OptimizerV2):
         positions = arange(start, start + self.shape_dict[var.name])
         return assign.scatter_update(self._get_flat_grad(state), positions, flat)
 
-    def _resource_apply_dense(self, grad: Tensor, handle: Any, state: OptimizerV2State) -> Tensor:
+    def _resource_apply_dense(self, grad: Tensor, handle: object, state: OptimizerV2State) -> Tensor:
         return self._apply_dense(grad, handle, state)
 
     def _finish(self, state: OptimizerV2State) -> Operation:
@@ -125,7 +125,7 @@ class GGTOptimizer(OptimizerV2):
         return group(updates)
 
     def _direction(
-        self, state: OptimizerV2State, dtype: Any, step: TensorLike, window: Tensor, buffer: Any, average: TensorLike, flat_grad: Any
+        self, state: OptimizerV2State, dtype: object, step: TensorLike, window: Tensor, buffer: Any, average: TensorLike, flat_grad: Any
     ) -> Tensor:
         """The step of all variables as one column."""
         eps, svd_eps, sigma_eps, _ = (state.get_hyper(k, dtype=dtype) for k in ("eps", "svd_eps", "sigma_eps", "lr"))

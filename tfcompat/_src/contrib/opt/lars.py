@@ -34,7 +34,7 @@ class LARSOptimizer(Optimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, momentum: Any = 0.9, weight_decay: float = 0.0001, eeta: float = 0.001,
+        self, learning_rate: object, momentum: Any = 0.9, weight_decay: float = 0.0001, eeta: float = 0.001,
         epsilon: float = 0.0, name: str = "LARSOptimizer", skip_list: list[str] | None = None,
         use_nesterov: bool = False,
     ) -> None:  # fmt: skip
@@ -71,13 +71,13 @@ class LARSOptimizer(Optimizer):
             *handles, one, grad * rate, self._momentum, use_locking=False, use_nesterov=self._use_nesterov
         )
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: object) -> Any:
         return self._scaled("ApplyMomentum", grad, var, [var, self.get_slot(var, "momentum")])
 
     def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
         slot = self.get_slot(handle, "momentum")
         return self._scaled("ResourceApplyMomentum", grad, handle, [handle.handle, slot.handle])
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         settings = {"lr": as_type(self._learning_rate_tensor), "momentum": as_type(self._momentum_tensor)}
         return "Momentum", {"accum": "momentum"}, {**settings, "use_nesterov": self._use_nesterov}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.composed.eye import eye
@@ -17,7 +15,7 @@ from tfcompat._src.ops.math.reduce import reduce_max, reduce_sum
 from tfcompat._src.ops.math.unary import absolute, sqrt
 
 
-def matrix_square_root(mat_a: Tensor, mat_a_size: Any, iter_count: int = 100, ridge_epsilon: float = 1e-4) -> Tensor:
+def matrix_square_root(mat_a: Tensor, mat_a_size: object, iter_count: int = 100, ridge_epsilon: float = 1e-4) -> Tensor:
     """The square root of `mat_a + ridge_epsilon * identity`, by the coupled Newton-Schulz iteration.
 
     Args:
@@ -60,7 +58,7 @@ def _matrix_power(matrix: Tensor, exponent: float) -> Tensor:
 
 
 def matrix_inverse_pth_root(
-    mat_g: Tensor, mat_g_size: Any, alpha: float, iter_count: int = 100, epsilon: float = 1e-6,
+    mat_g: Tensor, mat_g_size: object, alpha: float, iter_count: int = 100, epsilon: float = 1e-6,
     ridge_epsilon: float = 1e-6,
 ) -> Tensor:  # fmt: skip
     """`(mat_g + ridge_epsilon * identity) ** alpha`, by the coupled Newton iteration.

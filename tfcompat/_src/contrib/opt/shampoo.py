@@ -31,7 +31,7 @@ from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables import assign
 
 
-def _at(value: Any, step: Any) -> Any:
+def _at(value: object, step: object) -> Any:
     """A hyperparameter, which may be a function of the step."""
     return value(step) if callable(value) else value
 
@@ -78,7 +78,7 @@ class ShampooOptimizer(Optimizer):
                 for i, size in enumerate(v.shape.as_list()):
                     self._create_matrix_slots(v, i, size)
 
-    def _create_matrix_slots(self, var: Any, dim: int, size: int) -> None:
+    def _create_matrix_slots(self, var: object, dim: int, size: int) -> None:
         size_tensor = convert_to_tensor(size, name="shape_as_tensor")
         if size > self._max_matrix_size:
             start = zeros([size_tensor])
@@ -88,16 +88,16 @@ class ShampooOptimizer(Optimizer):
                 self._get_or_make_slot(var, eye(size_tensor), f"H_{dim}", self._name)
         self._get_or_make_slot(var, start, f"Gbar_{dim}", self._name)
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: object) -> Any:
         return self._apply_gradient(grad, var)
 
-    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: object) -> Any:
         return self._apply_dense(grad, handle)
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
+    def _apply_sparse(self, grad: IndexedSlices, var: object) -> Any:
         return self._apply_rows(grad.values, grad.indices, var)
 
-    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: object, indices: Tensor) -> Any:
         return self._apply_rows(grad, indices, handle)
 
     def _apply_rows(self, rows: Tensor, indices: Tensor, var: Any) -> Any:
@@ -106,7 +106,7 @@ class ShampooOptimizer(Optimizer):
         positions = expand_dims(indices, axis=1)
         return self._apply_gradient(scatter_nd(positions, rows, shape_of(var, out_type=indices.dtype)), var)
 
-    def _averaged(self, var: Any, decay: Any, decay_now: Any, rest: Tensor) -> Tensor:
+    def _averaged(self, var: Any, decay: object, decay_now: Any, rest: Tensor) -> Tensor:
         """`decay * var + rest`, kept in `var` where the decay is not always 0."""
         if decay == 0.0:
             return rest
@@ -114,7 +114,7 @@ class ShampooOptimizer(Optimizer):
             return assign.assign_add(var, rest)
         return var.assign_add((decay_now - 1) * var + rest)
 
-    def _power(self, var: Any, matrix: Tensor, size: int, exponent: Any, slot: str | None = None) -> Tensor:
+    def _power(self, var: object, matrix: Tensor, size: int, exponent: Any, slot: str | None = None) -> Tensor:
         """A power of a matrix, kept in `slot` where that is given."""
         with name_scope("matrix_iterative_power"):
             if self._use_iterative_root:
@@ -158,8 +158,8 @@ class ShampooOptimizer(Optimizer):
         return assign.scatter_add(var, indices, -rate * result)
 
     def _preconditioner(
-        self, grad: Tensor, var: Any, dim: int, size: int, step: Tensor, decay: Any, weight: Any, exponent: Any,
-        root_interval: Any, interval: Any,
+        self, grad: Tensor, var: Any, dim: int, size: int, step: Tensor, decay: Any, weight: Any, exponent: object,
+        root_interval: object, interval: Any,
     ) -> Tensor:  # fmt: skip
         """The matrix that dimension `dim` of the gradient is multiplied with."""
         moments = self.get_slot(var, f"Gbar_{dim}")
@@ -180,8 +180,8 @@ class ShampooOptimizer(Optimizer):
         )
 
     def _diagonal_preconditioner(
-        self, grad: Tensor, var: Any, dim: int, size: int, indices: Tensor | None, step: Tensor, decay: Any,
-        weight: Any, exponent: Any, root_interval: Any, interval: Any,
+        self, grad: Tensor, var: object, dim: int, size: int, indices: Tensor | None, step: Tensor, decay: object,
+        weight: object, exponent: object, root_interval: object, interval: object,
     ) -> Tensor:  # fmt: skip
         """The factors of dimension `dim`, where a matrix would be too large."""
         moments = self.get_slot(var, f"Gbar_{dim}")

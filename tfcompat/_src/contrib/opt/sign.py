@@ -58,7 +58,7 @@ class _SignOptimizer(Optimizer):
         if self._sign_decay_fn is None:
             self._sign_decay_t = convert_to_tensor(1.0, name="sign_decay")
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         key, strength = self._strength()
         settings = {"lr": self._lr_t, key: strength, "sign_decay": self._sign_decay_t, "beta": self._beta_t}
         return self._op_type, {"m": "m"}, {name: as_type(value) for name, value in settings.items()}
@@ -75,7 +75,7 @@ class _SignOptimizer(Optimizer):
         update = assign.scatter_sub(var, grad.indices, size * grad.values, use_locking=self._use_locking)
         return group(update, m)
 
-    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: object, indices: Tensor) -> Any:
         return Optimizer._resource_apply_sparse(self, grad, handle, indices)
 
 
@@ -94,7 +94,7 @@ class AddSignOptimizer(_SignOptimizer):
     _op_type = "AddSign"
 
     def __init__(
-        self, learning_rate: Any = 0.1, alpha: Any = 1.0, beta: Any = 0.9, sign_decay_fn: Callable | None = None,
+        self, learning_rate: object = 0.1, alpha: object = 1.0, beta: object = 0.9, sign_decay_fn: Callable | None = None,
         use_locking: bool = False, name: str = "AddSignOptimizer",
     ) -> None:  # fmt: skip
         super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name)
@@ -124,7 +124,7 @@ class PowerSignOptimizer(_SignOptimizer):
     _op_type = "PowerSign"
 
     def __init__(
-        self, learning_rate: Any = 0.1, base: float = math.e, beta: Any = 0.9, sign_decay_fn: Callable | None = None,
+        self, learning_rate: object = 0.1, base: float = math.e, beta: object = 0.9, sign_decay_fn: Callable | None = None,
         use_locking: bool = False, name: str = "PowerSignOptimizer",
     ) -> None:  # fmt: skip
         super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name)
@@ -142,16 +142,16 @@ class PowerSignOptimizer(_SignOptimizer):
         return self._move_rows(grad, var, rate, beta, lambda decay, agreement: power(e, logbase * decay * agreement))
 
 
-def _steps_within(global_step: Any, decay_steps: Any, what: str) -> Tensor:
+def _steps_within(global_step: object, decay_steps: object, what: str) -> Tensor:
     if global_step is None:
         raise ValueError(f"global_step is required for {what}.")
     return minimum(global_step, decay_steps)
 
 
-def get_linear_decay_fn(decay_steps: Any) -> Callable[[Any], Tensor]:
+def get_linear_decay_fn(decay_steps: object) -> Callable[[Any], Tensor]:
     """A function of the global step that falls from 1 to 0 in `decay_steps` steps."""
 
-    def linear_decay_fn(global_step: Any) -> Tensor:
+    def linear_decay_fn(global_step: object) -> Tensor:
         step = _steps_within(global_step, decay_steps, "linear_decay")
         remaining = cast(decay_steps, dtypes.int32) - cast(step, dtypes.int32)
         decayed = cast(remaining, dtypes.float32) / cast(decay_steps, dtypes.float32)
@@ -165,7 +165,7 @@ def _half_cosine(fraction: Tensor) -> Tensor:
 
 
 def get_cosine_decay_fn(
-    decay_steps: Any, num_periods: float = 0.5, zero_after: float | None = None
+    decay_steps: object, num_periods: float = 0.5, zero_after: float | None = None
 ) -> Callable[[Any], Tensor]:
     """A function of the global step that is a cosine between 0 and 1.
 
@@ -175,7 +175,7 @@ def get_cosine_decay_fn(
       zero_after: the number of periods after which the value is 0.
     """
 
-    def cosine_decay_fn(global_step: Any) -> Tensor:
+    def cosine_decay_fn(global_step: object) -> Tensor:
         step = _steps_within(global_step, decay_steps, "cosine_decay")
         completed = cast(step, dtypes.float32) / cast(decay_steps, dtypes.float32)
         fraction = 2.0 * num_periods * completed
@@ -188,7 +188,7 @@ def get_cosine_decay_fn(
 
 
 def get_restart_decay_fn(
-    decay_steps: Any, num_periods: float = 1, zero_after: float | None = None
+    decay_steps: object, num_periods: float = 1, zero_after: float | None = None
 ) -> Callable[[Any], Tensor]:
     """A function of the global step that falls as half a cosine from 1 to 0, again and again.
 
@@ -198,7 +198,7 @@ def get_restart_decay_fn(
       zero_after: the number of falls after which the value is 0.
     """
 
-    def restart_decay_fn(global_step: Any) -> Tensor:
+    def restart_decay_fn(global_step: object) -> Tensor:
         step = _steps_within(global_step, decay_steps, "cosine_decay")
         position = floormod(num_periods * cast(step, dtypes.float32), decay_steps)
         decayed = _half_cosine(position / cast(decay_steps, dtypes.float32))

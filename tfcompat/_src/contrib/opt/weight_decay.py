@@ -38,9 +38,9 @@ class DecoupledWeightDecayExtension:
         super().__init__(**kwargs)
 
     def minimize(
-        self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP,
-        aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
-        grad_loss: Any = None, decay_var_list: Any = None,
+        self, loss: object, global_step: object = None, var_list: object = None, gate_gradients: int = Optimizer.GATE_OP,
+        aggregation_method: object = None, colocate_gradients_with_ops: bool = False, name: str | None = None,
+        grad_loss: object = None, decay_var_list: Any = None,
     ) -> Operation:  # fmt: skip
         """As `tf.train.Optimizer.minimize`; `decay_var_list` is given to no one, as in 1.15: all variables decay."""
         self._decay_var_list = set(decay_var_list or ())
@@ -51,7 +51,7 @@ class DecoupledWeightDecayExtension:
         )  # fmt: skip
 
     def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None, decay_var_list: Any = None
+        self, grads_and_vars: object, global_step: object = None, name: str | None = None, decay_var_list: Any = None
     ) -> Operation:
         """As `tf.train.Optimizer.apply_gradients`; only the variables of `decay_var_list` decay, by default all."""
         self._decay_var_list = set(decay_var_list or ())
@@ -61,7 +61,7 @@ class DecoupledWeightDecayExtension:
         self._weight_decay_tensor = self._hyperparameter(self._weight_decay, "weight_decay")
         super()._prepare()
 
-    def _decays(self, var: Any) -> bool:
+    def _decays(self, var: object) -> bool:
         return not self._decay_var_list or var in self._decay_var_list
 
     def _decay_weights_op(self, var: Any) -> Any:
@@ -72,23 +72,23 @@ class DecoupledWeightDecayExtension:
             return no_op()
         return scatter_add(var, indices, -self._weight_decay * gather(var, indices), self._use_locking)
 
-    def _apply_dense(self, grad: Tensor, var: Any) -> Any:
+    def _apply_dense(self, grad: Tensor, var: object) -> Any:
         with control_dependencies([self._decay_weights_op(var)]):
             return super()._apply_dense(grad, var)
 
-    def _resource_apply_dense(self, grad: Tensor, handle: Any) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: object) -> Any:
         with control_dependencies([self._decay_weights_op(handle)]):
             return super()._resource_apply_dense(grad, handle)
 
-    def _apply_sparse(self, grad: IndexedSlices, var: Any) -> Any:
+    def _apply_sparse(self, grad: IndexedSlices, var: object) -> Any:
         with control_dependencies([self._decay_weights_sparse_op(var, grad.indices, assign.scatter_add)]):
             return super()._apply_sparse(grad, var)
 
-    def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor, _: Any = None) -> Tensor:
+    def _resource_scatter_add(self, x: Any, i: Tensor, v: Tensor, _: object = None) -> Tensor:
         with control_dependencies([raw.ResourceScatterAdd(x.handle, i, v)]):
             return x.value()
 
-    def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, handle: object, indices: Tensor) -> Any:
         with control_dependencies([self._decay_weights_sparse_op(handle, indices, self._resource_scatter_add)]):
             return super()._resource_apply_sparse(grad, handle, indices)
 
@@ -100,7 +100,7 @@ def extend_with_decoupled_weight_decay(base_optimizer: type) -> type:
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
         """`base_optimizer` after a step of weight decay."""
 
-        def __init__(self, weight_decay: Any, *args: Any, **kwargs: Any) -> None:
+        def __init__(self, weight_decay: object, *args: Any, **kwargs: Any) -> None:
             super().__init__(weight_decay, *args, **kwargs)
 
     return OptimizerWithDecoupledWeightDecay
@@ -116,7 +116,7 @@ class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
     """
 
     def __init__(
-        self, weight_decay: Any, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "MomentumW",
+        self, weight_decay: object, learning_rate: object, momentum: object, use_locking: bool = False, name: str = "MomentumW",
         use_nesterov: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -135,8 +135,8 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
     """
 
     def __init__(
-        self, weight_decay: Any, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999,
-        epsilon: Any = 1e-8, use_locking: bool = False, name: str = "AdamW",
+        self, weight_decay: object, learning_rate: object = 0.001, beta1: object = 0.9, beta2: object = 0.999,
+        epsilon: object = 1e-8, use_locking: bool = False, name: str = "AdamW",
     ) -> None:  # fmt: skip
         super().__init__(
             weight_decay, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon,
@@ -153,9 +153,9 @@ class ShampooWOptimizer(DecoupledWeightDecayExtension, ShampooOptimizer):
     """
 
     def __init__(
-        self, weight_decay: Any, global_step: Any, max_matrix_size: int = 768, gbar_decay: Any = 0.0,
-        gbar_weight: Any = 1.0, mat_gbar_decay: Any = 1.0, mat_gbar_weight: Any = 1.0, learning_rate: Any = 1.0,
-        svd_interval: Any = 1, precond_update_interval: Any = 1, epsilon: float = 1e-4, alpha: Any = 0.5,
+        self, weight_decay: object, global_step: object, max_matrix_size: int = 768, gbar_decay: object = 0.0,
+        gbar_weight: object = 1.0, mat_gbar_decay: object = 1.0, mat_gbar_weight: object = 1.0, learning_rate: object = 1.0,
+        svd_interval: object = 1, precond_update_interval: object = 1, epsilon: float = 1e-4, alpha: object = 0.5,
         use_iterative_root: bool = False, use_locking: bool = False, name: str = "ShampooW",
     ) -> None:  # fmt: skip
         super().__init__(

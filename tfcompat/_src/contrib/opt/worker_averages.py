@@ -60,7 +60,7 @@ class _TwinGetter:
 
     _second_name: str
 
-    def __init__(self, worker_device: Any) -> None:
+    def __init__(self, worker_device: object) -> None:
         self._worker_device = worker_device
         self._global_map: dict[Any, Any] = {}
         self._second_map: dict[Any, Any] = {}
@@ -82,7 +82,7 @@ class _TwinGetter:
         return local
 
 
-def _untrainable(worker_device: Any, getter: Callable, name: str, collections: Any, args: tuple, kwargs: dict) -> Any:
+def _untrainable(worker_device: object, getter: Callable, name: str, collections: Any, args: tuple, kwargs: dict) -> Any:
     """A variable that is not trained: on the worker where it is local."""
     kwargs = {**kwargs, "trainable": False, "collections": collections}
     if GraphKeys.LOCAL_VARIABLES not in collections:
@@ -101,7 +101,7 @@ class ElasticAverageCustomGetter(_TwinGetter):
 
     _second_name = LOCAL_VARIABLE_NAME
 
-    def __call__(self, getter: Callable, name: str, trainable: Any, collections: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, getter: Callable, name: str, trainable: object, collections: object, *args: Any, **kwargs: Any) -> Any:
         if trainable:
             return self._trainable(getter, name, args, kwargs)
         return _untrainable(self._worker_device, getter, name, collections, args, kwargs)
@@ -117,7 +117,7 @@ class AGNCustomGetter(_TwinGetter):
 
     _second_name = GRAD_VARIABLE_NAME
 
-    def __call__(self, getter: Callable, name: str, trainable: Any, collections: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, getter: Callable, name: str, trainable: object, collections: object, *args: Any, **kwargs: Any) -> Any:
         if trainable:
             return self._trainable(getter, name, args, kwargs)
         return getter(name, *args, trainable=trainable, collections=collections, **kwargs)
@@ -131,11 +131,11 @@ class ModelAverageCustomGetter:
       worker_device: device of the local variables.
     """
 
-    def __init__(self, worker_device: Any) -> None:
+    def __init__(self, worker_device: object) -> None:
         self._worker_device = worker_device
         self._local_2_global: dict[Any, Any] = {}
 
-    def __call__(self, getter: Callable, name: str, trainable: Any, collections: Any, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, getter: Callable, name: str, trainable: object, collections: object, *args: Any, **kwargs: Any) -> Any:
         if not trainable:
             return _untrainable(self._worker_device, getter, name, collections, args, kwargs)
         with device(self._worker_device):
@@ -161,7 +161,7 @@ class _WorkerOptimizer(Optimizer):
     def _count_step(self) -> Operation:
         return assign.assign_add(self._local_step, 1, name="local_step_update").op
 
-    def _is_due(self, period: Any) -> Tensor:
+    def _is_due(self, period: object) -> Tensor:
         return equal(floormod(self._local_step, period), 0)
 
 
@@ -176,7 +176,7 @@ class _InitHook(SessionRunHook):
         self._global_init_op = global_variables_initializer() if self._is_chief else None
         self._variable_init_op = self._optimizer.get_init_op(self._task_index)
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         session.run(self._variable_init_op)
 
 
@@ -212,8 +212,8 @@ class ElasticAverageOptimizer(_WorkerOptimizer):
         super().__init__(opt, num_worker, use_locking, name)
 
     def compute_gradients(
-        self, loss: Any, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
-        colocate_gradients_with_ops: bool = False, grad_loss: Any = None,
+        self, loss: object, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
+        colocate_gradients_with_ops: bool = False, grad_loss: object = None,
     ) -> list[tuple[Any, Any]]:  # fmt: skip
         """As of tf.train.Optimizer, for the loss plus the distance from the centre."""
         var_list = var_list or trainable_variables()
@@ -223,7 +223,7 @@ class ElasticAverageOptimizer(_WorkerOptimizer):
             total, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
 
-    def apply_gradients(self, grads_and_vars: Iterable, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: Iterable, global_step: object = None, name: str | None = None) -> Any:
         """As of tf.train.Optimizer; every `communication_period` steps the centre moves."""
         pairs = list(grads_and_vars)
         before = {v.op.name for v in global_variables()}
@@ -284,7 +284,7 @@ class ElasticAverageOptimizer(_WorkerOptimizer):
         """The hook that runs `get_init_op`."""
         return _InitHook(self, is_chief, task_index)
 
-    def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
+    def swapping_saver(self, var_list: object = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
         """A tf.train.Saver that saves the centre under the names of the local variables.
 
         Args:
@@ -343,7 +343,7 @@ class AGNOptimizer(_WorkerOptimizer):
         self._period = communication_period
         self._global_map, self._grad_map = custom_getter._global_map, custom_getter._second_map
 
-    def apply_gradients(self, grads_and_vars: Iterable, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: Iterable, global_step: object = None, name: str | None = None) -> Any:
         """As of tf.train.Optimizer; see the class."""
         pairs = [(g, v) for g, v in grads_and_vars]
         variables = [v for g, v in pairs if g is not None]
@@ -386,7 +386,7 @@ class AGNOptimizer(_WorkerOptimizer):
         return _InitHook(self, is_chief, task_index)
 
 
-def _local_creator(next_creator: Callable, collections: Any = None, **kwargs: Any) -> Any:
+def _local_creator(next_creator: Callable, collections: Any = None, **kwargs: object) -> Any:
     """Makes local variables of what would be global ones."""
     kept = [c for c in collections or () if c != GraphKeys.GLOBAL_VARIABLES]
     if not collections or len(kept) < len(collections):
@@ -431,7 +431,7 @@ class ModelAverageOptimizer(_WorkerOptimizer):
                 updates.append(assign.assign(v, center.read_value()))
         return group(*updates)
 
-    def apply_gradients(self, grads_and_vars: Iterable, global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: Iterable, global_step: object = None, name: str | None = None) -> Any:
         """As of tf.train.Optimizer; see the class. ValueError: there is no variable or no global step."""
         pairs = list(grads_and_vars)
         if not pairs:

@@ -47,7 +47,7 @@ class RegAdagradOptimizer(AdagradOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
+        self, learning_rate: object, initial_accumulator_value: float = 0.1, use_locking: bool = False,
         name: str = "RegAdagrad",
     ) -> None:  # fmt: skip
         super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
@@ -62,7 +62,7 @@ class RegAdagradOptimizer(AdagradOptimizer):
         finally:
             self._should_update_slots = before
 
-    def _rule(self, var: Any, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
+    def _rule(self, var: object, as_type: Callable[[Any], Tensor]) -> tuple[str, dict[str, str], dict[str, Any]]:
         op_type, slots, settings = super()._rule(var, as_type)
         return op_type, slots, {**settings, "update_slots": self._should_update_slots}
 
@@ -78,7 +78,7 @@ class MovingAverageOptimizer(Optimizer):
     """
 
     def __init__(
-        self, opt: Optimizer, average_decay: Any = 0.9999, num_updates: Any = None, sequential_update: bool = True
+        self, opt: Optimizer, average_decay: object = 0.9999, num_updates: object = None, sequential_update: bool = True
     ) -> None:
         self._optimizer, self._sequential_update = opt, sequential_update
         self._ema = ExponentialMovingAverage(average_decay, num_updates=num_updates)
@@ -88,7 +88,7 @@ class MovingAverageOptimizer(Optimizer):
         """As of the optimizer that does the work."""
         return self._optimizer.compute_gradients(*args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Iterable, global_step: Any = None, name: str | None = None) -> Operation:
+    def apply_gradients(self, grads_and_vars: Iterable, global_step: object = None, name: str | None = None) -> Operation:
         """As of tf.train.Optimizer; updates the averages as well."""
         pairs = list(grads_and_vars)
         train_op = self._optimizer.apply_gradients(pairs, global_step=global_step, name=name)
@@ -101,7 +101,7 @@ class MovingAverageOptimizer(Optimizer):
             self._swapped_variable_name_map.update({v.op.name: average, average: v.op.name})
         return group(train_op, averages, name="train_with_avg")
 
-    def _swapped(self, saved: dict[str, Any], name: str, value: Any) -> Any:
+    def _swapped(self, saved: dict[str, Any], name: str, value: object) -> Any:
         other = self._swapped_variable_name_map.get(name)
         if other is None:
             return value
@@ -111,7 +111,7 @@ class MovingAverageOptimizer(Optimizer):
             )
         return saved[other]
 
-    def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
+    def swapping_saver(self, var_list: object = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
         """A tf.train.Saver that saves each average under the variable's name, and the variable under the average's.
 
         Args:
@@ -166,7 +166,7 @@ class VariableClippingOptimizer(_SlotsOfInner):
     """
 
     def __init__(
-        self, opt: Optimizer, vars_to_clip_dims: dict, max_norm: Any, use_locking: bool = False,
+        self, opt: Optimizer, vars_to_clip_dims: dict, max_norm: object, use_locking: bool = False,
         colocate_clip_ops_with_vars: bool = False, name: str = "VariableClipping",
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
@@ -178,7 +178,7 @@ class VariableClippingOptimizer(_SlotsOfInner):
         """As of the optimizer that does the work."""
         return self._opt.compute_gradients(*args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Iterable, global_step: Any = None, name: str | None = None) -> Operation:
+    def apply_gradients(self, grads_and_vars: Iterable, global_step: object = None, name: str | None = None) -> Operation:
         """As of tf.train.Optimizer; clips afterwards."""
         pairs = list(grads_and_vars)
         with name_scope(name, self._name) as scope:
@@ -192,7 +192,7 @@ class VariableClippingOptimizer(_SlotsOfInner):
                             clips.append(self._clip_dense(var) if dense else self._clip_sparse(grad, var))
             return group(update, *clips, name=scope)
 
-    def _place(self, var: Any) -> Any:
+    def _place(self, var: object) -> Any:
         return colocate_with(var) if self._colocate_clip_ops_with_vars else contextlib.nullcontext()
 
     def _clip_dense(self, var: Any) -> Any:
@@ -228,7 +228,7 @@ class DropStaleGradientOptimizer(_SlotsOfInner):
       name: name of the optimizer.
     """
 
-    def __init__(self, opt: Optimizer, staleness: Any, use_locking: bool = False, name: str = "DropStaleGradient") -> None:
+    def __init__(self, opt: Optimizer, staleness: object, use_locking: bool = False, name: str = "DropStaleGradient") -> None:
         super().__init__(use_locking, name)
         self._opt, self._staleness = opt, staleness
 
@@ -258,13 +258,13 @@ class DropStaleGradientOptimizer(_SlotsOfInner):
         return update
 
 
-def _is_all_zeros(grad: Any) -> Tensor:
+def _is_all_zeros(grad: object) -> Tensor:
     return equal(count_nonzero(grad), 0)
 
 
 def _skipping_zeros(apply: Callable) -> Callable:
     @functools.wraps(apply)
-    def wrapper(grad: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(grad: object, *args: Any, **kwargs: Any) -> Any:
         def applied() -> Operation:
             with control_dependencies([apply(grad, *args, **kwargs)]):
                 return no_op()
@@ -297,7 +297,7 @@ class MultitaskOptimizerWrapper:
 
 
 @export("contrib.opt.clip_gradients_by_global_norm")
-def clip_gradients_by_global_norm(gradients_variables: Iterable, clip_norm: Any = 20.0) -> tuple[list, Tensor]:
+def clip_gradients_by_global_norm(gradients_variables: Iterable, clip_norm: object = 20.0) -> tuple[list, Tensor]:
     """Clips gradients by their global norm, without turning zeros into something else.
 
     Args:

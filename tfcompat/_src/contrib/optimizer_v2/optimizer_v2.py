@@ -42,23 +42,23 @@ class OptimizerV2State:
         self._optimizer, self._hyper, self._colocated = optimizer, hyper, colocated
         self._converted: dict[tuple[str, Any], Tensor] = {}
 
-    def zeros_slot(self, var: Any, slot_name: str, optional_op_name: str | None = None) -> Any:
+    def zeros_slot(self, var: object, slot_name: str, optional_op_name: str | None = None) -> Any:
         """The slot of a variable, made as zeros at first."""
         return self._optimizer._zeros_slot(var, slot_name, optional_op_name or self._optimizer._name)
 
-    def create_slot(self, var: Any, val: Any, slot_name: str, optional_op_name: str | None = None) -> Any:
+    def create_slot(self, var: object, val: object, slot_name: str, optional_op_name: str | None = None) -> Any:
         """The slot of a variable, made with the value `val` at first."""
         return self._optimizer._get_or_make_slot(var, val, slot_name, optional_op_name or self._optimizer._name)
 
     def create_slot_with_initializer(
-        self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, optional_op_name: str | None = None
+        self, var: object, initializer: object, shape: object, dtype: object, slot_name: str, optional_op_name: str | None = None
     ) -> Any:
         """The slot of a variable, made with `initializer` at first."""
         return self._optimizer._get_or_make_slot_with_initializer(
             var, initializer, shape, dtype, slot_name, optional_op_name or self._optimizer._name
         )
 
-    def get_slot(self, var: Any, name: str) -> Any:
+    def get_slot(self, var: object, name: str) -> Any:
         """The slot `name` of a variable, or None."""
         return self._optimizer.get_slot(var, name)
 
@@ -66,7 +66,7 @@ class OptimizerV2State:
         """The names of the slots."""
         return self._optimizer.get_slot_names()
 
-    def create_non_slot(self, initial_value: Any, name: str, colocate_with: Any = None) -> Any:
+    def create_non_slot(self, initial_value: object, name: str, colocate_with: object = None) -> Any:
         """The variable `name` that belongs to no one variable, made at first."""
         found = self.get_non_slot(name)
         if found is None:
@@ -80,7 +80,7 @@ class OptimizerV2State:
         """The variable `name` that belongs to no one variable, or None."""
         return self._optimizer._get_non_slot_variable(name, present_graph())
 
-    def get_hyper(self, name: str, dtype: Any = None) -> Tensor:
+    def get_hyper(self, name: str, dtype: object = None) -> Tensor:
         """The tensor of a hyperparameter, as `dtype` if that is given."""
         if dtype is None:
             return self._hyper[name]
@@ -113,13 +113,13 @@ class OptimizerV2(Optimizer):
         self._static_hyper: dict[Any, dict[str, Tensor]] = {}
         self._stop_gradients: Any = None
 
-    def _set_hyper(self, name: str, value: Any) -> None:
+    def _set_hyper(self, name: str, value: object) -> None:
         """Sets a hyperparameter: a number, a tensor, or a function that is asked whenever gradients are applied."""
         self._hyper[name] = value
 
     def minimize(
-        self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: int = Optimizer.GATE_OP,
-        aggregation_method: Any = None, name: str | None = None, grad_loss: Any = None, stop_gradients: Any = None,
+        self, loss: object, global_step: object = None, var_list: object = None, gate_gradients: int = Optimizer.GATE_OP,
+        aggregation_method: object = None, name: str | None = None, grad_loss: object = None, stop_gradients: object = None,
         scale_loss_by_num_replicas: bool = False,
     ) -> Operation:  # fmt: skip
         """As of tf.train.Optimizer. stop_gradients: tensors not to differentiate through. scale_loss_by_num_replicas:
@@ -150,14 +150,14 @@ class OptimizerV2(Optimizer):
         )  # fmt: skip
 
     @staticmethod
-    def _scaled(loss: Any) -> Any:
+    def _scaled(loss: object) -> Any:
         strategy = distribution_context.strategy_in_use()
         count = 1 if strategy is None else strategy.num_replicas_in_sync
         if count == 1:
             return loss
         return (lambda: loss() * (1.0 / count)) if callable(loss) else loss * (1.0 / count)
 
-    def _gradients(self, loss: Any, targets: list[Any], **options: Any) -> list[Any]:
+    def _gradients(self, loss: object, targets: list[Any], **options: Any) -> list[Any]:
         del options["colocate_gradients_with_ops"]
         return gradients(loss, targets, stop_gradients=self._stop_gradients, **options)
 
@@ -263,10 +263,10 @@ class FusedOptimizerV2(OptimizerV2):
             variables = {key: v.handle for key, v in variables.items()}
         return raw.function(variant + op_type)(**variables, **settings, **gradient, use_locking=self._use_locking)
 
-    def _apply_dense(self, grad: Tensor, var: Any, state: OptimizerV2State) -> Any:
+    def _apply_dense(self, grad: Tensor, var: object, state: OptimizerV2State) -> Any:
         return self._fused("Apply", var, state, grad=grad).op
 
-    def _resource_apply_dense(self, grad: Tensor, handle: Any, state: OptimizerV2State) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, handle: object, state: OptimizerV2State) -> Any:
         return self._fused("ResourceApply", handle, state, grad=grad)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Any, state: OptimizerV2State) -> Any:

@@ -31,7 +31,7 @@ class AdadeltaOptimizer(FusedOptimizerV2):
     """See tf.train.AdadeltaOptimizer."""
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,
+        self, learning_rate: object = 0.001, rho: object = 0.95, epsilon: object = 1e-8, use_locking: bool = False,
         name: str = "Adadelta",
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
@@ -44,7 +44,7 @@ class AdadeltaOptimizer(FusedOptimizerV2):
             state.zeros_slot(v, "accum")
             state.zeros_slot(v, "accum_update")
 
-    def _rule(self, var: Any, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
+    def _rule(self, var: object, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
         settings = {"lr": hyper("learning_rate"), "rho": hyper("rho"), "epsilon": hyper("epsilon")}
         return "Adadelta", {"accum": "accum", "accum_update": "accum_update"}, settings
 
@@ -71,7 +71,7 @@ class AdagradOptimizer(FusedOptimizerV2):
                 start = self._filled_like(v, dtype)
             state.create_slot_with_initializer(v, start, v.shape, dtype, "accumulator")
 
-    def _filled_like(self, var: TensorLike, dtype: Any) -> Callable[[], Tensor]:
+    def _filled_like(self, var: TensorLike, dtype: object) -> Callable[[], Tensor]:
         return lambda: cast(raw.Fill(shape_of(var), self._initial_accumulator_value), dtype)
 
     def _rule(self, var: Any, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
@@ -134,7 +134,7 @@ class AdamOptimizer(FusedOptimizerV2):
 class GradientDescentOptimizer(OptimizerV2):
     """See tf.train.GradientDescentOptimizer."""
 
-    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
+    def __init__(self, learning_rate: object, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._set_hyper("learning_rate", learning_rate)
 
@@ -176,7 +176,7 @@ class MomentumOptimizer(FusedOptimizerV2):
         for v in var_list:
             state.zeros_slot(v, "momentum")
 
-    def _rule(self, var: Any, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
+    def _rule(self, var: object, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
         settings = {"lr": hyper("learning_rate"), "momentum": hyper("momentum"), "use_nesterov": self._use_nesterov}
         return "Momentum", {"accum": "momentum"}, settings
 
@@ -186,7 +186,7 @@ class RMSPropOptimizer(FusedOptimizerV2):
     """See tf.train.RMSPropOptimizer; here epsilon is where the average of squares starts, and 0 is added under the root."""
 
     def __init__(
-        self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
+        self, learning_rate: object, decay: object = 0.9, momentum: object = 0.0, epsilon: object = 1e-10,
         use_locking: bool = False, centered: bool = False, name: str = "RMSProp",
     ) -> None:  # fmt: skip
         super().__init__(use_locking, name)
@@ -204,7 +204,7 @@ class RMSPropOptimizer(FusedOptimizerV2):
                 state.zeros_slot(v, "mg")
             state.zeros_slot(v, "momentum")
 
-    def _rule(self, var: Any, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
+    def _rule(self, var: object, hyper: Callable[[str], Tensor], state: OptimizerV2State) -> tuple[str, dict, dict]:
         slots = {"ms": "rms", "mom": "momentum"}
         if self._centered:
             slots["mg"] = "mg"

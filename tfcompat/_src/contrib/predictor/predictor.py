@@ -99,7 +99,7 @@ class SavedModelPredictor(Predictor):
     def __init__(
         self, export_dir: str, signature_def_key: str | None = None, signature_def: Any = None,
         input_names: dict[str, str] | None = None, output_names: dict[str, str] | None = None, tags: str | None = None,
-        graph: Graph | None = None, config: Any = None,
+        graph: Graph | None = None, config: object = None,
     ) -> None:  # fmt: skip
         if (input_names is None) != (output_names is None):
             raise ValueError("input_names and output_names must both be specified or both be unspecified.")
@@ -123,8 +123,8 @@ class SavedModelPredictor(Predictor):
 
 @export("contrib.predictor.from_saved_model")
 def from_saved_model(
-    export_dir: str, signature_def_key: str | None = None, signature_def: Any = None, input_names: dict[str, str] | None = None,
-    output_names: dict[str, str] | None = None, tags: str | None = None, graph: Graph | None = None, config: Any = None,
+    export_dir: str, signature_def_key: str | None = None, signature_def: object = None, input_names: dict[str, str] | None = None,
+    output_names: dict[str, str] | None = None, tags: str | None = None, graph: Graph | None = None, config: object = None,
 ) -> SavedModelPredictor:  # fmt: skip
     """A Predictor of a SavedModel.
 
@@ -150,7 +150,7 @@ class CoreEstimatorPredictor(Predictor):
 
     def __init__(
         self, estimator: Estimator, serving_input_receiver_fn: Callable, output_key: str | None = None,
-        graph: Graph | None = None, config: Any = None,
+        graph: Graph | None = None, config: object = None,
     ) -> None:  # fmt: skip
         self._graph = graph or Graph()
         with self._graph.as_default():
@@ -172,7 +172,7 @@ def _signature_of_estimator(estimator: Estimator, receiver: Any, output_key: str
 @export("contrib.predictor.from_estimator")
 def from_estimator(
     estimator: Estimator, serving_input_receiver_fn: Callable, output_key: str | None = None, graph: Graph | None = None,
-    config: Any = None,
+    config: object = None,
 ) -> CoreEstimatorPredictor:  # fmt: skip
     """A Predictor of an Estimator.
 
@@ -195,7 +195,7 @@ class ContribEstimatorPredictor(Predictor):
 
     def __init__(
         self, estimator: Any, prediction_input_fn: Callable, input_alternative_key: str | None = None,
-        output_alternative_key: str | None = None, graph: Graph | None = None, config: Any = None,
+        output_alternative_key: str | None = None, graph: Graph | None = None, config: object = None,
     ) -> None:  # fmt: skip
         self._graph = graph or Graph()
         with self._graph.as_default():
@@ -212,8 +212,8 @@ class ContribEstimatorPredictor(Predictor):
 
 @export("contrib.predictor.from_contrib_estimator")
 def from_contrib_estimator(
-    estimator: Any, prediction_input_fn: Callable, input_alternative_key: str | None = None,
-    output_alternative_key: str | None = None, graph: Graph | None = None, config: Any = None,
+    estimator: object, prediction_input_fn: Callable, input_alternative_key: str | None = None,
+    output_alternative_key: str | None = None, graph: Graph | None = None, config: object = None,
 ) -> Predictor:  # fmt: skip
     """A Predictor of a tf.contrib.learn.Estimator.
 

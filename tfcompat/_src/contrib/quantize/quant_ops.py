@@ -31,7 +31,7 @@ def FixedQuantize(inputs: TensorLike, init_min: float = -6.0, init_max: float = 
         return fake_quant_with_min_max_args(inputs, min=init_min, max=init_max)
 
 
-def _range_variable(name: str, shape: list, value: float, collection: Any) -> Any:
+def _range_variable(name: str, shape: list, value: float, collection: object) -> Any:
     return get_variable(
         name, shape=shape, initializer=Constant(value), trainable=False, aggregation=VariableAggregation.MEAN,
         collections=[*([collection] if collection else []), GraphKeys.GLOBAL_VARIABLES],
@@ -53,8 +53,8 @@ def _range_of(inputs: Tensor, per_channel: bool, symmetric: bool, narrow_range: 
 
 
 def _quantize(
-    inputs: Tensor, update: Callable, per_channel: bool, init_min: float, init_max: float, vars_collection: Any,
-    name_prefix: str, reuse: Any, is_training: bool, num_bits: int, narrow_range: bool, symmetric: bool,
+    inputs: Tensor, update: Callable, per_channel: bool, init_min: float, init_max: float, vars_collection: object,
+    name_prefix: str, reuse: object, is_training: bool, num_bits: int, narrow_range: bool, symmetric: bool,
 ) -> Tensor:  # fmt: skip
     """Rounded values; `update` gives the new values of the variables `min` and `max` in training."""
     with variable_scope(None, default_name=name_prefix, values=[inputs], reuse=reuse) as scope:
@@ -72,8 +72,8 @@ def _quantize(
 
 
 def LastValueQuantize(
-    inputs: Tensor, per_channel: bool = False, init_min: float = -6.0, init_max: float = 6.0, vars_collection: Any = None,
-    name_prefix: str = "LastValueQuant", reuse: Any = None, is_training: bool = True, num_bits: int = 8,
+    inputs: Tensor, per_channel: bool = False, init_min: float = -6.0, init_max: float = 6.0, vars_collection: object = None,
+    name_prefix: str = "LastValueQuant", reuse: object = None, is_training: bool = True, num_bits: int = 8,
     narrow_range: bool = False, symmetric: bool = False,
 ) -> Tensor:  # fmt: skip
     """Values rounded to the levels of their range; the last one in training is kept in the variables `min` and `max`.
@@ -101,7 +101,7 @@ def LastValueQuantize(
 
 def MovingAvgQuantize(
     inputs: Tensor, per_channel: bool = False, init_min: float = -6.0, init_max: float = 6.0, ema_decay: float = 0.999,
-    vars_collection: Any = GraphKeys.MOVING_AVERAGE_VARIABLES, name_prefix: str = "MovingAvgQuantize", reuse: Any = None,
+    vars_collection: object = GraphKeys.MOVING_AVERAGE_VARIABLES, name_prefix: str = "MovingAvgQuantize", reuse: object = None,
     is_training: bool = True, num_bits: int = 8, narrow_range: bool = False, symmetric: bool = False,
 ) -> Tensor:  # fmt: skip
     """`LastValueQuantize` with the exponential moving average, of decay `ema_decay`, of the ranges in training."""

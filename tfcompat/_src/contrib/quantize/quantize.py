@@ -196,7 +196,7 @@ def _FollowedByFakeQuant(tensor: Tensor) -> bool:
 def _InsertQuantOp(
     context: str, name: str, producer: Operation, consumers: Iterable[Operation], is_training: bool, moving_avg: bool = True,
     init_min: float = -6.0, init_max: float = 6.0, bits: int = 8, symmetric: bool = False, ema_decay: float = 0.999,
-    quant_delay: int | None = None, vars_collection: Any = GraphKeys.GLOBAL_VARIABLES, narrow_range: bool = False,
+    quant_delay: int | None = None, vars_collection: object = GraphKeys.GLOBAL_VARIABLES, narrow_range: bool = False,
     producer_scope: str | None = None, consumer_scope: str | None = None,
 ) -> None:  # fmt: skip
     """Rounds what operations take from another, unless it is rounded already or out of scope.

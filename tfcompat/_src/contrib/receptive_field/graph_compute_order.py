@@ -37,7 +37,7 @@ def _size_after(size: int | None, window: Window) -> int | None:
     return -((window.kernel - 1 - size - window.total_padding) // window.stride)
 
 
-def _info(node: Any, nodes: Mapping[str, Any], found: Mapping[str, NodeInfo]) -> NodeInfo:
+def _info(node: object, nodes: Mapping[str, Any], found: Mapping[str, NodeInfo]) -> NodeInfo:
     sources = [found[name] for name in data_inputs(node)]
     order = max((s.order + 1 for s in sources), default=0)
     size = sources[0].output_size if sources else None

@@ -90,7 +90,7 @@ def _slid(padding: bytes, kernel: int, stride: int, size: int | None) -> Window:
     return Window(kernel, stride, total // 2, total)
 
 
-def _padded(node: Any, nodes: Mapping[str, Any]) -> list[Window]:
+def _padded(node: object, nodes: Mapping[str, Any]) -> list[Window]:
     found = _constant(nodes, node, 1, "paddings").tolist()
     if any(found[0]):
         raise ValueError("padding is not zero for first tensor dim")
@@ -125,7 +125,7 @@ def windows(node: Any, nodes: Mapping[str, Any], sizes: Sequence[int | None] | N
 
 
 def get_layer_params(
-    node: Any, name_to_node: Mapping[str, Any], input_resolution: Sequence[int | None] | None = None, force: bool = False
+    node: object, name_to_node: Mapping[str, Any], input_resolution: Sequence[int | None] | None = None, force: bool = False
 ) -> tuple[int | None, ...]:
     """`windows` as (kernel_size_x, kernel_size_y, stride_x, stride_y, padding_x, padding_y, total_padding_x, total_padding_y)."""
     y, x = windows(node, name_to_node, input_resolution, force)

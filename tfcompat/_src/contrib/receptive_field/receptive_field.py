@@ -27,7 +27,7 @@ class ReceptiveField:
     def __init__(self, size: Any, stride: Any, padding: Any) -> None:
         self.size, self.stride, self.padding = map(np.asarray, (size, stride, padding))
 
-    def _axes(self, points: Any, axis: Iterable[int] | None, what: str) -> tuple[np.ndarray, list[int]]:
+    def _axes(self, points: object, axis: Iterable[int] | None, what: str) -> tuple[np.ndarray, list[int]]:
         points, axes = np.asarray(points), list(range(self.size.size) if axis is None else axis)
         if points.shape[-1] != len(axes):
             raise ValueError(
@@ -35,7 +35,7 @@ class ReceptiveField:
             )
         return points, axes
 
-    def compute_input_center_coordinates(self, y: Any, axis: Iterable[int] | None = None) -> np.ndarray:
+    def compute_input_center_coordinates(self, y: object, axis: Iterable[int] | None = None) -> np.ndarray:
         """The centers of what features see.
 
         Args:
@@ -48,7 +48,7 @@ class ReceptiveField:
         y, axes = self._axes(y, axis, "feature coordinates `y`")
         return y * self.stride[axes] - self.padding[axes] + (self.size[axes] - 1) / 2
 
-    def compute_feature_coordinates(self, x: Any, axis: Iterable[int] | None = None) -> np.ndarray:
+    def compute_feature_coordinates(self, x: object, axis: Iterable[int] | None = None) -> np.ndarray:
         """The features that see parts with these centers; `compute_input_center_coordinates` the other way."""
         x, axes = self._axes(x, axis, "input center coordinates `x`")
         return (x + self.padding[axes] - (self.size[axes] - 1) / 2) / self.stride[axes]

@@ -34,8 +34,8 @@ def _state_at_end(states: Tensor, lengths: Tensor) -> Tensor:
 
 @export("contrib.recurrent.functional_rnn")
 def functional_rnn(
-    cell: Any, inputs: Any, sequence_length: TensorLike | None = None, initial_state: Any = None, dtype: Any = None,
-    time_major: bool = False, scope: Any = None, use_tpu: bool = False, reverse: bool = False,
+    cell: object, inputs: object, sequence_length: TensorLike | None = None, initial_state: object = None, dtype: object = None,
+    time_major: bool = False, scope: object = None, use_tpu: bool = False, reverse: bool = False,
 ) -> tuple[Tensor, Any]:  # fmt: skip
     """As tf.nn.dynamic_rnn; a sequence of length 0 ends in the state 0.
 
@@ -51,7 +51,7 @@ def functional_rnn(
 
 
 def _run(
-    cell: Any, inputs: Any, sequence_length: Any, initial_state: Any, dtype: Any, time_major: bool, scope: Any,
+    cell: Any, inputs: Any, sequence_length: Any, initial_state: Any, dtype: Any, time_major: bool, scope: object,
     backward: bool,
 ) -> tuple[Tensor, Any]:  # fmt: skip
     with rnn_scope(scope):
@@ -66,7 +66,7 @@ def _run(
         if backward:
             inputs = nest.map_structure(lambda x: reverse(x, [0]), inputs)
 
-        def step(theta: Any, state: Any, now: Any) -> tuple:
+        def step(theta: object, state: Any, now: Any) -> tuple:
             return cell(now, state[1]), []
 
         (outputs, states), (_, last) = Recurrent(
@@ -85,9 +85,9 @@ def _run(
 
 @export("contrib.recurrent.bidirectional_functional_rnn")
 def bidirectional_functional_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None, initial_state_bw: Any = None,
-    dtype: Any = None, sequence_length: TensorLike | None = None, time_major: bool = False, use_tpu: bool = False,
-    fast_reverse: bool = False, scope: Any = None,
+    cell_fw: object, cell_bw: object, inputs: object, initial_state_fw: object = None, initial_state_bw: object = None,
+    dtype: object = None, sequence_length: TensorLike | None = None, time_major: bool = False, use_tpu: bool = False,
+    fast_reverse: bool = False, scope: object = None,
 ) -> tuple[tuple, tuple]:  # fmt: skip
     """As tf.nn.bidirectional_dynamic_rnn.
 

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _row(struct: Any, t: TensorLike) -> Any:
+def _row(struct: object, t: TensorLike) -> Any:
     return nest.map_structure(lambda x: gather(x, t), struct)
 
 
-def _arrays(like: Any, size: Any) -> Any:
+def _arrays(like: object, size: object) -> Any:
     return nest.map_structure(lambda x: TensorArray(x.dtype, size=size, element_shape=x.shape), like)
 
 
-def _written(arrays: Any, t: Any, values: Any) -> Any:
+def _written(arrays: object, t: object, values: object) -> Any:
     return nest.map_structure(lambda array, value: array.write(t, value), arrays, values)
 
 
-def _stacked(arrays: Any) -> Any:
+def _stacked(arrays: object) -> Any:
     return nest.map_structure(lambda array: array.stack(), arrays)
 
 
@@ -49,11 +49,11 @@ def _as_gradient(x: Tensor, found: Tensor | None) -> Tensor:
     return found
 
 
-def _forward(theta: Any, state0: Any, inputs: Any, cell_fn: Callable, extras: Any, span: tuple, steps: TensorLike) -> tuple:
+def _forward(theta: object, state0: object, inputs: object, cell_fn: Callable, extras: object, span: tuple, steps: TensorLike) -> tuple:
     """The states and extras of all steps, zeros where there was no step, and the last state."""
     start, stop = span
 
-    def body(t: Tensor, state: Any, states: Any, kept: Any) -> tuple:
+    def body(t: Tensor, state: object, states: object, kept: object) -> tuple:
         new, more = cell_fn(theta, state, _row(inputs, t))
         nest.assert_same_structure(state, new)
         nest.map_structure(lambda n, o: n.set_shape(o.shape), new, state)
@@ -67,14 +67,14 @@ def _forward(theta: Any, state0: Any, inputs: Any, cell_fn: Callable, extras: An
 
 
 def _backward(
-    theta: Any, state0: Any, inputs: Any, states: Any, kept: Any, grads: Any, cell_grad: Callable, span: tuple,
+    theta: object, state0: object, inputs: object, states: object, kept: object, grads: Any, cell_grad: Callable, span: tuple,
     steps: TensorLike,
 ) -> Any:  # fmt: skip
     """The gradients of theta, state0 and inputs, step by step backward through `cell_grad`."""
     start, stop = span
     d_states, d_last = grads
 
-    def body(t: Tensor, d_theta: Any, d_state: Any, d_inputs: Any) -> tuple:
+    def body(t: Tensor, d_theta: object, d_state: object, d_inputs: object) -> tuple:
         before = nest.map_structure(
             lambda first, all_: where(equal(t, start), first, gather(all_, maximum(t - 1, 0))), state0, states
         )
@@ -93,8 +93,8 @@ def _backward(
 
 @export("contrib.recurrent.Recurrent")
 def Recurrent(
-    theta: Any, state0: Any, inputs: Any, cell_fn: Callable, cell_grad: Callable | None = None, extras: Any = None,
-    max_input_length: Any = None, use_tpu: bool = False, aligned_end: bool = False,
+    theta: object, state0: object, inputs: object, cell_fn: Callable, cell_grad: Callable | None = None, extras: object = None,
+    max_input_length: object = None, use_tpu: bool = False, aligned_end: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Applies `cell_fn` along the first dimension of the inputs.
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def lstm_block_cell(
     x: TensorLike, cs_prev: Any, h_prev: TensorLike, w: TensorLike, b: TensorLike, wci: TensorLike | None = None, wcf: TensorLike | None = None, wco: TensorLike | None = None,
-    forget_bias: Any = None, cell_clip: Any = None, use_peephole: Any = None, name: str | None = None,
+    forget_bias: object = None, cell_clip: object = None, use_peephole: object = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """One LSTM step; without peepholes their weights are zeros. The arguments are those of the op LSTMBlockCell."""
     if wci is None:
@@ -49,7 +49,7 @@ def lstm_block_cell(
 
 def block_lstm(
     seq_len_max: TensorLike, x: list[Tensor], w: TensorLike, b: Any, cs_prev: TensorLike | None = None, h_prev: TensorLike | None = None, wci: TensorLike | None = None,
-    wcf: TensorLike | None = None, wco: TensorLike | None = None, forget_bias: Any = None, cell_clip: Any = None, use_peephole: Any = None,
+    wcf: TensorLike | None = None, wco: TensorLike | None = None, forget_bias: object = None, cell_clip: object = None, use_peephole: object = None,
     name: str | None = None,
 ) -> tuple[list[Tensor], ...]:  # fmt: skip
     """LSTM steps over a list of inputs, from zeros by default; each output of the op BlockLSTM as a list of steps."""
@@ -70,7 +70,7 @@ def block_lstm(
     return tuple(unstack(part) for part in parts)
 
 
-def _given(forget_bias: Any, cell_clip: Any, use_peephole: Any) -> dict[str, Any]:
+def _given(forget_bias: object, cell_clip: object, use_peephole: object) -> dict[str, Any]:
     """The attributes that are given; no clip is -1."""
     cell_clip = -1 if cell_clip is None else cell_clip
     attrs = {"forget_bias": forget_bias, "cell_clip": cell_clip, "use_peephole": use_peephole}
@@ -197,7 +197,7 @@ class LSTMBlockWrapper(Layer, metaclass=abc.ABCMeta):
             last = [memories[-1], outputs[-1]]
         return unstack(outputs) if is_list else outputs, LSTMStateTuple(*last)
 
-    def _gather_states(self, data: Tensor, indices: Tensor, batch_size: Any) -> Tensor:
+    def _gather_states(self, data: Tensor, indices: Tensor, batch_size: object) -> Tensor:
         """Row k of step `indices[k]` for every k."""
         return gather_nd(data, stack([indices, arange(batch_size)], axis=1))
 

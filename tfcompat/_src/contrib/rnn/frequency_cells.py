@@ -229,7 +229,7 @@ class GridLSTMCell(Sized, RNNCell):
         new_state = self._state_tuple_type(*states) if self._state_is_tuple else concat(states, 1)
         return concat(outputs, 1), new_state
 
-    def _walk(self, blocks: list[list[Tensor]], state: Any, batch_size: Any, prefix: str) -> tuple[list, list]:
+    def _walk(self, blocks: list[list[Tensor]], state: object, batch_size: object, prefix: str) -> tuple[list, list]:
         """Outputs and new states of all blocks."""
         outputs, states = [], []
         for block, windows in enumerate(blocks):
@@ -238,7 +238,7 @@ class GridLSTMCell(Sized, RNNCell):
             states += more_states
         return outputs, states
 
-    def _weights(self, rows: int, block: int, dtype: Any) -> tuple[dict, dict, dict, dict]:
+    def _weights(self, rows: int, block: int, dtype: object) -> tuple[dict, dict, dict, dict]:
         """Kernels and biases along frequency and time, and the diagonals `gate + from` of each, for a block."""
         units, shared = self._num_units, self._share_time_frequency_weights
         columns = (3 if self._couple_input_forget_gates else 4) * units
@@ -262,7 +262,7 @@ class GridLSTMCell(Sized, RNNCell):
         return frequency, time, along_frequency, along_frequency if shared else diagonals("time")
 
     def _compute(
-        self, freq_inputs: list[Tensor], block: int, state: TensorLike, batch_size: Any, state_prefix: str = "state",
+        self, freq_inputs: list[Tensor], block: int, state: TensorLike, batch_size: object, state_prefix: str = "state",
         state_is_tuple: bool = True,
     ) -> tuple[list, list]:  # fmt: skip
         """Outputs and new states of one block."""

@@ -197,10 +197,10 @@ class SRUCell(_Units, LayerRNNCell):
         return h, c
 
 
-def _log_uniform(low: Any, high: Any) -> Any:
+def _log_uniform(low: object, high: object) -> Any:
     """An initializer whose logarithm is uniform between those of `low` and `high`."""
 
-    def initialize(shape: Any, dtype: DTypeLike = dtypes.float32, partition_info: Any = None) -> Tensor:
+    def initialize(shape: object, dtype: DTypeLike = dtypes.float32, partition_info: object = None) -> Tensor:
         return exp(random_uniform(shape, log(low), log(high), dtype))
 
     return initialize
@@ -238,7 +238,7 @@ class PhasedLSTMCell(RNNCell):
         return self._linears[name](args)
 
     @staticmethod
-    def _cycle_ratio(time: Tensor, phase: Any, period: Any) -> Tensor:
+    def _cycle_ratio(time: Tensor, phase: object, period: object) -> Tensor:
         """Where in its period each oscillation is, from 0 to 1; its gradient is that of the time."""
         phase = cast(phase, dtype=time.dtype)
         period = cast(period, dtype=time.dtype)
@@ -310,7 +310,7 @@ class GLSTMCell(Sized, RNNCell):
         self._linear1: list[Any] = [None] * number_of_groups
         self._linear2 = None
 
-    def _group(self, inputs: Tensor, batch_size: Any, group: int, size: int) -> Tensor:
+    def _group(self, inputs: Tensor, batch_size: object, group: int, size: int) -> Tensor:
         return slice_of(
             inputs, begin=[0, group * size], size=[batch_size, size], name=f"GLSTM_group{group}_input_generation"
         )

@@ -44,7 +44,7 @@ class _IndependentCell(LayerRNNCell):
     output_size = property(lambda self: self._num_units)
 
     def _weights(
-        self, prefix: str, depth: int, size: int, bias: Any, kernel: str = f"{KERNEL}_w"
+        self, prefix: str, depth: int, size: int, bias: object, kernel: str = f"{KERNEL}_w"
     ) -> tuple[Any, Any, Any]:
         """The weights of the inputs, of the state, and the bias, for `size` gates and units."""
         return (

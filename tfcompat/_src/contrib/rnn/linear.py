@@ -61,7 +61,7 @@ def total_depth(args: list[Tensor]) -> int:
     return sum(x.shape.as_list()[1] for x in args)
 
 
-def bias_variable(size: int, dtype: Any, initializer: Any = None) -> Any:
+def bias_variable(size: int, dtype: object, initializer: object = None) -> Any:
     """The variable `bias` of the open scope, never partitioned."""
     with variable_scope(get_variable_scope()) as scope:
         scope.set_partitioner(None)
@@ -84,8 +84,8 @@ class Linear:
     """
 
     def __init__(
-        self, args: Any, output_size: int, build_bias: bool, bias_initializer: Any = None,
-        kernel_initializer: Any = None,
+        self, args: object, output_size: int, build_bias: bool, bias_initializer: object = None,
+        kernel_initializer: object = None,
     ) -> None:  # fmt: skip
         self._is_sequence = nest.is_nested(args)
         args = as_arguments(args)
@@ -106,7 +106,7 @@ class Linear:
 
 
 def linear(
-    args: Sequence[TensorLike], output_size: int, bias: bool, bias_initializer: Any = None, kernel_initializer: Any = None
+    args: Sequence[TensorLike], output_size: int, bias: bool, bias_initializer: object = None, kernel_initializer: object = None
 ) -> Tensor:
     """`concat(args) @ kernel + bias` with weights of the open scope; see `Linear`."""
     args = as_arguments(args)
@@ -118,7 +118,7 @@ def linear(
     return bias_add(product, biases) if bias else product
 
 
-def normalized(x: Tensor, scope: str, gain: float, shift: float, dtype: Any = None) -> Tensor:
+def normalized(x: Tensor, scope: str, gain: float, shift: float, dtype: object = None) -> Tensor:
     """`x` with layer normalization whose weights begin at `gain` and `shift`."""
     shape = x.shape[-1:]
     gamma, beta = Constant(gain), Constant(shift)
@@ -128,7 +128,7 @@ def normalized(x: Tensor, scope: str, gain: float, shift: float, dtype: Any = No
     return layer_norm(x, reuse=True, scope=scope)
 
 
-def sharded_variable(name: str, shape: list[int], dtype: Any, num_shards: int) -> Any:
+def sharded_variable(name: str, shape: list[int], dtype: object, num_shards: int) -> Any:
     """A variable of `shape`, or the concatenation of `num_shards` variables of about as many rows.
 
     Raises:

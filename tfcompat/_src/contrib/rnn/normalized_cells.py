@@ -99,11 +99,11 @@ class _ProjectedLSTMCell(Sized, RNNCell):
         self._forget_bias, self._activation = forget_bias, activation or tanh
         self._state_size, self._output_size = lstm_sizes(num_units, num_proj)
 
-    def _peepholes(self, dtype: Any) -> tuple[Any, Any, Any]:
+    def _peepholes(self, dtype: object) -> tuple[Any, Any, Any]:
         """The weights of the memory in the forget, input and output gate."""
         return tuple(get_variable(f"w_{gate}_diag", shape=[self._num_units], dtype=dtype) for gate in "fio")
 
-    def _finished(self, c: Tensor, output: Tensor, w_output: Any) -> tuple[Tensor, LSTMStateTuple]:
+    def _finished(self, c: Tensor, output: Tensor, w_output: object) -> tuple[Tensor, LSTMStateTuple]:
         """The output and the state of a step from the memory and the sum of the output gate."""
         if self._cell_clip is not None:
             c = clip_by_value(c, -self._cell_clip, self._cell_clip)

@@ -87,7 +87,7 @@ class NTMCell(LayerRNNCell):
     def output_size(self) -> Any:
         return self.output_dim
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> NTMControllerState:
+    def zero_state(self, batch_size: object, dtype: object) -> NTMControllerState:
         """The state before the first step; the memory and the heads then start from variables."""
         return NTMControllerState(
             controller_state=self.controller.zero_state(batch_size, dtype),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _check(cells_fw: Any, cells_bw: Any, initial_states_fw: Any, initial_states_bw: Any) -> None:
+def _check(cells_fw: Any, cells_bw: Any, initial_states_fw: object, initial_states_bw: object) -> None:
     for name, cells in (("fw", cells_fw), ("bw", cells_bw)):
         if not cells:
             raise ValueError(f"Must specify at least one {name} cell for BidirectionalRNN.")
@@ -30,7 +30,7 @@ def _check(cells_fw: Any, cells_bw: Any, initial_states_fw: Any, initial_states_
 
 
 def _stack(
-    cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any, inputs: Any, run: Callable, scope: Any
+    cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any, inputs: Any, run: Callable, scope: object
 ) -> tuple:
     _check(cells_fw, cells_bw, states_fw, states_bw)
     last_fw, last_bw = [], []
@@ -48,8 +48,8 @@ def _stack(
 
 @export("contrib.rnn.stack_bidirectional_rnn")
 def stack_bidirectional_rnn(
-    cells_fw: Any, cells_bw: Any, inputs: Any, initial_states_fw: Any = None, initial_states_bw: Any = None,
-    dtype: Any = None, sequence_length: TensorLike | None = None, scope: Any = None,
+    cells_fw: object, cells_bw: object, inputs: object, initial_states_fw: object = None, initial_states_bw: object = None,
+    dtype: object = None, sequence_length: TensorLike | None = None, scope: object = None,
 ) -> tuple[Any, tuple, tuple]:  # fmt: skip
     """Layers of `static_bidirectional_rnn`, each on the joined outputs of the one below.
 
@@ -66,7 +66,7 @@ def stack_bidirectional_rnn(
       ValueError: lists are missing or differ in length.
     """
 
-    def run(cell_fw: Any, cell_bw: Any, inputs: Any, state_fw: Any, state_bw: Any, scope: Any) -> tuple:
+    def run(cell_fw: object, cell_bw: object, inputs: object, state_fw: object, state_bw: object, scope: object) -> tuple:
         return static_bidirectional_rnn(cell_fw, cell_bw, inputs, state_fw, state_bw, dtype, sequence_length, scope)
 
     return _stack(cells_fw, cells_bw, initial_states_fw, initial_states_bw, inputs, run, scope)
@@ -74,9 +74,9 @@ def stack_bidirectional_rnn(
 
 @export("contrib.rnn.stack_bidirectional_dynamic_rnn")
 def stack_bidirectional_dynamic_rnn(
-    cells_fw: Any, cells_bw: Any, inputs: Any, initial_states_fw: Any = None, initial_states_bw: Any = None,
-    dtype: Any = None, sequence_length: TensorLike | None = None, parallel_iterations: int | None = None, time_major: bool = False,
-    scope: Any = None, swap_memory: bool = False,
+    cells_fw: object, cells_bw: object, inputs: object, initial_states_fw: object = None, initial_states_bw: object = None,
+    dtype: object = None, sequence_length: TensorLike | None = None, parallel_iterations: int | None = None, time_major: bool = False,
+    scope: object = None, swap_memory: bool = False,
 ) -> tuple[Any, tuple, tuple]:  # fmt: skip
     """Layers of `bidirectional_dynamic_rnn`, each on the joined outputs of the one below.
 
@@ -93,7 +93,7 @@ def stack_bidirectional_dynamic_rnn(
       ValueError: lists are missing or differ in length.
     """
 
-    def run(cell_fw: Any, cell_bw: Any, inputs: Any, state_fw: Any, state_bw: Any, _: Any) -> tuple:
+    def run(cell_fw: object, cell_bw: object, inputs: object, state_fw: object, state_bw: object, _: object) -> tuple:
         outputs, states = bidirectional_dynamic_rnn(
             cell_fw, cell_bw, inputs, sequence_length, state_fw, state_bw, dtype, parallel_iterations, swap_memory,
             time_major,

@@ -38,7 +38,7 @@ class _Around(RNNCell):
     state_size = property(lambda self: self._cell.state_size)
     output_size = property(lambda self: self._cell.output_size)
 
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+    def zero_state(self, batch_size: object, dtype: object) -> Any:
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return self._cell.zero_state(batch_size, dtype)
 
@@ -158,7 +158,7 @@ class HighwayWrapper(_Around):
         transform = 1 - carry if self._coupled else self._gate(x, "transform", -self._carry_bias_init)
         return x * carry + output * transform
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: object, state: object, scope: object = None) -> tuple[Any, Any]:
         outputs, new_state = self._cell(inputs, state, scope=scope)
         nest.assert_same_structure(inputs, outputs)
         nest.map_structure(lambda i, o: i.shape.assert_is_compatible_with(o.shape), inputs, outputs)
@@ -178,7 +178,7 @@ class CompiledWrapper(_Around):
         super().__init__(cell)
         self._compile_stateful = compile_stateful
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Any, Any]:
+    def __call__(self, inputs: object, state: object, scope: object = None) -> tuple[Any, Any]:
         compiled = self._compile_stateful or (lambda node: not op_spec.get(node.op).effects.is_stateful)
         with experimental_jit_scope(compile_ops=compiled):
             return self._cell(inputs, state, scope=scope)

@@ -42,12 +42,12 @@ class AttentionMechanism:
         raise NotImplementedError
 
 
-def _check_layer(layer: Any, name: str) -> None:
+def _check_layer(layer: object, name: str) -> None:
     if layer is not None and not isinstance(layer, Layer):
         raise TypeError(f"{name} is not a Layer: {type(layer).__name__}")
 
 
-def _dense(num_units: int, name: str, dtype: Any) -> Dense:
+def _dense(num_units: int, name: str, dtype: object) -> Dense:
     return Dense(num_units, name=name, use_bias=False, dtype=dtypes.float32 if dtype is None else dtype)
 
 
@@ -99,14 +99,14 @@ class _BaseAttentionMechanism(AttentionMechanism):
     alignments_size = property(lambda self: self._alignments_size)
     state_size = property(lambda self: self._alignments_size)
 
-    def _probability_fn(self, score: Tensor, previous: Any) -> Tensor:
+    def _probability_fn(self, score: Tensor, previous: object) -> Tensor:
         return self._weights(scores.masked_score(score, self._lengths, self._score_mask_value), previous)
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """The weights before the first step, [batch, time]: zeros."""
         return zero_state_tensors(self._alignments_size, batch_size, dtype)
 
-    def initial_state(self, batch_size: Any, dtype: Any) -> Any:
+    def initial_state(self, batch_size: object, dtype: object) -> Any:
         """The state before the first step: the initial alignments."""
         return self.initial_alignments(batch_size, dtype)
 
@@ -114,7 +114,7 @@ class _BaseAttentionMechanism(AttentionMechanism):
 class _MonotonicMechanism(_BaseAttentionMechanism):
     """A mechanism whose weights only move forward."""
 
-    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Tensor:
+    def initial_alignments(self, batch_size: object, dtype: DTypeLike) -> Tensor:
         """All weight on the first entry, [batch, time]."""
         return one_hot(zeros((batch_size,), dtype=dtypes.int32), self._alignments_size, dtype=dtype)
 
@@ -180,7 +180,7 @@ class LuongAttention(_Luong, _BaseAttentionMechanism):
         )  # fmt: skip
         self._num_units, self._scale, self._name = num_units, scale, name
 
-    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
+    def __call__(self, query: Tensor, state: object) -> tuple[Tensor, Any]:
         """The weights [batch, time] for queries [batch, num_units], and the same as next state."""
         with variable_scope(None, "luong_attention", [query]):
             score = self._score(query)
@@ -210,7 +210,7 @@ class BahdanauAttention(_Bahdanau, _BaseAttentionMechanism):
         )  # fmt: skip
         self._num_units, self._normalize, self._name = num_units, normalize, name
 
-    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
+    def __call__(self, query: Tensor, state: object) -> tuple[Tensor, Any]:
         """The weights [batch, time] for queries [batch, depth], and the same as next state."""
         with variable_scope(None, "bahdanau_attention", [query]):
             score = self._score(query)
@@ -246,7 +246,7 @@ class BahdanauMonotonicAttention(_Bahdanau, _MonotonicMechanism):
         self._num_units, self._normalize, self._name = num_units, normalize, name
         self._score_bias_init = score_bias_init
 
-    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
+    def __call__(self, query: Tensor, state: object) -> tuple[Tensor, Any]:
         """The weights [batch, time] for queries [batch, depth], and the same as next state."""
         with variable_scope(None, "bahdanau_monotonic_attention", [query]):
             score = self._score(query)
@@ -276,7 +276,7 @@ class LuongMonotonicAttention(_Luong, _MonotonicMechanism):
         self._num_units, self._scale, self._name = num_units, scale, name
         self._score_bias_init = score_bias_init
 
-    def __call__(self, query: Tensor, state: Any) -> tuple[Tensor, Any]:
+    def __call__(self, query: Tensor, state: object) -> tuple[Tensor, Any]:
         """The weights [batch, time] for queries [batch, num_units], and the same as next state."""
         with variable_scope(None, "luong_monotonic_attention", [query]):
             score = self._score(query)

@@ -42,7 +42,7 @@ def size_along(tensor: Tensor, axis: int) -> Any:
 # ---- memory ----
 
 
-def prepared_memory(memory: Any, lengths: TensorLike, check_inner_dims_defined: bool, mask: TensorLike | None = None) -> Any:
+def prepared_memory(memory: object, lengths: TensorLike, check_inner_dims_defined: bool, mask: TensorLike | None = None) -> Any:
     """Memory [batch, time, ...] with zeros past each sequence's end, or where a mask [batch, time] is false.
 
     Raises:
@@ -70,7 +70,7 @@ def prepared_memory(memory: Any, lengths: TensorLike, check_inner_dims_defined: 
     return nest.map_structure(masked, memory)
 
 
-def masked_score(score: Tensor, lengths: TensorLike, mask_value: Any) -> Tensor:
+def masked_score(score: Tensor, lengths: TensorLike, mask_value: object) -> Tensor:
     """`score` [batch, time] with `mask_value` past each sequence's end."""
     if lengths is None:
         return score
@@ -80,7 +80,7 @@ def masked_score(score: Tensor, lengths: TensorLike, mask_value: Any) -> Tensor:
     return kept_score(score, mask, mask_value)
 
 
-def kept_score(score: Tensor, mask: Tensor, mask_value: Any) -> Tensor:
+def kept_score(score: Tensor, mask: Tensor, mask_value: object) -> Tensor:
     """`score` [batch, time] with `mask_value` where a mask is false."""
     return where(mask, score, mask_value * ones_like(score))
 
@@ -88,7 +88,7 @@ def kept_score(score: Tensor, mask: Tensor, mask_value: Any) -> Tensor:
 # ---- scores ----
 
 
-def luong_score(query: Tensor, keys: Tensor, scale: Any) -> Tensor:
+def luong_score(query: Tensor, keys: Tensor, scale: object) -> Tensor:
     """`scale * (keys . query)`, [batch, time]: Luong et al., "Effective Approaches to Attention-based NMT", 2015."""
     depth, units = query.shape[-1], keys.shape[-1]
     if depth != units:
@@ -100,7 +100,7 @@ def luong_score(query: Tensor, keys: Tensor, scale: Any) -> Tensor:
     return score if scale is None else scale * score
 
 
-def bahdanau_score(query: Tensor, keys: Tensor, v: Any, g: Any = None, b: Any = None) -> Tensor:
+def bahdanau_score(query: Tensor, keys: Tensor, v: Any, g: Any = None, b: object = None) -> Tensor:
     """`sum(v * tanh(keys + query))`, [batch, time]: Bahdanau et al., "Neural Machine Translation", 2014.
 
     With `g` and `b`, `v` is normed to the length `g` and `b` stands inside of tanh (Salimans and Kingma, 2016).
@@ -126,7 +126,7 @@ def hardmax(logits: TensorLike, name: str | None = None) -> Tensor:
 
 
 @export("contrib.seq2seq.safe_cumprod")
-def safe_cumprod(x: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
+def safe_cumprod(x: TensorLike, *args: object, **kwargs: object) -> Tensor:
     """Cumulative products of numbers in [0, 1], computed with logarithms; further arguments are those of tf.cumsum."""
     with name_scope(None, "SafeCumprod", [x]):
         x = convert_to_tensor(x, name="x")

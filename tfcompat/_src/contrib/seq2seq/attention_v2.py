@@ -32,12 +32,12 @@ _PROBABILITIES = {"softmax": softmax, "hardmax": scores.hardmax}
 _INNER_LAYERS = ("query_layer", "memory_layer")
 
 
-def _check_layer(layer: Any, name: str) -> None:
+def _check_layer(layer: object, name: str) -> None:
     if layer is not None and not isinstance(layer, Layer):
         raise TypeError(f"{name} is not a Layer: {type(layer).__name__}")
 
 
-def _dense(layer: Any, units: int, name: str, dtype: Any) -> Any:
+def _dense(layer: object, units: int, name: str, dtype: object) -> Any:
     return layer or Dense(units, name=name, use_bias=False, dtype=dtype)
 
 
@@ -156,7 +156,7 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
     alignments_size = property(lambda self: self._alignments_size)
     state_size = property(lambda self: self._alignments_size)
 
-    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Tensor:
+    def initial_alignments(self, batch_size: object, dtype: DTypeLike) -> Tensor:
         """The weights before the first step, [batch, time]: zeros."""
         return zero_state_tensors(self._alignments_size, batch_size, dtype)
 
@@ -186,7 +186,7 @@ class _Monotonic:
     def _score(self, query: Tensor) -> Tensor:
         return super()._score(query) + self.attention_score_bias
 
-    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Tensor:
+    def initial_alignments(self, batch_size: object, dtype: DTypeLike) -> Tensor:
         """All weight on the first entry, [batch, time]."""
         return one_hot(zeros((batch_size,), dtype=dtypes.int32), self._alignments_size, dtype=dtype)
 
@@ -201,7 +201,7 @@ class _Luong(_BaseAttentionMechanismV2):
 
     scale_weight: Any = None
 
-    def _start(self, units: int, scale: bool, dtype: Any, memory_layer: Any = None, **kwargs: Any) -> None:
+    def _start(self, units: int, scale: bool, dtype: object, memory_layer: object = None, **kwargs: Any) -> None:
         self.units, self.scale = units, scale
         dtype = dtypes.float32 if dtype is None else dtype
         _BaseAttentionMechanismV2.__init__(
@@ -227,8 +227,8 @@ class _Bahdanau(_BaseAttentionMechanismV2):
     attention_b: Any = None
 
     def _start(
-        self, units: int, normalize: bool, kernel_initializer: Any, dtype: Any, query_layer: Any = None,
-        memory_layer: Any = None, **kwargs: Any,
+        self, units: int, normalize: bool, kernel_initializer: object, dtype: object, query_layer: object = None,
+        memory_layer: object = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         self.units, self.normalize = units, normalize
         self.kernel_initializer = initializers.get(kernel_initializer)

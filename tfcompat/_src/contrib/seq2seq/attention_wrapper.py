@@ -47,7 +47,7 @@ class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", _FIE
           ValueError: a shape differs.
         """
 
-        def checked(old: Any, new: Any) -> Any:
+        def checked(old: object, new: object) -> Any:
             return with_same_shape(old, new) if isinstance(old, Tensor) and isinstance(new, Tensor) else new
 
         return nest.map_structure(checked, self, self._replace(**kwargs))
@@ -68,7 +68,7 @@ def _joined(inputs: Tensor, attention: Tensor) -> Tensor:
     return concat([inputs, attention], -1)
 
 
-def _as_tuple(value: Any) -> tuple:
+def _as_tuple(value: object) -> tuple:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -129,7 +129,7 @@ class AttentionWrapper(RNNCell):
             if not isinstance(mechanism, AttentionMechanism):
                 raise TypeError(f"{expected}, saw type: {type(mechanism).__name__}")
 
-    def _attention_layers_of(self, sizes: Any, layers: Any) -> tuple[tuple | None, int]:
+    def _attention_layers_of(self, sizes: object, layers: object) -> tuple[tuple | None, int]:
         """The attention layers, if there are any, and the size of the attention."""
         mechanisms = self._attention_mechanisms
         depths = [dimension_value(mechanism.values.shape[-1]) for mechanism in mechanisms]
@@ -148,7 +148,7 @@ class AttentionWrapper(RNNCell):
         shapes = [layer.compute_output_shape([None, self._cell.output_size + d]) for layer, d in zip(layers, depths)]
         return layers, sum(dimension_value(shape[-1]) for shape in shapes)
 
-    def _checked_initial(self, state: Any) -> Any:
+    def _checked_initial(self, state: object) -> Any:
         if state is None:
             return None
         message = (
@@ -159,7 +159,7 @@ class AttentionWrapper(RNNCell):
         with control_dependencies(self._batch_size_checks(batch_size, message)):
             return nest.map_structure(lambda s: identity(s, name="check_initial_cell_state"), state)
 
-    def _batch_size_checks(self, batch_size: Any, message: str) -> list:
+    def _batch_size_checks(self, batch_size: object, message: str) -> list:
         return [assert_equal(batch_size, m.batch_size, message=message) for m in self._attention_mechanisms]
 
     def _item_or_tuple(self, items: Iterable) -> Any:
@@ -182,7 +182,7 @@ class AttentionWrapper(RNNCell):
             alignment_history=self._item_or_tuple(m.alignments_size if keeps else () for m in mechanisms),
         )
 
-    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> AttentionWrapperState:
+    def zero_state(self, batch_size: object, dtype: DTypeLike) -> AttentionWrapperState:
         """The state before the first step, with `initial_cell_state` where that was given."""
         mechanisms = self._attention_mechanisms
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
@@ -206,7 +206,7 @@ class AttentionWrapper(RNNCell):
                 alignment_history=self._item_or_tuple(self._history(a.shape, dtype) for a in alignments),
             )
 
-    def _history(self, shape: TensorShape, dtype: Any) -> Any:
+    def _history(self, shape: TensorShape, dtype: object) -> Any:
         return TensorArray(dtype, size=0, dynamic_size=True, element_shape=shape) if self._alignment_history else ()
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, AttentionWrapperState]:

@@ -44,7 +44,7 @@ class BasicDecoder(Decoder):
       TypeError: an argument is not of its type.
     """
 
-    def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:
+    def __init__(self, cell: Any, helper: Helper, initial_state: object, output_layer: object = None) -> None:
         assert_like_rnncell("cell", cell)
         if not isinstance(helper, Helper):
             raise TypeError(f"helper must be a Helper, received: {type(helper)}")
@@ -70,7 +70,7 @@ class BasicDecoder(Decoder):
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
         return self._helper.initialize() + (self._initial_state,)
 
-    def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
+    def step(self, time: object, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:
         with name_scope(name, "BasicDecoderStep", [time, inputs, state]):
             outputs, new_state = self._cell(inputs, state)
             if self._output_layer is not None:
@@ -104,7 +104,7 @@ class BasicDecoderV2(BaseDecoder):
         self.cell, self.sampler, self.output_layer = cell, sampler, output_layer
         super().__init__(**kwargs)
 
-    def initialize(self, inputs: Any, initial_state: Any = None, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def initialize(self, inputs: object, initial_state: object = None, **kwargs: Any) -> tuple[Any, Any, Any]:
         self._cell_dtype = nest.flatten(initial_state)[0].dtype
         return self.sampler.initialize(inputs, **kwargs) + (initial_state,)
 
@@ -126,7 +126,7 @@ class BasicDecoderV2(BaseDecoder):
     def output_dtype(self) -> BasicDecoderOutput:
         return BasicDecoderOutput(self._cell_dtype, self.sampler.sample_ids_dtype)
 
-    def step(self, time: Any, inputs: Any, state: Any) -> tuple[Any, Any, Any, Any]:
+    def step(self, time: object, inputs: Any, state: Any) -> tuple[Any, Any, Any, Any]:
         outputs, new_state = self.cell(inputs, state)
         if self.output_layer is not None:
             outputs = self.output_layer(outputs)

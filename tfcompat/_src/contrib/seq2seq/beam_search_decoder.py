@@ -59,7 +59,7 @@ class FinalBeamSearchDecoderOutput(collections.namedtuple("FinalBeamDecoderOutpu
 
 
 @export("contrib.seq2seq.tile_batch")
-def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
+def tile_batch(t: object, multiplier: int, name: str | None = None) -> Any:
     """Repeats each batch entry of a tensor (or of a nest of them) `multiplier` times.
 
     Args:
@@ -147,7 +147,7 @@ class _BeamSearch:
     """What both decoders with beams have in common: the search, without where it starts."""
 
     def _set_search(
-        self, cell: Any, beam_width: int, output_layer: Any, length_penalty_weight: Any, coverage_penalty_weight: Any, reorder_tensor_arrays: bool
+        self, cell: Any, beam_width: int, output_layer: Any, length_penalty_weight: object, coverage_penalty_weight: object, reorder_tensor_arrays: bool
     ) -> None:
         assert_like_rnncell("cell", cell)
         if output_layer is not None and not isinstance(output_layer, Layer):
@@ -223,7 +223,7 @@ class _BeamSearch:
             )
         return found, state, next_inputs, state.finished
 
-    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: object) -> tuple[Any, Any]:
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(
             outputs.predicted_ids, outputs.parent_ids, max_sequence_lengths=longest, end_token=self._end_token
@@ -237,7 +237,7 @@ class _BeamSearch:
 
     # ---- between [batch, beams, ...] and [batch * beams, ...] ----
 
-    def _merge(self, t: Tensor, size: Any) -> Tensor:
+    def _merge(self, t: Tensor, size: object) -> Tensor:
         size = _static_size(size)
         known = constant_value(self._batch_size)
         sizes = shape_of(t)
@@ -245,7 +245,7 @@ class _BeamSearch:
         merged.set_shape(TensorShape([None if known is None else known * self._beam_width]).concatenate(size))
         return merged
 
-    def _split(self, t: Tensor, size: Any) -> Tensor:
+    def _split(self, t: Tensor, size: object) -> Tensor:
         size = _static_size(size)
         sizes = shape_of(t)
         split = reshape(t, concat(([self._batch_size, self._beam_width], sizes[1:]), 0))
@@ -271,7 +271,7 @@ class _BeamSearch:
         require_known_rank(t)
         return self._split(t, size) if t.shape.ndims >= 1 else t
 
-    def _sorted_array(self, t: Any, parent_ids: Tensor, lengths: Tensor) -> Any:
+    def _sorted_array(self, t: object, parent_ids: Tensor, lengths: Tensor) -> Any:
         """The elements of a TensorArray in the state, as the returned beams saw them."""
         if not isinstance(t, TensorArray):
             return t
@@ -347,7 +347,7 @@ class BeamSearchDecoderV2(_BeamSearch, BaseDecoder):
             raise ValueError(f"embedding_fn is expected to be a callable, got {type(embedding_fn)}")
         self._given_function = embedding_fn
 
-    def initialize(self, embedding: Any, start_tokens: Any, end_token: Any, initial_state: Any) -> tuple[Any, Any, Any]:
+    def initialize(self, embedding: object, start_tokens: object, end_token: object, initial_state: object) -> tuple[Any, Any, Any]:
         """What the first step needs: `(finished, inputs, state)`.
 
         Args:
@@ -365,5 +365,5 @@ class BeamSearchDecoderV2(_BeamSearch, BaseDecoder):
         return self._first_step()
 
 
-def _static_size(size: Any) -> TensorShape:
+def _static_size(size: object) -> TensorShape:
     return TensorShape(constant_value(size) if isinstance(size, Tensor) else size)

@@ -52,7 +52,7 @@ def require_known_rank(t: Tensor) -> None:
 
 
 def _beam_search_step(
-    time: Any, logits: Tensor, next_cell_state: Any, beam_state: BeamSearchDecoderState, batch_size: Tensor, beam_width: int,
+    time: object, logits: Tensor, next_cell_state: object, beam_state: BeamSearchDecoderState, batch_size: Tensor, beam_width: int,
     end_token: Any, length_penalty_weight: Any, coverage_penalty_weight: Any,
 ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:  # fmt: skip
     """Chooses the best continuations of the beams.
@@ -80,13 +80,13 @@ class _Step:
     """
 
     def __init__(
-        self, batch_size: Tensor, beam_width: int, end_token: Tensor, length_penalty_weight: Any, coverage_penalty_weight: Any
+        self, batch_size: Tensor, beam_width: int, end_token: Tensor, length_penalty_weight: object, coverage_penalty_weight: object
     ) -> None:
         self._batch_size, self._beam_width, self._end_token = batch_size, beam_width, end_token
         self._length_penalty_weight, self._coverage_penalty_weight = length_penalty_weight, coverage_penalty_weight
 
     def choose(
-        self, time: TensorLike, logits: Tensor, cell_state: Any, state: BeamSearchDecoderState
+        self, time: TensorLike, logits: Tensor, cell_state: object, state: BeamSearchDecoderState
     ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
         batch, width = self._batch_size, self._beam_width
         goes_on = logical_not(state.finished)
@@ -127,7 +127,7 @@ class _Step:
         added *= expand_dims(cast(goes_on, dtypes.int64), 2)
         return added + expand_dims(lengths, 2)
 
-    def _attended(self, cell_state: Any, goes_on: Tensor, state: BeamSearchDecoderState) -> Any:
+    def _attended(self, cell_state: object, goes_on: Tensor, state: BeamSearchDecoderState) -> Any:
         """The weights that each entry of the memory had so far, [batch, beams, memory time], where they are needed."""
         weights = attention_weights(cell_state, self._coverage_penalty_weight)
         if weights is None:
@@ -157,7 +157,7 @@ class _Step:
         require_known_rank(state)
         return state if state.shape.ndims < 2 else self._gather(parents, state, self._beam_width, rows)
 
-    def _gather(self, places: Tensor, source: Tensor, range_size: Any, rows: list, name: str | None = None) -> Tensor:
+    def _gather(self, places: Tensor, source: Tensor, range_size: object, rows: list, name: str | None = None) -> Tensor:
         """`source`, of which each batch entry has `range_size` rows, at `places` [batch, beams]."""
         with name_scope(name, "tensor_gather_helper"):
             starts = expand_dims(arange(self._batch_size) * range_size, 1)
@@ -188,7 +188,7 @@ def length_penalty(lengths: Tensor, penalty_factor: TensorLike) -> Any:
     return div((5.0 + cast(lengths, dtypes.float32)) ** penalty_factor, (5.0 + 1.0) ** penalty_factor)
 
 
-def attention_weights(cell_state: Any, coverage_penalty_weight: Any) -> Any:
+def attention_weights(cell_state: object, coverage_penalty_weight: object) -> Any:
     """The weights [batch, beams, memory time] of the last step, averaged over mechanisms; None without a coverage penalty.
 
     Raises:
@@ -204,7 +204,7 @@ def attention_weights(cell_state: Any, coverage_penalty_weight: Any) -> Any:
     return found[0] if len(found) == 1 else _mean(tuple(found))
 
 
-def _mean(weights: Any) -> Any:
+def _mean(weights: object) -> Any:
     if not isinstance(weights, tuple):
         return weights
     return reduce_mean(concat([expand_dims(w, -1) for w in weights], -1), -1)

@@ -181,17 +181,17 @@ class _Loop:
         arrays = nest.map_structure(self._array, decoder.output_size, decoder.output_dtype)
         self.start = (time, arrays, state, inputs, finished, lengths)
 
-    def _array(self, size: Any, dtype: Any) -> TensorArray:
+    def _array(self, size: object, dtype: object) -> TensorArray:
         shape = None
         if isinstance(size, TensorShape) and size.ndims != 0:
             batch = constant_value(convert_to_tensor(self._decoder.batch_size, name="batch_size"))
             shape = TensorShape([batch]).concatenate(size)
         return TensorArray(dtype=dtype, size=0, dynamic_size=True, element_shape=shape)
 
-    def condition(self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> Tensor:
+    def condition(self, time: object, arrays: object, state: object, inputs: object, finished: object, lengths: object) -> Tensor:
         return logical_not(reduce_all(finished))
 
-    def body(self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> tuple:
+    def body(self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: object) -> tuple:
         outputs, next_state, next_inputs, ended = self._decoder.step(time, inputs, state)
         if not self._decoder.tracks_own_finished:
             ended = raw.LogicalOr(ended, finished)

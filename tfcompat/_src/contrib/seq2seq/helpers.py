@@ -84,8 +84,8 @@ class CustomHelper(Helper):
     """
 
     def __init__(
-        self, initialize_fn: Callable, sample_fn: Callable, next_inputs_fn: Callable, sample_ids_shape: Any = None,
-        sample_ids_dtype: Any = None,
+        self, initialize_fn: Callable, sample_fn: Callable, next_inputs_fn: Callable, sample_ids_shape: object = None,
+        sample_ids_dtype: object = None,
     ) -> None:  # fmt: skip
         self._initialize_fn, self._sample_fn, self._next_inputs_fn = initialize_fn, sample_fn, next_inputs_fn
         self._batch_size: Any = None
@@ -108,11 +108,11 @@ class CustomHelper(Helper):
                 self._batch_size = size_of(finished)
         return finished, inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Any:
         with name_scope(name, f"{type(self).__name__}Sample", [time, outputs, state]):
             return self._sample_fn(time=time, outputs=outputs, state=state)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None) -> tuple[Any, Any, Any]:
         with name_scope(name, f"{type(self).__name__}NextInputs", [time, outputs, state]):
             return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
@@ -173,7 +173,7 @@ class TrainingHelper(_IdHelper):
             return finished, inputs, state
 
 
-def embedding_function(embedding: Any) -> Callable:
+def embedding_function(embedding: object) -> Callable:
     """`embedding` itself where it can be called, else the lookup of ids in it."""
     return embedding if callable(embedding) else lambda ids: embedding_lookup(embedding, ids)
 
@@ -189,7 +189,7 @@ def start_and_end(start_tokens: TensorLike, end_token: TensorLike) -> tuple[Tens
     return start_tokens, end_token
 
 
-def _single_tensor(outputs: Any) -> Tensor:
+def _single_tensor(outputs: object) -> Tensor:
     if not isinstance(outputs, Tensor):
         raise TypeError(f"Expected outputs to be a single Tensor, got: {type(outputs)}")
     return outputs
@@ -220,7 +220,7 @@ class GreedyEmbeddingHelper(_IdHelper):
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Tensor:
         return argmax(_single_tensor(outputs), axis=-1, output_type=dtypes.int32)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None) -> tuple[Any, Any, Any]:
         finished = equal(sample_ids, self._end_token)
         inputs = cond(reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding_fn(sample_ids))
         return finished, inputs, state
@@ -237,12 +237,12 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     """
 
     def __init__(
-        self, embedding: Any, start_tokens: Any, end_token: Any, softmax_temperature: Any = None, seed: int | None = None
+        self, embedding: object, start_tokens: object, end_token: object, softmax_temperature: object = None, seed: int | None = None
     ) -> None:
         super().__init__(embedding, start_tokens, end_token)
         self._softmax_temperature, self._seed = softmax_temperature, seed
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Tensor:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Tensor:
         logits = _single_tensor(outputs)
         if self._softmax_temperature is not None:
             logits = logits / self._softmax_temperature
@@ -262,7 +262,7 @@ class InferenceHelper(Helper):
     """
 
     def __init__(
-        self, sample_fn: Callable, sample_shape: Any, sample_dtype: Any, start_inputs: TensorLike, end_fn: Callable,
+        self, sample_fn: Callable, sample_shape: object, sample_dtype: object, start_inputs: TensorLike, end_fn: Callable,
         next_inputs_fn: Callable | None = None,
     ) -> None:  # fmt: skip
         self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn
@@ -277,9 +277,9 @@ class InferenceHelper(Helper):
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         return tile([False], [self._batch_size]), self._start_inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Any:
         return self._sample_fn(outputs)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: object, name: str | None = None) -> tuple[Any, Any, Any]:
         inputs = sample_ids if self._next_inputs_fn is None else self._next_inputs_fn(sample_ids)
         return self._end_fn(sample_ids), inputs, state

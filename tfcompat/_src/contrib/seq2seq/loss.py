@@ -75,13 +75,13 @@ def sequence_loss(
         return loss
 
 
-def _averaged(loss: Tensor, weights: Any, axis: list[int] | None = None) -> Tensor:
+def _averaged(loss: Tensor, weights: object, axis: list[int] | None = None) -> Tensor:
     """The sum of `loss`, divided by that of the weights."""
     loss = reduce_sum(loss, axis=axis)
     return div_no_nan(loss, reduce_sum(weights, axis=axis))
 
 
-def _per_entry(loss: Tensor, weights: Any, axis: list[int] | None = None) -> Tensor:
+def _per_entry(loss: Tensor, weights: object, axis: list[int] | None = None) -> Tensor:
     """The sum of `loss`, divided by the number of non-zero weights."""
     loss = reduce_sum(loss, axis=axis)
     return div_no_nan(loss, cast(count_nonzero(weights, axis=axis), loss.dtype))

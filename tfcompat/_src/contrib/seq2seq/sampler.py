@@ -89,8 +89,8 @@ class CustomSampler(_BatchSampler):
     """
 
     def __init__(
-        self, initialize_fn: Callable, sample_fn: Callable, next_inputs_fn: Callable, sample_ids_shape: Any = None,
-        sample_ids_dtype: Any = None,
+        self, initialize_fn: Callable, sample_fn: Callable, next_inputs_fn: Callable, sample_ids_shape: object = None,
+        sample_ids_dtype: object = None,
     ) -> None:  # fmt: skip
         self._initialize_fn, self._sample_fn, self._next_inputs_fn = initialize_fn, sample_fn, next_inputs_fn
         self._sample_ids_shape = TensorShape(sample_ids_shape or [])
@@ -99,16 +99,16 @@ class CustomSampler(_BatchSampler):
     sample_ids_shape = property(lambda self: self._sample_ids_shape)
     sample_ids_dtype = property(lambda self: self._sample_ids_dtype)
 
-    def initialize(self, inputs: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def initialize(self, inputs: object, **kwargs: Any) -> tuple[Any, Any]:
         finished, first = self._initialize_fn(inputs, **kwargs)
         if self._batch_size is None:
             self._batch_size = size_of(finished)
         return finished, first
 
-    def sample(self, time: Any, outputs: Any, state: Any) -> Any:
+    def sample(self, time: object, outputs: object, state: object) -> Any:
         return self._sample_fn(time=time, outputs=outputs, state=state)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any) -> Step:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: object) -> Step:
         return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
@@ -139,7 +139,7 @@ class TrainingSampler(_BatchSampler):
         finished = equal(0, self.sequence_length)
         return finished, self._read(reduce_all(finished), 0)
 
-    def _read(self, ended: Tensor, time: Any) -> Any:
+    def _read(self, ended: Tensor, time: object) -> Any:
         """The inputs at a time; zeros where all sequences have ended."""
         return cond(
             ended, lambda: self.zero_inputs,
@@ -179,21 +179,21 @@ class ScheduledEmbeddingTrainingSampler(TrainingSampler):
         self.seed, self.scheduling_seed = seed, scheduling_seed
         super().__init__(time_major=time_major)
 
-    def initialize(self, inputs: Any, sequence_length: Any = None, embedding: Any = None) -> tuple[Any, Any]:
+    def initialize(self, inputs: object, sequence_length: object = None, embedding: object = None) -> tuple[Any, Any]:
         if self.embedding_fn is None:
             if embedding is None:
                 raise ValueError("embedding is required as a keyword argument for ScheduledEmbeddingTrainingSampler")
             self.embedding_fn = lambda ids: embedding_lookup(embedding, ids)
         return super().initialize(inputs, sequence_length=sequence_length)
 
-    def sample(self, time: Any, outputs: TensorLike, state: Any) -> Any:
+    def sample(self, time: object, outputs: TensorLike, state: object) -> Any:
         """Drawn ids; -1 for sequences that read their next input."""
         chosen = bernoulli_sample(
             probs=self.sampling_probability, dtype=dtypes.bool, sample_shape=self.batch_size, seed=self.scheduling_seed
         )
         return where(chosen, categorical_sample(logits=outputs, seed=self.seed), fill([self.batch_size], -1))
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any) -> Step:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: Any) -> Step:
         finished, given, state = super().next_inputs(time, outputs, state, sample_ids)
 
         def mixed() -> Tensor:
@@ -225,7 +225,7 @@ class ScheduledOutputTrainingSampler(TrainingSampler):
         self.seed, self.next_inputs_fn = seed, next_inputs_fn
         super().__init__(time_major=time_major)
 
-    def initialize(self, inputs: TensorLike, sequence_length: Any = None, auxiliary_inputs: TensorLike | None = None) -> tuple[Any, Any]:
+    def initialize(self, inputs: TensorLike, sequence_length: object = None, auxiliary_inputs: TensorLike | None = None) -> tuple[Any, Any]:
         """As of TrainingSampler; `auxiliary_inputs` are joined to the inputs of every step."""
         self._auxiliary = None
         if auxiliary_inputs is not None:
@@ -234,11 +234,11 @@ class ScheduledOutputTrainingSampler(TrainingSampler):
             self._auxiliary = helpers.unstacked(auxiliary if self.time_major else transpose_batch_time(auxiliary))
         return super().initialize(inputs, sequence_length=sequence_length)
 
-    def sample(self, time: Any, outputs: Any, state: Any) -> Any:
+    def sample(self, time: object, outputs: object, state: object) -> Any:
         """1 for sequences that feed their outputs, 0 for those that read."""
         return bernoulli_sample(probs=self.sampling_probability, sample_shape=self.batch_size, seed=self.seed)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any) -> Step:
+    def next_inputs(self, time: Any, outputs: Any, state: object, sample_ids: object) -> Step:
         finished, given, state = super().next_inputs(time, outputs, state, sample_ids)
         chosen = cast(sample_ids, dtypes.bool)
         unchanged = logical_or(reduce_all(finished), logical_not(reduce_any(chosen)))
@@ -258,7 +258,7 @@ class GreedyEmbeddingSampler(_BatchSampler):
             raise ValueError(f"embedding_fn is expected to be a callable, got {type(embedding_fn)}")
         self.embedding_fn = embedding_fn
 
-    def initialize(self, embedding: Any, start_tokens: TensorLike | None = None, end_token: TensorLike | None = None) -> tuple[Any, Any]:
+    def initialize(self, embedding: object, start_tokens: TensorLike | None = None, end_token: TensorLike | None = None) -> tuple[Any, Any]:
         """The first step.
 
         Args:
@@ -281,7 +281,7 @@ class GreedyEmbeddingSampler(_BatchSampler):
         self.start_inputs = self.embedding_fn(self.start_tokens)
         return tile([False], [self._batch_size]), self.start_inputs
 
-    def _check(self, outputs: Any) -> None:
+    def _check(self, outputs: object) -> None:
         if not isinstance(outputs, Tensor):
             raise TypeError(f"Expected outputs to be a single Tensor, got: {type(outputs)}")
 
@@ -289,7 +289,7 @@ class GreedyEmbeddingSampler(_BatchSampler):
         self._check(outputs)
         return argmax(outputs, axis=-1, output_type=dtypes.int32)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any) -> Step:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: object) -> Step:
         finished = equal(sample_ids, self.end_token)
         following = cond(reduce_all(finished), lambda: self.start_inputs, lambda: self.embedding_fn(sample_ids))
         return finished, following, state
@@ -305,12 +305,12 @@ class SampleEmbeddingSampler(GreedyEmbeddingSampler):
     """
 
     def __init__(
-        self, embedding_fn: Callable | None = None, softmax_temperature: Any = None, seed: int | None = None
+        self, embedding_fn: Callable | None = None, softmax_temperature: object = None, seed: int | None = None
     ) -> None:
         super().__init__(embedding_fn)
         self.softmax_temperature, self.seed = softmax_temperature, seed
 
-    def sample(self, time: Any, outputs: Any, state: Any) -> Any:
+    def sample(self, time: object, outputs: Any, state: object) -> Any:
         self._check(outputs)
         logits = outputs if self.softmax_temperature is None else outputs / self.softmax_temperature
         return categorical_sample(logits=logits, seed=self.seed)
@@ -327,7 +327,7 @@ class InferenceSampler(_BatchSampler):
     """
 
     def __init__(
-        self, sample_fn: Callable, sample_shape: Any, sample_dtype: Any, end_fn: Callable,
+        self, sample_fn: Callable, sample_shape: object, sample_dtype: object, end_fn: Callable,
         next_inputs_fn: Callable | None = None,
     ) -> None:  # fmt: skip
         self.sample_fn, self.end_fn, self.next_inputs_fn = sample_fn, end_fn, next_inputs_fn
@@ -341,9 +341,9 @@ class InferenceSampler(_BatchSampler):
         self._batch_size = shape_of(start_inputs)[0]
         return tile([False], [self._batch_size]), self.start_inputs
 
-    def sample(self, time: Any, outputs: Any, state: Any) -> Any:
+    def sample(self, time: object, outputs: object, state: object) -> Any:
         return self.sample_fn(outputs)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any) -> Step:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: object) -> Step:
         following = sample_ids if self.next_inputs_fn is None else self.next_inputs_fn(sample_ids)
         return self.end_fn(sample_ids), following, state

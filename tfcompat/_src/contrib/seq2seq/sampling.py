@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.graph.scopes import name_scope
@@ -35,7 +35,7 @@ def _shaped(draw: Callable, sample_shape: TensorLike) -> Tensor:
 
 
 def bernoulli_sample(
-    probs: TensorLike | None = None, logits: Any = None, dtype: Any = dtypes.int32, sample_shape: TensorLike = (), seed: int | None = None
+    probs: TensorLike | None = None, logits: object = None, dtype: object = dtypes.int32, sample_shape: TensorLike = (), seed: int | None = None
 ) -> Tensor:
     """Ones (or True) with probability `probs`, or sigmoid(logits).
 
@@ -58,7 +58,7 @@ def bernoulli_sample(
     return _shaped(draw, sample_shape)
 
 
-def categorical_sample(logits: TensorLike, dtype: Any = dtypes.int32, sample_shape: TensorLike = (), seed: int | None = None) -> Tensor:
+def categorical_sample(logits: TensorLike, dtype: object = dtypes.int32, sample_shape: TensorLike = (), seed: int | None = None) -> Tensor:
     """Classes drawn with the probabilities softmax(logits).
 
     Args:

@@ -84,7 +84,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """
 
     def __init__(
-        self, inputs: Any, sequence_length: Any, embedding: Any, sampling_probability: TensorLike, time_major: bool = False,
+        self, inputs: object, sequence_length: object, embedding: object, sampling_probability: TensorLike, time_major: bool = False,
         seed: int | None = None, scheduling_seed: int | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         with name_scope(name, "ScheduledEmbeddingSamplingWrapper", [embedding, sampling_probability]):
@@ -93,7 +93,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             self._seed, self._scheduling_seed = seed, scheduling_seed
             super().__init__(inputs=inputs, sequence_length=sequence_length, time_major=time_major, name=name)
 
-    def sample(self, time: Any, outputs: TensorLike, state: Any, name: str | None = None) -> Tensor:
+    def sample(self, time: object, outputs: TensorLike, state: object, name: str | None = None) -> Tensor:
         """Drawn ids; -1 for sequences that read their next input."""
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs, state]):
             chosen = bernoulli_sample(
@@ -101,7 +101,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             )
             return where(chosen, categorical_sample(logits=outputs, seed=self._seed), fill([self.batch_size], -1))
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
+    def next_inputs(self, time: object, outputs: object, state: object, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
         with name_scope(name, "ScheduledEmbeddingTrainingHelperNextInputs", [time, outputs, state, sample_ids]):
             finished, given, state = super().next_inputs(
                 time=time, outputs=outputs, state=state, sample_ids=sample_ids, name=name
@@ -131,7 +131,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
     """
 
     def __init__(
-        self, inputs: TensorLike, sequence_length: Any, sampling_probability: TensorLike, time_major: bool = False, seed: int | None = None,
+        self, inputs: TensorLike, sequence_length: object, sampling_probability: TensorLike, time_major: bool = False, seed: int | None = None,
         next_inputs_fn: Callable | None = None, auxiliary_inputs: TensorLike | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         with name_scope(name, "ScheduledOutputTrainingHelper", [inputs, auxiliary_inputs, sampling_probability]):
@@ -145,12 +145,12 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
                 self._auxiliary_array = unstacked(auxiliary_inputs if time_major else transpose_batch_time(auxiliary_inputs))
             super().__init__(inputs=inputs, sequence_length=sequence_length, time_major=time_major, name=name)
 
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Tensor:
+    def sample(self, time: object, outputs: object, state: object, name: str | None = None) -> Tensor:
         """1 for sequences that feed their outputs, 0 for those that read."""
         with name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs, state]):
             return bernoulli_sample(probs=self._sampling_probability, sample_shape=self.batch_size, seed=self._seed)
 
-    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None) -> tuple[Any, Any, Any]:
+    def next_inputs(self, time: Any, outputs: Any, state: object, sample_ids: object, name: str | None = None) -> tuple[Any, Any, Any]:
         with name_scope(name, "ScheduledOutputTrainingHelperNextInputs", [time, outputs, state, sample_ids]):
             finished, given, state = super().next_inputs(
                 time=time, outputs=outputs, state=state, sample_ids=sample_ids, name=name

@@ -81,7 +81,7 @@ def _add_message(collection: str, message: Any) -> None:
     add_to_collection(collection, packed)
 
 
-def _asset_path(tensor: Any) -> bytes:
+def _asset_path(tensor: object) -> bytes:
     """The path in a constant Tensor."""
     if not isinstance(tensor, Tensor):
         raise TypeError("tensor is not a Tensor")
@@ -114,7 +114,7 @@ class Exporter:
         self._assets_callback: Callable | None = None
 
     def init(
-        self, graph_def: messages.GraphDef | None = None, init_op: Any = None, clear_devices: bool = False, default_graph_signature: Any = None,
+        self, graph_def: messages.GraphDef | None = None, init_op: object = None, clear_devices: bool = False, default_graph_signature: object = None,
         named_graph_signatures: dict[str, Any] | None = None, assets_collection: Any = None,
         assets_callback: Callable | None = gfile_copy_callback,
     ) -> None:  # fmt: skip

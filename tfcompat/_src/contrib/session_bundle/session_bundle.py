@@ -26,7 +26,7 @@ def maybe_session_bundle_dir(export_dir: str) -> bool:
 
 @export("contrib.session_bundle.session_bundle.load_session_bundle_from_path")
 def load_session_bundle_from_path(
-    export_dir: str, target: str = "", config: Any = None, meta_graph_def: messages.MetaGraphDef | None = None
+    export_dir: str, target: str = "", config: object = None, meta_graph_def: messages.MetaGraphDef | None = None
 ) -> tuple[Session, Any]:
     """Loads an exported model into a new default graph, restores its variables and runs its initialization.
 

@@ -38,7 +38,7 @@ class Dataset:
     """
 
     def __init__(
-        self, data_sources: Any, reader: Any, decoder: DataDecoder, num_samples: int,
+        self, data_sources: object, reader: object, decoder: DataDecoder, num_samples: int,
         items_to_descriptions: Mapping[str, str], **kwargs: Any,
     ) -> None:  # fmt: skip
         self.data_sources, self.reader, self.decoder = data_sources, reader, decoder

@@ -26,7 +26,7 @@ wait_for_new_checkpoint = export("contrib.slim.evaluation.wait_for_new_checkpoin
 
 
 def _hooks(
-    num_evals: int, logdir: str, summary_op: Any, summary_feeds: dict | None, hooks: Any
+    num_evals: int, logdir: str, summary_op: object, summary_feeds: dict | None, hooks: Any
 ) -> list[SessionRunHook]:
     """The hooks of an evaluation: they stop it, write summaries, and do what the caller's do."""
     summary_op = merge_all() if isinstance(summary_op, int) and summary_op == _USE_DEFAULT else summary_op
@@ -38,11 +38,11 @@ def _hooks(
 
 @export("contrib.slim.evaluation.evaluate_once")
 def evaluate_once(
-    master: str, checkpoint_path: str, logdir: str, num_evals: int = 1, initial_op: Any = None,
-    initial_op_feed_dict: dict | None = None, eval_op: Any = None, eval_op_feed_dict: dict | None = None,
-    final_op: Any = None, final_op_feed_dict: dict | None = None, summary_op: Any = _USE_DEFAULT,
-    summary_op_feed_dict: dict | None = None, variables_to_restore: Any = None, session_config: messages.ConfigProto | None = None,
-    hooks: Any = None,
+    master: str, checkpoint_path: str, logdir: str, num_evals: int = 1, initial_op: object = None,
+    initial_op_feed_dict: dict | None = None, eval_op: object = None, eval_op_feed_dict: dict | None = None,
+    final_op: object = None, final_op_feed_dict: dict | None = None, summary_op: object = _USE_DEFAULT,
+    summary_op_feed_dict: dict | None = None, variables_to_restore: object = None, session_config: messages.ConfigProto | None = None,
+    hooks: object = None,
 ) -> Any:  # fmt: skip
     """Evaluates a checkpoint.
 
@@ -70,12 +70,12 @@ def evaluate_once(
 
 @export("contrib.slim.evaluation.evaluation_loop")
 def evaluation_loop(
-    master: str, checkpoint_dir: str, logdir: str, num_evals: int = 1, initial_op: Any = None,
-    initial_op_feed_dict: dict | None = None, init_fn: Callable | None = None, eval_op: Any = None,
-    eval_op_feed_dict: dict | None = None, final_op: Any = None, final_op_feed_dict: dict | None = None,
-    summary_op: Any = _USE_DEFAULT, summary_op_feed_dict: dict | None = None, variables_to_restore: Any = None,
+    master: str, checkpoint_dir: str, logdir: str, num_evals: int = 1, initial_op: object = None,
+    initial_op_feed_dict: dict | None = None, init_fn: Callable | None = None, eval_op: object = None,
+    eval_op_feed_dict: dict | None = None, final_op: object = None, final_op_feed_dict: dict | None = None,
+    summary_op: object = _USE_DEFAULT, summary_op_feed_dict: dict | None = None, variables_to_restore: object = None,
     eval_interval_secs: float = 60, max_number_of_evaluations: int | None = None, session_config: messages.ConfigProto | None = None,
-    timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None, hooks: Any = None,
+    timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None, hooks: object = None,
 ) -> Any:  # fmt: skip
     """Evaluates each new checkpoint of a folder.
 

@@ -45,9 +45,9 @@ def add_gradients_summaries(grads_and_vars: training.GradsAndVars) -> list[Tenso
 
 @export("contrib.slim.learning.create_train_op")
 def create_train_op(
-    total_loss: Tensor, optimizer: Optimizer, global_step: Any = _USE_DEFAULT, update_ops: Any = None,
+    total_loss: Tensor, optimizer: Optimizer, global_step: object = _USE_DEFAULT, update_ops: object = None,
     variables_to_train: list | None = None, clip_gradient_norm: float = 0, summarize_gradients: bool = False,
-    gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None, colocate_gradients_with_ops: bool = False,
+    gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None, colocate_gradients_with_ops: bool = False,
     gradient_multipliers: dict | None = None, check_numerics: bool = True,
 ) -> Tensor:  # fmt: skip
     """A tensor that makes a step of training and gives the loss.
@@ -74,7 +74,7 @@ def create_train_op(
 
 
 @export("contrib.slim.learning.train_step")
-def train_step(sess: SessionLike, train_op: Any, global_step: Any, train_step_kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def train_step(sess: SessionLike, train_op: object, global_step: object, train_step_kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """Makes one step, and logs or traces it.
 
     Args:
@@ -116,13 +116,13 @@ def _write_trace(metadata: Any, step: int, train_step_kwargs: dict[str, Any]) ->
 
 @export("contrib.slim.learning.train")
 def train(
-    train_op: Any, logdir: str | None, train_step_fn: Callable = train_step, train_step_kwargs: Any = _USE_DEFAULT,
+    train_op: object, logdir: str | None, train_step_fn: Callable = train_step, train_step_kwargs: Any = _USE_DEFAULT,
     log_every_n_steps: int = 1, graph: Graph | None = None, master: str = "", is_chief: bool = True,
-    global_step: Any = None, number_of_steps: int | None = None, init_op: Any = _USE_DEFAULT,
-    init_feed_dict: dict | None = None, local_init_op: Any = _USE_DEFAULT, init_fn: Callable | None = None,
-    ready_op: Any = _USE_DEFAULT, summary_op: Any = _USE_DEFAULT, save_summaries_secs: float = 600,
-    summary_writer: Any = _USE_DEFAULT, startup_delay_steps: int = 0, saver: Any = None,
-    save_interval_secs: float = 600, sync_optimizer: Any = None, session_config: messages.ConfigProto | None = None,
+    global_step: object = None, number_of_steps: int | None = None, init_op: object = _USE_DEFAULT,
+    init_feed_dict: dict | None = None, local_init_op: object = _USE_DEFAULT, init_fn: Callable | None = None,
+    ready_op: object = _USE_DEFAULT, summary_op: object = _USE_DEFAULT, save_summaries_secs: float = 600,
+    summary_writer: Any = _USE_DEFAULT, startup_delay_steps: int = 0, saver: object = None,
+    save_interval_secs: float = 600, sync_optimizer: object = None, session_config: messages.ConfigProto | None = None,
     session_wrapper: Callable | None = None, trace_every_n_steps: int | None = None, ignore_live_threads: bool = False,
 ) -> Any:  # fmt: skip
     """Trains under a Supervisor until a step, the number of steps, or the end of the input stops it.
@@ -224,7 +224,7 @@ def train(
 
 
 def _check(
-    train_op: Any, logdir: str | None, summary_op: Any, saver: Any, trace_every_n_steps: int | None,
+    train_op: object, logdir: str | None, summary_op: object, saver: object, trace_every_n_steps: int | None,
     sync_optimizers: list | None, startup_delay_steps: int, number_of_steps: int | None,
 ) -> None:  # fmt: skip
     if train_op is None:
@@ -249,11 +249,11 @@ def _check_sync_optimizers(sync_optimizers: list | None) -> None:
             raise ValueError("`sync_optimizer` must be a tf.train.SyncReplicasOptimizer.")
 
 
-def _is_default(value: Any) -> bool:
+def _is_default(value: object) -> bool:
     return isinstance(value, int) and value == _USE_DEFAULT
 
 
-def _default(value: Any, make: Callable[[], Any]) -> Any:
+def _default(value: object, make: Callable[[], Any]) -> Any:
     return make() if _is_default(value) else value
 
 
@@ -261,7 +261,7 @@ def _local_initializer() -> Any:
     return group(collections.local_variables_initializer(), collections.tables_initializer())
 
 
-def _sync_init_ops(sync_optimizers: list, local_init_op: Any, is_chief: bool) -> tuple[Any, Any]:
+def _sync_init_ops(sync_optimizers: list, local_init_op: object, is_chief: bool) -> tuple[Any, Any]:
     """The local initializer of replicas that work together, run after the given one, and what tells that it may run."""
     with control_dependencies([local_init_op] if local_init_op is not None else []):
         inits = [opt.chief_init_op if is_chief else opt.local_step_init_op for opt in sync_optimizers]
@@ -270,7 +270,7 @@ def _sync_init_ops(sync_optimizers: list, local_init_op: Any, is_chief: bool) ->
 
 
 def _step_kwargs(
-    global_step: Any, number_of_steps: int | None, log_every_n_steps: int, trace_every_n_steps: int | None,
+    global_step: object, number_of_steps: int | None, log_every_n_steps: int, trace_every_n_steps: int | None,
     logdir: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     """What `train_step` is given by default."""
@@ -285,6 +285,6 @@ def _step_kwargs(
     return found
 
 
-def _wait_for_step(sess: SessionLike, global_step: Any, step: int) -> None:
+def _wait_for_step(sess: SessionLike, global_step: object, step: int) -> None:
     while training_util.global_step(sess, global_step) < step:
         time.sleep(_SECONDS_BETWEEN_LOOKS)

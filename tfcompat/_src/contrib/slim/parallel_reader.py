@@ -50,12 +50,12 @@ class ParallelReader(ReaderBase):
     def common_queue(self) -> Any:
         return self._common_queue
 
-    def read(self, queue: Any, name: str | None = None) -> list[Tensor]:
+    def read(self, queue: object, name: str | None = None) -> list[Tensor]:
         """The next key and value; `queue` is the queue of file names."""
         self._fill_from(queue)
         return self._common_queue.dequeue(name=name)
 
-    def read_up_to(self, queue: Any, num_records: int, name: str | None = None) -> list[Tensor]:
+    def read_up_to(self, queue: object, num_records: int, name: str | None = None) -> list[Tensor]:
         """Up to `num_records` keys and values."""
         self._fill_from(queue)
         return self._common_queue.dequeue_up_to(num_records, name)
@@ -73,7 +73,7 @@ class ParallelReader(ReaderBase):
 
 @export("contrib.slim.parallel_reader.parallel_read")
 def parallel_read(
-    data_sources: Any, reader_class: Any, num_epochs: int | None = None, num_readers: int = 4,
+    data_sources: object, reader_class: object, num_epochs: int | None = None, num_readers: int = 4,
     reader_kwargs: dict | None = None, shuffle: bool = True, dtypes: Sequence | None = None, capacity: int = 256,
     min_after_dequeue: int = 128, seed: int | None = None, scope: str | None = None,
 ) -> list[Tensor]:  # fmt: skip
@@ -108,7 +108,7 @@ def parallel_read(
 
 @export("contrib.slim.parallel_reader.single_pass_read")
 def single_pass_read(
-    data_sources: Any, reader_class: Any, reader_kwargs: dict | None = None, scope: str | None = None
+    data_sources: object, reader_class: Any, reader_kwargs: dict | None = None, scope: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """Reads records of files once, in order; arguments and errors as in `parallel_read`."""
     files = get_data_files(data_sources)

@@ -39,7 +39,7 @@ def add_histogram_summary(tensor: TensorLike, name: str | None = None, prefix: s
 
 @export("contrib.slim.summaries.add_image_summary")
 def add_image_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+    tensor: object, name: str | None = None, prefix: str | None = None, print_summary: bool = False
 ) -> Tensor:
     """An image summary; where `print_summary`, it prints the tensor too."""
     return _printed(summary.image, tensor, _name(tensor, name, prefix), print_summary)
@@ -47,7 +47,7 @@ def add_image_summary(
 
 @export("contrib.slim.summaries.add_scalar_summary")
 def add_scalar_summary(
-    tensor: Any, name: str | None = None, prefix: str | None = None, print_summary: bool = False
+    tensor: object, name: str | None = None, prefix: str | None = None, print_summary: bool = False
 ) -> Tensor:
     """A scalar summary; where `print_summary`, it prints the tensor too."""
     return _printed(summary.scalar, tensor, _name(tensor, name, prefix), print_summary)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Features = Mapping[str, Any]
 
 
-def _dense(value: Any, default: Any = 0) -> graph_tensor.Tensor:
+def _dense(value: Any, default: object = 0) -> graph_tensor.Tensor:
     sparse = isinstance(value, sparse_tensor.SparseTensor)
     return sparse_tensor_to_dense(value, default_value=default) if sparse else value
 
@@ -131,7 +131,7 @@ class LookupTensor(Tensor):
     """A feature looked up in a table; arguments as of `Tensor`, after the name the `table`."""
 
     def __init__(
-        self, tensor_key: str, table: Any, shape_keys: Any = None, shape: Any = None, default_value: Any = ""
+        self, tensor_key: str, table: Any, shape_keys: object = None, shape: object = None, default_value: object = ""
     ) -> None:
         self._table = table
         super().__init__(tensor_key, shape_keys, shape, default_value)
@@ -174,7 +174,7 @@ class SparseTensor(ItemHandler):
 
     def __init__(
         self, indices_key: str | None = None, values_key: str | None = None, shape_key: str | None = None,
-        shape: Any = None, densify: bool = False, default_value: Any = 0,
+        shape: object = None, densify: bool = False, default_value: object = 0,
     ) -> None:  # fmt: skip
         self._indices_key, self._values_key = indices_key or "indices", values_key or "values"
         self._shape_key, self._shape = shape_key, shape
@@ -208,8 +208,8 @@ class Image(ItemHandler):
     """
 
     def __init__(
-        self, image_key: str | None = None, format_key: str | None = None, shape: Any = None, channels: int = 3,
-        dtype: Any = dtypes.uint8, repeated: bool = False, dct_method: str = "",
+        self, image_key: str | None = None, format_key: str | None = None, shape: object = None, channels: int = 3,
+        dtype: object = dtypes.uint8, repeated: bool = False, dct_method: str = "",
     ) -> None:  # fmt: skip
         super().__init__([image_key or "image/encoded", format_key or "image/format"])
         self._shape, self._channels, self._dtype = shape, channels, dtype
@@ -221,7 +221,7 @@ class Image(ItemHandler):
             return map_fn(lambda each: self._decode(each, image_format), encoded, dtype=self._dtype)
         return self._decode(encoded, image_format)
 
-    def _decode(self, encoded: Any, image_format: Any) -> Any:
+    def _decode(self, encoded: object, image_format: Any) -> Any:
         def any_format() -> Any:
             return cast(decode_image(encoded, channels=self._channels), self._dtype)
 

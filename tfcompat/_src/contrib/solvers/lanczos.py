@@ -30,11 +30,11 @@ class LanczosBidiagState(NamedTuple):
     beta: Any
 
 
-def _column(array: TensorArray, i: Any) -> Tensor:
+def _column(array: TensorArray, i: object) -> Tensor:
     return expand_dims(array.read(i), -1)
 
 
-def _orthogonalize_once(count: Any, basis: TensorArray, v: Tensor) -> tuple[Tensor, Tensor]:
+def _orthogonalize_once(count: object, basis: TensorArray, v: Tensor) -> tuple[Tensor, Tensor]:
     """A vector less its projections on the first columns of a basis (Gram-Schmidt), normalized, and its norm."""
 
     def step(j: Tensor, basis: TensorArray, v: Tensor) -> tuple:
@@ -48,7 +48,7 @@ def _orthogonalize_once(count: Any, basis: TensorArray, v: Tensor) -> tuple[Tens
     return util.l2normalize(v)
 
 
-def _orthogonalize(count: Any, basis: TensorArray, v: Tensor) -> tuple[Tensor, Tensor]:
+def _orthogonalize(count: object, basis: TensorArray, v: Tensor) -> tuple[Tensor, Tensor]:
     """`_orthogonalize_once`, again where the norm shrank by more than 1 / sqrt(2)."""
     norm = util.l2norm(v)
     found, found_norm = _orthogonalize_once(count, basis, v)
@@ -78,7 +78,7 @@ def lanczos_bidiag(
     def array(count: int, name: str) -> TensorArray:
         return TensorArray(operator.dtype, size=count, tensor_array_name=name, clear_after_read=False)
 
-    def normalized(count: Any, basis: TensorArray, v: Tensor) -> tuple[Tensor, Tensor]:
+    def normalized(count: object, basis: TensorArray, v: Tensor) -> tuple[Tensor, Tensor]:
         return _orthogonalize(count, basis, v) if orthogonalize else util.l2normalize(v)
 
     def step(i: Tensor, state: LanczosBidiagState) -> tuple[Tensor, LanczosBidiagState]:

@@ -71,7 +71,7 @@ def create_net_fun(spec: str, environment: dict[str, Any] | None = None) -> Call
 
 
 @export("contrib.specs.create_net")
-def create_net(spec: str, inputs: Any, environment: dict[str, Any] | None = None) -> Any:
+def create_net(spec: str, inputs: object, environment: dict[str, Any] | None = None) -> Any:
     """The outputs of the network that statements assign to `net`, for `inputs`; see `create_net_fun`."""
     return create_net_fun(spec, environment)(inputs)
 
@@ -84,7 +84,7 @@ class LocalImport:
       names: dict or module with the names; those of Python's own form (`__name__`) are left out.
     """
 
-    def __init__(self, names: Any) -> None:
+    def __init__(self, names: object) -> None:
         held = names if isinstance(names, dict) else vars(names)
         self.names = {name: value for name, value in held.items() if not name.startswith("__")}
 

@@ -80,7 +80,7 @@ class Callable(Composable):
     def __init__(self, f: AnyCallable[[Any], Any]) -> None:
         self.f = f
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         return self.f(x)
 
 
@@ -92,7 +92,7 @@ class Operator(Composable):
         self.op = op
         self.funs = args
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         return self.op(*(each.funcall(x) for each in self.funs))
 
 
@@ -129,7 +129,7 @@ class Composition(Composable):
         self.f = f
         self.g = g
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         return self.g.funcall(self.f.funcall(x))
 
 

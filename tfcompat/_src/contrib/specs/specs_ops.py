@@ -29,7 +29,7 @@ Fun = export("contrib.specs.Fun")(specs_lib.Function)
 class Idx(specs_lib.Composable):
     """The network that gives its input."""
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         return x
 
 
@@ -41,7 +41,7 @@ class Conc(specs_lib.Composable):
         self.dim = dim
         self.funs = args
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         return join.concat([each.funcall(x) for each in self.funs], self.dim)
 
 
@@ -95,7 +95,7 @@ def Dwm(n: int) -> specs_lib.Function:
 
 
 @export("contrib.specs.Var")
-def Var(name: str, *args: Any, **kw: Any) -> specs_lib.Callable:
+def Var(name: str, *args: object, **kw: object) -> specs_lib.Callable:
     """A network that gives the variable `name`, whatever its input; the arguments are those of `tf.get_variable`."""
     return specs_lib.Callable(lambda x: get_variable(name, *args, **kw))
 
@@ -125,7 +125,7 @@ class Shared(specs_lib.Composable):
         self.scope = scope
         Shared.shared_number += 1
 
-    def funcall(self, x: Any) -> Any:
+    def funcall(self, x: object) -> Any:
         first = self.scope is None
         with variable_scope(self.name if first else self.scope, values=[x], reuse=None if first else True) as scope:
             self.scope = scope if first else self.scope

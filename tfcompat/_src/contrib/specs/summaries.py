@@ -34,7 +34,7 @@ def _is_unrolled(op: Operation) -> bool:
 
 
 @export("contrib.specs.tf_structure")
-def tf_structure(x: Any, include_shapes: bool = False, finished: set[Operation] | None = None) -> str:
+def tf_structure(x: object, include_shapes: bool = False, finished: set[Operation] | None = None) -> str:
     """The types of the operations behind a tensor or operation, inputs first; an operation that came before is `<>`.
 
     Args:
@@ -57,7 +57,7 @@ def tf_structure(x: Any, include_shapes: bool = False, finished: set[Operation] 
 
 
 @export("contrib.specs.tf_print")
-def tf_print(x: Any, depth: int = 0, finished: set[Operation] | None = None, printer: Callable[[str], Any] = print) -> None:
+def tf_print(x: object, depth: int = 0, finished: set[Operation] | None = None, printer: Callable[[str], Any] = print) -> None:
     """Prints the operations behind a tensor or operation as a tree; one that came before stands in `<>`, without its inputs.
 
     Args:
@@ -96,7 +96,7 @@ def tf_left_split(op: Operation) -> tuple[Tensor | None, list[Tensor]]:
 
 
 @export("contrib.specs.tf_parameter_iter")
-def tf_parameter_iter(x: Any) -> Iterator[tuple[str, int, Any]]:
+def tf_parameter_iter(x: object) -> Iterator[tuple[str, int, Any]]:
     """For each operation on the way over first inputs: its name, the parameters behind its other inputs, the sizes of its tensor."""
     while x is not None:
         op, shape = _parts(x, "")
@@ -112,7 +112,7 @@ def _by_scope(rows: Iterator[tuple[str, int, Any]]) -> Iterator[tuple[str, int, 
 
 
 @export("contrib.specs.tf_parameter_summary")
-def tf_parameter_summary(x: Any, printer: Callable[[str], Any] = print, combine: bool = True) -> None:
+def tf_parameter_summary(x: object, printer: Callable[[str], Any] = print, combine: bool = True) -> None:
     """Prints a line for each layer, the first one first: its parameters, its name and its shape.
 
     Args:
@@ -125,12 +125,12 @@ def tf_parameter_summary(x: Any, printer: Callable[[str], Any] = print, combine:
         printer(f"{total:10d} {name:<20s} {shape}")
 
 
-def _outputs(spec: str, inputs: Any, input_shape: ShapeLike, input_type: DTypeLike) -> Any:
+def _outputs(spec: str, inputs: object, input_shape: ShapeLike, input_type: DTypeLike) -> Any:
     return create_net(spec, placeholder(input_type, input_shape) if inputs is None else inputs)
 
 
 @export("contrib.specs.tf_spec_structure")
-def tf_spec_structure(spec: str, inputs: Any = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> str:
+def tf_spec_structure(spec: str, inputs: object = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> str:
     """The types of the operations of a specified network, as `tf_structure` gives them.
 
     Args:
@@ -142,12 +142,12 @@ def tf_spec_structure(spec: str, inputs: Any = None, input_shape: ShapeLike = No
 
 
 @export("contrib.specs.tf_spec_summary")
-def tf_spec_summary(spec: str, inputs: Any = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> None:
+def tf_spec_summary(spec: str, inputs: object = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> None:
     """Prints the layers of a specified network, as `tf_parameter_summary` does; the arguments are those of `tf_spec_structure`."""
     tf_parameter_summary(_outputs(spec, inputs, input_shape, input_type))
 
 
 @export("contrib.specs.tf_spec_print")
-def tf_spec_print(spec: str, inputs: Any = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> None:
+def tf_spec_print(spec: str, inputs: object = None, input_shape: ShapeLike = None, input_type: DTypeLike = dtypes.float32) -> None:
     """Prints the operations of a specified network, as `tf_print` does; the arguments are those of `tf_spec_structure`."""
     tf_print(_outputs(spec, inputs, input_shape, input_type))

@@ -86,7 +86,7 @@ class TensorForestDataSpec:
         )
 
 
-def GetColumnName(column_key: Any, col_num: int) -> str:  # noqa: N802
+def GetColumnName(column_key: object, col_num: int) -> str:  # noqa: N802
     """The name of a column under this key of a dict: itself, that of a feature column, or its number."""
     return column_key if isinstance(column_key, str) else getattr(column_key, "column_name", str(col_num))
 
@@ -144,7 +144,7 @@ def ParseDataTensorOrDict(data: TensorLike) -> tuple[Tensor | None, SparseTensor
     return data, None, spec
 
 
-def ParseLabelTensorOrDict(labels: Any) -> Tensor:  # noqa: N802
+def ParseLabelTensorOrDict(labels: object) -> Tensor:  # noqa: N802
     """Labels as float32: a Tensor, a SparseTensor (-1 where it has none), or a dict of Tensors, which are joined by column."""
     if isinstance(labels, dict):
         return cast(concat([labels[key] for key in sorted(labels)], 1), dtypes.float32)

@@ -54,7 +54,7 @@ def _top_k_generator(k: int) -> Callable[[Tensor, Tensor], Metric]:
     return _top_k
 
 
-def _accuracy(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _accuracy(predictions: Tensor, targets: Tensor, weights: object = None) -> Metric:
     return accuracy(labels=targets, predictions=predictions, weights=weights)
 
 
@@ -73,7 +73,7 @@ def _softmax_entropy(probabilities: Tensor, targets: Tensor, weights: TensorLike
     return mean(sparse_softmax_cross_entropy(probabilities, cast(targets, dtypes.int32)), weights=weights)
 
 
-def _predictions(predictions: Tensor, unused_targets: Any, **unused_kwargs: Any) -> Tensor:
+def _predictions(predictions: Tensor, unused_targets: object, **unused_kwargs: object) -> Tensor:
     return predictions
 
 
@@ -81,21 +81,21 @@ def _class_log_loss(probabilities: Tensor, targets: Tensor, weights: TensorLike 
     return mean(log_loss(probabilities, _one_hot(targets, probabilities)), weights=weights)
 
 
-def _precision(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _precision(predictions: Tensor, targets: Tensor, weights: object = None) -> Metric:
     return precision(labels=targets, predictions=predictions, weights=weights)
 
 
-def _precision_at_thresholds(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _precision_at_thresholds(predictions: Tensor, targets: Tensor, weights: object = None) -> Metric:
     return precision_at_thresholds(
         labels=targets, predictions=_of_second_class(predictions), thresholds=_THRESHOLDS, weights=weights
     )
 
 
-def _recall(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _recall(predictions: Tensor, targets: Tensor, weights: object = None) -> Metric:
     return recall(labels=targets, predictions=predictions, weights=weights)
 
 
-def _recall_at_thresholds(predictions: Tensor, targets: Tensor, weights: Any = None) -> Metric:
+def _recall_at_thresholds(predictions: Tensor, targets: Tensor, weights: object = None) -> Metric:
     return recall_at_thresholds(
         labels=targets, predictions=_of_second_class(predictions), thresholds=_THRESHOLDS, weights=weights
     )

@@ -123,7 +123,7 @@ class Targets:
       is_regression: whether the columns of `labels` are targets.
     """
 
-    def __init__(self, labels: Any, weights: Any, is_regression: bool) -> None:
+    def __init__(self, labels: Any, weights: object, is_regression: bool) -> None:
         labels = np.asarray(labels)
         self.count = len(labels) if labels.ndim else 0
         columns = max(1, labels.shape[1]) if is_regression and labels.ndim > 1 else 1

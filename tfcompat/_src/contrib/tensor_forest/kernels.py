@@ -36,7 +36,7 @@ def _scalar_bytes(value: Any, what: str) -> bytes:
     return np.asarray(value, object).item()
 
 
-def _tree(context: Any, config: Any) -> Tree:
+def _tree(context: object, config: object) -> Tree:
     model = tree_message("Model")()
     try:
         model.ParseFromString(_scalar_bytes(config, "Tree"))
@@ -45,7 +45,7 @@ def _tree(context: Any, config: Any) -> Tree:
     return Tree(_params(context), model)
 
 
-def _statistics(context: Any, config: Any) -> FertileStatistics:
+def _statistics(context: object, config: object) -> FertileStatistics:
     return FertileStatistics(_params(context), _scalar_bytes(config, "Stats"))
 
 
@@ -61,7 +61,7 @@ def _replace(make: Any, context: Any, handle: Held, config: Any) -> tuple:
     return ()
 
 
-def _serialize(context: Any, handle: Held) -> np.ndarray:
+def _serialize(context: object, handle: Held) -> np.ndarray:
     with handle.lock:
         return np.array(handle.held().serialize(), object)
 
@@ -97,7 +97,7 @@ for _type, _config, _word, _variable, _made, _params_attr in (
 
 
 @held_op("TreeSize", "(tree_handle: resource) -> (tree_size: int32)", shape=si.scalar)
-def _size(context: Any, tree: Held) -> np.int32:
+def _size(context: object, tree: Held) -> np.int32:
     return np.int32(tree.held().size)
 
 
@@ -107,7 +107,7 @@ def _size(context: Any, tree: Held) -> np.int32:
     shape=lambda c: [(_examples_known(c), None), (None,)],
     gradient=NotDifferentiable("1.15 takes the predictions of a tree as they are"),
 )  # fmt: skip
-def _predictions(context: Any, tree: Held, *data: Any) -> tuple[np.ndarray, np.ndarray]:
+def _predictions(context: object, tree: Held, *data: object) -> tuple[np.ndarray, np.ndarray]:
     examples = _examples(context, *data)
     with tree.lock:
         predictions = tree.held().predictions(examples)
@@ -117,14 +117,14 @@ def _predictions(context: Any, tree: Held, *data: Any) -> tuple[np.ndarray, np.n
 
 @held_op("TraverseTreeV4", f"(tree_handle: resource, {_DATA}, *, input_spec: string, params: string) -> (leaf_ids: int32)",
       shape=lambda c: [(_examples_known(c),)])  # fmt: skip
-def _traverse(context: Any, tree: Held, *data: Any) -> np.ndarray:
+def _traverse(context: object, tree: Held, *data: object) -> np.ndarray:
     with tree.lock:
         return tree.held().leaves(_examples(context, *data))
 
 
 @held_op("UpdateModelV4", "(tree_handle: resource, leaf_ids: int32, input_labels: float, input_weights: float, *, params: string) -> ()",
       shape=si.no_outputs)  # fmt: skip
-def _update(context: Any, tree: Held, leaf_ids: Any, labels: Any, weights: Any) -> tuple:
+def _update(context: object, tree: Held, leaf_ids: object, labels: object, weights: object) -> tuple:
     targets = Targets(labels, weights, _params(context).is_regression)
     with tree.lock:
         tree.held().update(np.asarray(leaf_ids).reshape(-1), targets)
@@ -133,7 +133,7 @@ def _update(context: Any, tree: Held, leaf_ids: Any, labels: Any, weights: Any) 
 
 @held_op("FeatureUsageCounts", "(tree_handle: resource, *, params: string) -> (feature_counts: int32)",
       shape=lambda c: [(None,)])  # fmt: skip
-def _feature_counts(context: Any, tree: Held) -> np.ndarray:
+def _feature_counts(context: object, tree: Held) -> np.ndarray:
     with tree.lock:
         return tree.held().feature_counts()
 
@@ -145,8 +145,8 @@ def _feature_counts(context: Any, tree: Held) -> np.ndarray:
     shape=lambda c: [(None,)],
 )  # fmt: skip
 def _process(
-    context: Any, tree: Held, stats: Held, dense: Any, indices: Any, values: Any, sizes: Any, labels: Any, weights: Any,
-    leaf_ids: Any, *, random_seed: int,
+    context: object, tree: Held, stats: Held, dense: object, indices: object, values: object, sizes: object, labels: object, weights: object,
+    leaf_ids: object, *, random_seed: int,
 ) -> np.ndarray:  # fmt: skip
     examples = _examples(context, dense, indices, values, sizes)
     targets = Targets(labels, weights, _params(context).is_regression)
@@ -158,7 +158,7 @@ def _process(
 
 @held_op("GrowTreeV4", "(tree_handle: resource, stats_handle: resource, finished_nodes: int32, *, params: string) -> ()",
       shape=si.no_outputs)  # fmt: skip
-def _grow(context: Any, tree: Held, stats: Held, finished_nodes: Any) -> tuple:
+def _grow(context: object, tree: Held, stats: Held, finished_nodes: object) -> tuple:
     with stats.lock, tree.lock:
         stats.held().grow(tree.held(), np.asarray(finished_nodes).reshape(-1).tolist())
     return ()
@@ -169,7 +169,7 @@ def _grow(context: Any, tree: Held, stats: Held, finished_nodes: Any) -> tuple:
     "(tree_handle: resource, stats_handle: resource, *, params: string) -> ()",
     shape=si.no_outputs,
 )
-def _finalize(context: Any, tree: Held, stats: Held) -> tuple:
+def _finalize(context: object, tree: Held, stats: Held) -> tuple:
     """The leaves of regression are final; 1.15 ends the process where there are classes."""
     tree.held(), stats.held()
     if not _params(context).is_regression:

@@ -77,7 +77,7 @@ class TensorForestLossHook(SessionRunHook):
     """
 
     def __init__(
-        self, early_stopping_rounds: int, early_stopping_loss_threshold: float | None = None, loss_op: Any = None
+        self, early_stopping_rounds: int, early_stopping_loss_threshold: float | None = None, loss_op: object = None
     ) -> None:
         self.early_stopping_rounds = early_stopping_rounds
         self.early_stopping_loss_threshold = early_stopping_loss_threshold
@@ -187,14 +187,14 @@ def get_model_fn(
     if model_head is None:
         model_head = _default_head(params, weights_name, output_type)
 
-    def train_op(builder: Any, probabilities: Tensor, features: Any, labels: Any, weights: Any) -> Any:
+    def train_op(builder: Any, probabilities: Tensor, features: object, labels: object, weights: object) -> Any:
         with control_dependencies([probabilities.op]):
             trained = builder.training_graph(
                 features, labels, input_weights=weights, num_trainers=num_trainers, trainer_id=trainer_id
             )
             return group(trained, assign_add(get_global_step(), 1))
 
-    def hooks(builder: Any, loss: Any) -> list[SessionRunHook]:
+    def hooks(builder: Any, loss: object) -> list[SessionRunHook]:
         cleaned = group(*[raw.DestroyResourceOp(handle) for handle in builder.get_all_resource_handles()])
         at_end = {"9: clean up resources": cleaned}
         if report_feature_importances:
@@ -290,7 +290,7 @@ class TensorForestEstimator(estimator.Estimator):
 def get_combined_model_fn(model_fns: list[Callable]) -> Callable:
     """The model_fn of several forests, one for each column of the labels."""
 
-    def model_fn(features: Any, labels: TensorLike, mode: str) -> ModelFnOps:
+    def model_fn(features: object, labels: TensorLike, mode: str) -> ModelFnOps:
         models = []
         for i, each in enumerate(model_fns):
             with variable_scope(f"label_{i}"):

@@ -233,7 +233,7 @@ class TreeVariables:
       tree_stat: serialized FertileStats to start with.
     """
 
-    def __init__(self, params: Any, tree_num: int, training: bool, tree_config: Any = "", tree_stat: Any = "") -> None:
+    def __init__(self, params: Any, tree_num: int, training: bool, tree_config: Any = "", tree_stat: object = "") -> None:
         if not isinstance(getattr(params, "params_proto", None), PARAMS.TensorForestParams):
             params.params_proto = build_params_proto(params)
         params.serialized_params_proto = params.params_proto.SerializeToString()
@@ -260,7 +260,7 @@ class ForestVariables:
     """
 
     def __init__(
-        self, params: Any, device_assigner: Any, training: bool = True, tree_variables_class: Any = TreeVariables,
+        self, params: Any, device_assigner: object, training: bool = True, tree_variables_class: Any = TreeVariables,
         tree_configs: Any = None, tree_stats: Any = None,
     ) -> None:  # fmt: skip
         with device(device_assigner):
@@ -318,7 +318,7 @@ class RandomForestGraphs:
     def _device(self, tree_num: int) -> Any:
         return device(self.variables.device_dummies[tree_num].device)
 
-    def _bag_features(self, tree_num: int, input_data: Any, sparse_features: Any) -> Any:
+    def _bag_features(self, tree_num: int, input_data: object, sparse_features: object) -> Any:
         """The features that a tree sees."""
         if not self.params.bagged_features:
             return input_data
@@ -327,7 +327,7 @@ class RandomForestGraphs:
         columns = split(value=input_data, num_or_size_splits=self.params.num_features, axis=1)
         return concat([columns[i] for i in self.params.bagged_features[tree_num]], 1)
 
-    def _bag_examples(self, seed: int, data: Any, labels: TensorLike, sparse_features: Any) -> tuple[Any, Any]:
+    def _bag_examples(self, seed: int, data: object, labels: TensorLike, sparse_features: object) -> tuple[Any, Any]:
         """The examples that a tree sees, at random."""
         if self.params.bagging_fraction >= 1.0:
             return data, labels
@@ -343,7 +343,7 @@ class RandomForestGraphs:
         return [each.tree for each in both] + [each.stats for each in both]
 
     def training_graph(
-        self, input_data: TensorLike, input_labels: Any, num_trainers: int = 1, trainer_id: int = 0, **tree_kwargs: Any
+        self, input_data: TensorLike, input_labels: object, num_trainers: int = 1, trainer_id: int = 0, **tree_kwargs: Any
     ) -> Operation:
         """The operation that shows the trees a batch of examples, and splits their leaves that are finished.
 
@@ -418,11 +418,11 @@ class RandomForestGraphs:
                 sizes.append(self.trees[i].size())
         return reduce_mean(cast(stack(sizes), dtypes.float32))
 
-    def training_loss(self, features: Any, labels: Any, name: str = "training_loss") -> Tensor:
+    def training_loss(self, features: object, labels: object, name: str = "training_loss") -> Tensor:
         """Minus the average size, which stops falling when the trees stop growing."""
         return negative(self.average_size(), name=name)
 
-    def validation_loss(self, features: Any, labels: Any) -> Tensor:
+    def validation_loss(self, features: object, labels: object) -> Tensor:
         """Minus the average size."""
         return negative(self.average_size())
 
@@ -453,7 +453,7 @@ class RandomTreeGraphs:
     def __init__(self, variables: Any, params: Any, tree_num: int) -> None:
         self.variables, self.params, self.tree_num = variables, params, tree_num
 
-    def _data(self, input_data: Any, sparse_features: SparseTensor | None) -> list[Any]:
+    def _data(self, input_data: object, sparse_features: SparseTensor | None) -> list[Any]:
         """Dense features, and indices, values and shape of sparse ones; [] for what there is not."""
         dense = [] if input_data is None else input_data
         if sparse_features is None:
@@ -463,7 +463,7 @@ class RandomTreeGraphs:
     def training_graph(
         self,
         input_data: Any,
-        input_labels: Any,
+        input_labels: object,
         random_seed: int,
         data_spec: Any,
         sparse_features: Any = None,

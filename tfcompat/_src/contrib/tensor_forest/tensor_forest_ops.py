@@ -35,7 +35,7 @@ def murmur64(text: bytes) -> int:
 
 @op("ReinterpretStringToFloat", "(input_data: string) -> (output_data: float)", shape=si.unchanged,
     gradient=NotDifferentiable("strings have no derivative"), place=HOST)  # fmt: skip
-def _reinterpret(texts: Any) -> np.ndarray:
+def _reinterpret(texts: object) -> np.ndarray:
     texts = np.asarray(texts, object)
     hashes = np.array([murmur64(bytes(text)) for text in texts.reshape(-1)], np.uint64)
     return hashes.astype(np.float32).reshape(texts.shape)

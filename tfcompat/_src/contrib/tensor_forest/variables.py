@@ -71,7 +71,7 @@ class TreeVariable(_ForestResource):
     _EAGER_NAME = KEY = "tree_variable"
 
     def __init__(
-        self, params: Any, tree_config: Any, stats_handle: Tensor | None, name: str, container: str | None = None
+        self, params: object, tree_config: object, stats_handle: Tensor | None, name: str, container: str | None = None
     ) -> None:
         super().__init__(params, tree_config, name, container)
 
@@ -115,7 +115,7 @@ def _registered(resource: _ForestResource) -> Tensor:
 
 
 def tree_variable(
-    params: Any, tree_config: Any, stats_handle: Tensor | None, name: str, container: str | None = None
+    params: object, tree_config: object, stats_handle: Tensor | None, name: str, container: str | None = None
 ) -> Tensor:
     """Makes a tree.
 
@@ -133,7 +133,7 @@ def tree_variable(
         return _registered(TreeVariable(params, tree_config, stats_handle, scope, container))
 
 
-def fertile_stats_variable(params: Any, stats_config: Any, name: str, container: str | None = None) -> Tensor:
+def fertile_stats_variable(params: object, stats_config: object, name: str, container: str | None = None) -> Tensor:
     """Makes the statistics of a tree's leaves.
 
     Args:

@@ -76,7 +76,7 @@ def _pairs(tokens, min_skips, max_skips, start, limit, emit_self, *, rng):
 # ---- samples ----
 
 
-def _known_words(tokens: TensorLike, frequencies: Any, vocab_min_count: Any) -> tuple[Tensor, Tensor]:
+def _known_words(tokens: TensorLike, frequencies: object, vocab_min_count: object) -> tuple[Tensor, Tensor]:
     """The tokens that the table has often enough, and how often."""
     if not isinstance(frequencies, InitializableLookupTableBase):
         raise ValueError(
@@ -91,7 +91,7 @@ def _known_words(tokens: TensorLike, frequencies: Any, vocab_min_count: Any) -> 
         return boolean_mask(tokens, keep), boolean_mask(found, keep)
 
 
-def _without_frequent(tokens: Tensor, frequencies: Tensor, vocab_subsampling: float, corpus_size: Any, seed: int | None) -> Tensor:
+def _without_frequent(tokens: Tensor, frequencies: Tensor, vocab_subsampling: float, corpus_size: object, seed: int | None) -> Tensor:
     """The tokens without some of the frequent ones: the more often a word stands in the corpus, the rarer it is kept."""
     if not 0 <= vocab_subsampling <= 1:
         raise ValueError(f"Invalid vocab_subsampling={vocab_subsampling} - it should be within range [0, 1].")
@@ -103,7 +103,7 @@ def _without_frequent(tokens: Tensor, frequencies: Tensor, vocab_subsampling: fl
 
 
 def filter_input(
-    input_tensor: TensorLike, vocab_freq_table: Any, vocab_min_count: Any, vocab_subsampling: float | None, corpus_size: Any, seed: int | None
+    input_tensor: TensorLike, vocab_freq_table: object, vocab_min_count: object, vocab_subsampling: float | None, corpus_size: object, seed: int | None
 ) -> Any:
     """The tokens of which `skip_gram_sample` makes pairs; its arguments."""
     if vocab_freq_table is None:
@@ -115,7 +115,7 @@ def filter_input(
 @export("contrib.text.skip_gram_sample")
 def skip_gram_sample(
     input_tensor: TensorLike, min_skips: TensorLike = 1, max_skips: TensorLike = 5, start: TensorLike = 0, limit: TensorLike = -1, emit_self_as_target: TensorLike = False,
-    vocab_freq_table: Any = None, vocab_min_count: Any = None, vocab_subsampling: float | None = None, corpus_size: Any = None,
+    vocab_freq_table: object = None, vocab_min_count: object = None, vocab_subsampling: float | None = None, corpus_size: object = None,
     batch_size: int | None = None, batch_capacity: int | None = None, seed: int | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Each token with those near it: for each as many places to both sides as is drawn from [min_skips, max_skips].
@@ -181,9 +181,9 @@ def _read_frequencies(path: str, token_index: int, freq_index: int, freq_dtype: 
 
 @export("contrib.text.skip_gram_sample_with_text_vocab")
 def skip_gram_sample_with_text_vocab(
-    input_tensor: TensorLike, vocab_freq_file: str, vocab_token_index: int = 0, vocab_token_dtype: Any = dtypes.string,
-    vocab_freq_index: int = 1, vocab_freq_dtype: Any = dtypes.float64, vocab_delimiter: str = ",", vocab_min_count: Any = 0,
-    vocab_subsampling: float | None = None, corpus_size: Any = None, min_skips: TensorLike = 1, max_skips: TensorLike = 5, start: TensorLike = 0,
+    input_tensor: TensorLike, vocab_freq_file: str, vocab_token_index: int = 0, vocab_token_dtype: object = dtypes.string,
+    vocab_freq_index: int = 1, vocab_freq_dtype: object = dtypes.float64, vocab_delimiter: str = ",", vocab_min_count: object = 0,
+    vocab_subsampling: float | None = None, corpus_size: object = None, min_skips: TensorLike = 1, max_skips: TensorLike = 5, start: TensorLike = 0,
     limit: TensorLike = -1, emit_self_as_target: TensorLike = False, batch_size: int | None = None, batch_capacity: int | None = None,
     seed: int | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip

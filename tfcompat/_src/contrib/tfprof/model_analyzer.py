@@ -22,7 +22,7 @@ PRINT_ALL_TIMING_MEMORY = export("contrib.tfprof.model_analyzer.PRINT_ALL_TIMING
 
 @export("contrib.tfprof.model_analyzer.print_model_analysis")
 def print_model_analysis(
-    graph: Graph | None, run_meta: Any = None, op_log: Any = None, tfprof_cmd: str = "scope", tfprof_options: Any = 0
+    graph: Graph | None, run_meta: object = None, op_log: object = None, tfprof_cmd: str = "scope", tfprof_options: object = 0
 ) -> Any:
     """`tf.profiler.profile` under its old name and with old names of arguments."""
     return profile(graph, run_meta, op_log, tfprof_cmd, tfprof_options)
@@ -32,6 +32,6 @@ export("contrib.tfprof.model_analyzer.ALL_ADVICE")(ALL_ADVICE)
 
 
 @export("contrib.tfprof.model_analyzer.advise")
-def advise(graph: Graph | None, run_meta: Any = None, tfprof_options: Any = 0) -> Any:
+def advise(graph: Graph | None, run_meta: object = None, tfprof_options: object = 0) -> Any:
     """`tf.profiler.advise` under its old name and with old names of arguments."""
     return _advise(graph, run_meta, tfprof_options)

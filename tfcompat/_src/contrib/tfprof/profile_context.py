@@ -113,7 +113,7 @@ class ProfileContext:
 
     # ---- one step ----
 
-    def run(self, session: BaseSession, run: Callable[..., Any], fetches: Any, feed_dict: Any, options: Any, run_metadata: messages.RunMetadata) -> Any:
+    def run(self, session: BaseSession, run: Callable[..., Any], fetches: object, feed_dict: object, options: object, run_metadata: messages.RunMetadata) -> Any:
         """Runs a step by `run`, traced if chosen; a step beside another one is not looked at."""
         with self._next_step() as (step, is_alone):
             if not is_alone:
@@ -146,7 +146,7 @@ class ProfileContext:
                 self._lock.release()
 
     def _traced_run(
-        self, session: BaseSession, run: Callable[..., Any], fetches: Any, feed_dict: Any, options: Any, run_metadata: messages.RunMetadata, step: int
+        self, session: BaseSession, run: Callable[..., Any], fetches: object, feed_dict: object, options: object, run_metadata: messages.RunMetadata, step: int
     ) -> Any:
         self._say(f"tracing step: {step}")
         metadata = messages.RunMetadata() if run_metadata is None else run_metadata
@@ -160,7 +160,7 @@ class ProfileContext:
         self._known_profiler().add_step_of(session.graph, step, metadata)
         return value
 
-    def _is_traced(self, step: int, graph: Graph, fetches: Any) -> bool:
+    def _is_traced(self, step: int, graph: Graph, fetches: object) -> bool:
         if self._traced > MAX_TRACED_STEPS:
             return False
         is_chosen = step in self._trace_steps or self._traces_next
@@ -193,7 +193,7 @@ def _profiled_run(context: ProfileContext, run: Callable[..., Any]) -> Callable[
     """A session's `run` whose calls are steps of a ProfileContext."""
 
     @functools.wraps(run)
-    def profiled(session: BaseSession, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: messages.RunMetadata | None = None) -> Any:
+    def profiled(session: BaseSession, fetches: object, feed_dict: object = None, options: object = None, run_metadata: messages.RunMetadata | None = None) -> Any:
         return context.run(session, run, fetches, feed_dict, options, run_metadata)
 
     setattr(profiled, "_profiled_by", context)  # noqa: B010  (a function's attribute)

@@ -281,7 +281,7 @@ class ARModel(TimeSeriesModel):
             prediction_times=times[:, self.input_window_size :],
         )
 
-    def get_batch_loss(self, features: dict[str, Any], mode: str, state: Any) -> ModelOutputs:
+    def get_batch_loss(self, features: dict[str, Any], mode: str, state: object) -> ModelOutputs:
         """The loss of windows, which in training have `window_size` times, in evaluation as many or more.
 
         Args:
@@ -317,7 +317,7 @@ class ARModel(TimeSeriesModel):
         # What is left over is left out at the beginning of the series, but at the end of the exogenous features, as in 1.15.5.
         left_over = shape(times)[1] - self.input_window_size - windows * size
 
-        def as_batch(series: Tensor, first: Any) -> Tensor:
+        def as_batch(series: Tensor, first: object) -> Tensor:
             parts = gather(series, places + first, axis=1)
             return reshape(parts, concat([[batch * windows, self.window_size], shape(series)[2:]], 0))
 

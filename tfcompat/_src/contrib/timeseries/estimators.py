@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -63,7 +62,7 @@ class TimeSeriesRegressor(Estimator):
         super().__init__(model_fn=head.create_estimator_spec, model_dir=model_dir, config=config)
 
     def build_one_shot_parsing_serving_input_receiver_fn(
-        self, filtering_length: int, prediction_length: int, default_batch_size: int | None = None, values_input_dtype: Any = None,
+        self, filtering_length: int, prediction_length: int, default_batch_size: int | None = None, values_input_dtype: object = None,
         truncate_values: bool = False,
     ) -> Callable:  # fmt: skip
         """A function for exports that take serialized Examples and predict at once (see OneShotPredictionHead).

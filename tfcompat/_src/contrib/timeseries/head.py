@@ -85,7 +85,7 @@ class TimeSeriesRegressionHead(_Head):
         """1, though a model has no logits."""
         return 1
 
-    def create_loss(self, features: dict[str, Any], mode: str, logits: Any = None, labels: Any = None) -> ModelOutputs:
+    def create_loss(self, features: dict[str, Any], mode: str, logits: object = None, labels: object = None) -> ModelOutputs:
         """What the model gives for windows, with a summary of the loss.
 
         Args:
@@ -97,7 +97,7 @@ class TimeSeriesRegressionHead(_Head):
         scalar(keyed(MetricKeys.LOSS, self._name), outputs.loss)
         return outputs
 
-    def create_estimator_spec(self, features: dict[str, Any], mode: str, labels: Any = None) -> EstimatorSpec:
+    def create_estimator_spec(self, features: dict[str, Any], mode: str, labels: object = None) -> EstimatorSpec:
         """The EstimatorSpec of a model; with the tensors of a state among the features, that of an exported one.
 
         Args:
@@ -174,7 +174,7 @@ class TimeSeriesRegressionHead(_Head):
         }
         return EstimatorSpec(mode=EstimatorModeKeys.PREDICT, export_outputs=outputs, predictions={})
 
-    def _as_tensor(self, name: str, value: Any) -> Any:
+    def _as_tensor(self, name: str, value: object) -> Any:
         if name == TrainEvalFeatures.TIMES:
             return cast(value, dtypes.int64)
         if name == TrainEvalFeatures.VALUES:
@@ -282,13 +282,13 @@ def _last_value(name: str, tensor: Tensor) -> tuple[Tensor, Any]:
     return variable.value(), update
 
 
-def _last_values(name: str, tensors: Any) -> tuple[Any, Any]:
+def _last_values(name: str, tensors: object) -> tuple[Any, Any]:
     """A metric that is the structure of tensors of the last batch."""
     metrics = [_last_value(f"{name}_{number}", tensor) for number, tensor in enumerate(nest.flatten(tensors))]
     return nest.pack_sequence_as(tensors, [value for value, _ in metrics]), group(*(update for _, update in metrics))
 
 
-def state_to_dictionary(state_tuple: Any) -> dict[str, Any]:
+def state_to_dictionary(state_tuple: object) -> dict[str, Any]:
     """A state as a dict of its parts under numbered names.
 
     Args:

@@ -33,7 +33,7 @@ from tfcompat._src.variables.variable import Variable
 
 @export("contrib.timeseries.predict_continuation_input_fn")
 def predict_continuation_input_fn(
-    evaluation: dict[str, Any], steps: int | None = None, times: Any = None, exogenous_features: dict[str, Any] | None = None
+    evaluation: dict[str, Any], steps: int | None = None, times: object = None, exogenous_features: dict[str, Any] | None = None
 ) -> Callable:
     """An input function that predicts after each window of an evaluation.
 

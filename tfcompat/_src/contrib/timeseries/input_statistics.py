@@ -51,7 +51,7 @@ class _Sums(NamedTuple):
     overall_feature_sum_of_squares: Any
 
 
-def _statistic(name: str, sizes: list[int] | None, dtype: Any, initializer: Any = None) -> Any:
+def _statistic(name: str, sizes: list[int] | None, dtype: object, initializer: object = None) -> Any:
     return get_variable(name, shape=sizes, dtype=dtype, initializer=initializer, trainable=False)
 
 
@@ -66,7 +66,7 @@ class InputStatisticsFromMiniBatch:
       starting_variance_window_size: how many values the moments at the start are taken of.
     """
 
-    def __init__(self, num_features: int, dtype: Any, starting_variance_window_size: int = 16) -> None:
+    def __init__(self, num_features: int, dtype: object, starting_variance_window_size: int = 16) -> None:
         self._starting_variance_window_size = starting_variance_window_size
         self._num_features = num_features
         self._dtype = dtype

@@ -110,7 +110,7 @@ def _block_diagonal_shape(shapes: list[TensorShape]) -> TensorShape:
     return batch.concatenate([rows, columns])
 
 
-def power_sums_tensor(array_size: Any, power_matrix: TensorLike, multiplier: TensorLike) -> Tensor:
+def power_sums_tensor(array_size: object, power_matrix: TensorLike, multiplier: TensorLike) -> Tensor:
     """The sums A^0 B (A^0)' + ... + A^(n - 1) B (A^(n - 1))' for n = 0, ..., array_size.
 
     Args:
@@ -159,7 +159,7 @@ def matrix_to_powers(matrix: TensorLike, powers: TensorLike) -> Tensor:
     return batch_matrix_pow(tile(expand_dims(matrix, 0), [size(powers), 1, 1]), powers)
 
 
-def batch_matrix_pow(matrices: TensorLike, powers: Any) -> Tensor:
+def batch_matrix_pow(matrices: TensorLike, powers: object) -> Tensor:
     """Matrices [n, d, d], each raised to its power, by repeated squaring.
 
     Args:
@@ -238,7 +238,7 @@ def make_toeplitz_matrix(inputs: TensorLike, name: str | None = None) -> Tensor:
     return identity(reshape(transpose(blocks, [0, 2, 1, 3]), [count * block, count * block]), name=name)
 
 
-def sign_magnitude_positive_definite(raw: TensorLike, off_diagonal_scale: Any = 0.0, overall_scale: Any = 0.0) -> Tensor:
+def sign_magnitude_positive_definite(raw: TensorLike, off_diagonal_scale: object = 0.0, overall_scale: object = 0.0) -> Tensor:
     """Positive definite matrices C' C of free parameters.
 
     The upper triangular C has exp((raw_ii + overall_scale) / 2) on its diagonal and, above it,
@@ -273,7 +273,7 @@ def transform_to_covariance_matrices(input_vectors: Tensor, matrix_size: int) ->
 
 
 def variable_covariance_matrix(
-    size: int, name: str, dtype: Any, initial_diagonal_values: Any = None, initial_overall_scale_log: Any = 0.0
+    size: int, name: str, dtype: Any, initial_diagonal_values: object = None, initial_overall_scale_log: object = 0.0
 ) -> Tensor:
     """A learned covariance [size, size].
 

@@ -76,19 +76,19 @@ class TimeSeriesModel(metaclass=abc.ABCMeta):
             self._stats_means, variances = input_statistics.overall_feature_moments
             self._stats_sigmas = sqrt(variances)
 
-    def _scale_data(self, data: Any) -> Any:
+    def _scale_data(self, data: object) -> Any:
         """Values less the mean of the series, by its standard deviation."""
         return data if self._input_statistics is None else (data - self._stats_means) / self._stats_sigmas
 
-    def _scale_back_data(self, data: Any) -> Any:
+    def _scale_back_data(self, data: object) -> Any:
         """Values of which these are the scaled ones."""
         return data if self._input_statistics is None else data * self._stats_sigmas + self._stats_means
 
-    def _scale_variance(self, variance: Any) -> Any:
+    def _scale_variance(self, variance: object) -> Any:
         """Variances of scaled values."""
         return variance if self._input_statistics is None else variance / self._series_variance
 
-    def _scale_back_variance(self, variance: Any) -> Any:
+    def _scale_back_variance(self, variance: object) -> Any:
         """Variances of which these are the ones of scaled values."""
         return variance if self._input_statistics is None else variance * self._series_variance
 

@@ -18,7 +18,7 @@ from tfcompat._src.variables.scope import get_variable
 
 
 def fully_connected(
-    inp: Tensor, inp_size: int, layer_size: int, name: str, activation: Callable | None = relu, dtype: Any = dtypes.float32
+    inp: Tensor, inp_size: int, layer_size: int, name: str, activation: Callable | None = relu, dtype: object = dtypes.float32
 ) -> Tensor:
     """A dense layer whose variables are `name`_weight and `name`_bias.
 
@@ -40,7 +40,7 @@ def parameter_switch(parameter_overrides: dict[Any, Any]) -> Callable[[Any], np.
     return lambda parameter: convert_to_tensor(parameter_overrides.get(parameter, parameter)).eval()
 
 
-def canonicalize_times_or_steps_from_output(times: Any, steps: int | None, previous_model_output: dict[str, Any]) -> np.ndarray:
+def canonicalize_times_or_steps_from_output(times: object, steps: int | None, previous_model_output: dict[str, Any]) -> np.ndarray:
     """The times [batch, window] of predictions that go on from an evaluation.
 
     Args:

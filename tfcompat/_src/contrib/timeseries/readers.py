@@ -221,7 +221,7 @@ class TFExampleReader(ReaderBaseTimeSeriesParser):
       ValueError: no feature of times or of values.
     """
 
-    def __init__(self, filenames: Any, features: dict[str, Any]) -> None:
+    def __init__(self, filenames: object, features: dict[str, Any]) -> None:
         _require(features)
         self._features = features
         super().__init__(filenames)

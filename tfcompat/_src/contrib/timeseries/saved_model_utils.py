@@ -31,7 +31,7 @@ def _run(signatures: Any, label: str, session: SessionLike, features: dict[str, 
 
 @export("contrib.timeseries.saved_model_utils.predict_continuation")
 def predict_continuation(
-    continue_from: dict[str, Any], signatures: Any, session: SessionLike, steps: int | None = None, times: Any = None,
+    continue_from: dict[str, Any], signatures: object, session: SessionLike, steps: int | None = None, times: object = None,
     exogenous_features: dict[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Predicts after an evaluation or a filtering.
@@ -56,7 +56,7 @@ def predict_continuation(
 
 
 @export("contrib.timeseries.saved_model_utils.cold_start_filter")
-def cold_start_filter(signatures: Any, session: SessionLike, features: dict[str, Any]) -> dict[str, Any]:
+def cold_start_filter(signatures: object, session: SessionLike, features: dict[str, Any]) -> dict[str, Any]:
     """Brings the model's start state over the values of series.
 
     Args:
@@ -75,7 +75,7 @@ def cold_start_filter(signatures: Any, session: SessionLike, features: dict[str,
 
 
 @export("contrib.timeseries.saved_model_utils.filter_continuation")
-def filter_continuation(continue_from: dict[str, Any], signatures: Any, session: SessionLike, features: dict[str, Any]) -> dict[str, Any]:
+def filter_continuation(continue_from: dict[str, Any], signatures: object, session: SessionLike, features: dict[str, Any]) -> dict[str, Any]:
     """Brings the state of an evaluation or a filtering over the values of series that go on from it.
 
     Args:
@@ -92,7 +92,7 @@ def filter_continuation(continue_from: dict[str, Any], signatures: Any, session:
 
 
 def _filter(
-    signatures: Any, label: str, session: SessionLike, features: dict[str, Any], continue_from: dict[str, Any] | None
+    signatures: object, label: str, session: SessionLike, features: dict[str, Any], continue_from: dict[str, Any] | None
 ) -> dict[str, Any]:
     arrays = arrays_of_series(features, require_single_batch=False)
     found = _run(signatures, label, session, arrays, continue_from)

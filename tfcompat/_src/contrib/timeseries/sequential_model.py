@@ -98,7 +98,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
     def _window_initializer(self, times: Tensor, state: Any) -> None:
         """Prepares for windows of `times`, integers [batch, window], that begin in `state`."""
 
-    def get_batch_loss(self, features: dict[str, Any], mode: str, state: Any) -> ModelOutputs:
+    def get_batch_loss(self, features: dict[str, Any], mode: str, state: object) -> ModelOutputs:
         """The loss of windows that begin in `state`, whose tensors are [batch, ...]."""
         loss, states, outputs = self.per_step_batch_loss(features, mode, state)
         outputs["observed"] = features[TrainEvalFeatures.VALUES]
@@ -109,7 +109,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
             prediction_times=features[TrainEvalFeatures.TIMES],
         )
 
-    def per_step_batch_loss(self, features: dict[str, Any], mode: str, state: Any) -> tuple[Tensor, Any, dict[str, Tensor]]:
+    def per_step_batch_loss(self, features: dict[str, Any], mode: str, state: object) -> tuple[Tensor, Any, dict[str, Tensor]]:
         """The mean loss of a time, the states after each time, and the outputs.
 
         Args:
@@ -130,7 +130,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
             values = self._scale_data(values)
         informed = self._exogenous_update(times, features)
 
-        def filter_step(step: Tensor, current_times: Tensor, state: Any) -> tuple[Any, dict]:
+        def filter_step(step: Tensor, current_times: Tensor, state: object) -> tuple[Any, dict]:
             state, predictions = self._prediction_step(current_times, informed(step, current_times, state))
             return self._filtering_step(current_times, values[:, step, :], state, predictions)
 
@@ -147,7 +147,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
         times = convert_to_tensor(features[PredictionFeatures.TIMES], dtypes.int64)
         informed = self._exogenous_update(times, features)
 
-        def predict_step(step: Tensor, current_times: Tensor, state: Any) -> tuple[Any, dict]:
+        def predict_step(step: Tensor, current_times: Tensor, state: object) -> tuple[Any, dict]:
             return self._prediction_step(current_times, informed(step, current_times, state))
 
         _, predictions = self._state_update_loop(
@@ -166,7 +166,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
         # The condition may look at strings, which a compiled loop cannot; it knows all it needs before the loop.
         chosen = None if condition is None else _of_all_steps(condition, times, raw)
 
-        def update(step: Tensor, current_times: Tensor, state: Any) -> Any:
+        def update(step: Tensor, current_times: Tensor, state: object) -> Any:
             changed = self._exogenous_input_step(current_times, embedded[:, step, :], state)
             if chosen is None:
                 return changed
@@ -179,7 +179,7 @@ class SequentialTimeSeriesModel(TimeSeriesModel):
         return threshold is not None and window is not None and window <= threshold
 
     def _state_update_loop(
-        self, times: Tensor, state: Any, state_update_fn: Callable, outputs: Sequence[str]
+        self, times: Tensor, state: object, state_update_fn: Callable, outputs: Sequence[str]
     ) -> tuple[Any, dict[str, Tensor]]:
         """Goes through the times of windows.
 

@@ -71,7 +71,7 @@ def _state_placeholders(model: TimeSeriesModel, batch_size: Tensor, static_batch
 
 
 def parsing_receiver(
-    model: TimeSeriesModel, filtering_length: int, prediction_length: int, batch_size: int | None, values_dtype: Any,
+    model: TimeSeriesModel, filtering_length: int, prediction_length: int, batch_size: int | None, values_dtype: object,
     truncate_values: bool,
 ) -> ServingInputReceiver:  # fmt: skip
     """A placeholder for serialized Examples, each with all features of a series.

@@ -30,7 +30,7 @@ class TensorValuedMutableDenseHashTable(DenseHashTable):
       *args, **kwargs: see tf.contrib.lookup.MutableDenseHashTable.
     """
 
-    def __init__(self, key_dtype: Any, value_dtype: Any, default_value: TensorLike, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, key_dtype: object, value_dtype: object, default_value: TensorLike, *args: Any, **kwargs: Any) -> None:
         self._value_shape_of_table = shape(default_value)
         super().__init__(key_dtype, value_dtype, reshape(default_value, [-1]), *args, **kwargs)
 
@@ -58,7 +58,7 @@ class TupleOfTensorsLookup(LookupInterface):
     """
 
     def __init__(
-        self, key_dtype: Any, default_values: Any, empty_key: Any, deleted_key: Any, name: str, checkpoint: bool = True
+        self, key_dtype: object, default_values: object, empty_key: object, deleted_key: object, name: str, checkpoint: bool = True
     ) -> None:
         tables = [
             TensorValuedMutableDenseHashTable(
@@ -74,11 +74,11 @@ class TupleOfTensorsLookup(LookupInterface):
     def name(self) -> str:
         return self._name
 
-    def lookup(self, keys: Any) -> Any:
+    def lookup(self, keys: object) -> Any:
         """The structure of the values of keys, each tensor [*shape of the keys, *shape of a value]."""
         return nest.map_structure(lambda table: table.lookup(keys), self._tables)
 
-    def insert(self, keys: Any, values: Any) -> Operation:
+    def insert(self, keys: object, values: object) -> Operation:
         """The operation that sets the values of keys; all values are computed before one is set."""
         nest.assert_same_structure(self._tables, values)
         computed = [identity(value) for value in nest.flatten(values)]
@@ -86,7 +86,7 @@ class TupleOfTensorsLookup(LookupInterface):
             return group(*(table.insert(keys, value) for table, value in zip(nest.flatten(self._tables), computed)))
 
 
-def replicate_state(start_state: Any, batch_size: Any) -> Any:
+def replicate_state(start_state: object, batch_size: object) -> Any:
     """A state whose tensors [...] are repeated to [batch_size, ...].
 
     Args:

@@ -74,7 +74,7 @@ class _TPUBaseEmbeddingColumn:
     _is_shared = False
     _lengths_are_columns = True
 
-    def _limit(self, max_sequence_length: int, learning_rate_fn: Any) -> None:
+    def _limit(self, max_sequence_length: int, learning_rate_fn: object) -> None:
         """Keeps the settings that ordinary columns lack; ValueError where the length does not fit the kind of column."""
         self._max_sequence_length, self._learning_rate_fn = max_sequence_length, learning_rate_fn
         column = self.categorical_column.name
@@ -139,7 +139,7 @@ class _TPUBaseEmbeddingColumn:
             self._record()
         return inputs.get(self.get_feature_key_name(), state_manager)
 
-    def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Tensor:
+    def get_dense_tensor(self, transformation_cache: object, state_manager: object) -> Tensor:
         """As the ordinary column's; in a TPU's context the feature itself."""
         if _is_running_on_cpu():
             return super().get_dense_tensor(transformation_cache, state_manager)
@@ -172,7 +172,7 @@ class _TPUSharedEmbeddingColumn(_TPUBaseEmbeddingColumn, _SharedEmbeddingColumn)
         return self.shared_embedding_collection_name
 
 
-def check_supported(categorical_column: Any, kinds: tuple[type, ...], function: str) -> None:
+def check_supported(categorical_column: object, kinds: tuple[type, ...], function: str) -> None:
     """TypeError where a TPU cannot hold the embeddings of the ids of a column."""
     if not isinstance(categorical_column, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
@@ -183,9 +183,9 @@ def embedding_column(
     categorical_column: Any,
     dimension: int,
     combiner: str = "mean",
-    initializer: Any = None,
+    initializer: object = None,
     max_sequence_length: int = 0,
-    learning_rate_fn: Any = None,
+    learning_rate_fn: object = None,
 ) -> _TPUEmbeddingColumn:
     """`tf.tpu.experimental.embedding_column` with the earlier interface alone; the arguments are the same."""
     check_supported(categorical_column, _SUPPORTED_CATEGORICAL_COLUMNS, "embedding_column")
@@ -231,7 +231,7 @@ def shared_embedding_columns(
     initializer: Any = None,
     shared_embedding_collection_name: str | None = None,
     max_sequence_lengths: Any = None,
-    learning_rate_fn: Any = None,
+    learning_rate_fn: object = None,
 ) -> list[_TPUSharedEmbeddingColumn]:
     """`tf.tpu.experimental.shared_embedding_columns` with the earlier interface alone; the arguments are the same."""
     kinds = _SUPPORTED_CATEGORICAL_COLUMNS
@@ -256,6 +256,6 @@ def split_by_kind(feature_columns: Any, kinds: tuple[type, ...]) -> tuple[list[A
     return found, [column for column in feature_columns if not column.is_sequence_column()]
 
 
-def split_sequence_columns(feature_columns: Any) -> tuple[list[Any], list[Any]]:
+def split_sequence_columns(feature_columns: object) -> tuple[list[Any], list[Any]]:
     """The columns of sequences, and the others; TypeError for a column that this module did not make."""
     return split_by_kind(feature_columns, (_TPUEmbeddingColumn, _TPUSharedEmbeddingColumn))

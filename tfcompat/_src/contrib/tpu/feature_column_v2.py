@@ -21,7 +21,7 @@ from tfcompat._src.feature_column.shared_embedding import SharedEmbeddingColumn,
 class _TPUEmbeddingColumnV2(_TPUBaseEmbeddingColumn, EmbeddingColumn):
     """See embedding_column_v2."""
 
-    def create_state(self, state_manager: Any) -> None:
+    def create_state(self, state_manager: object) -> None:
         if _is_running_on_cpu():
             super().create_state(state_manager)
         else:
@@ -46,9 +46,9 @@ def embedding_column_v2(
     categorical_column: Any,
     dimension: int,
     combiner: str = "mean",
-    initializer: Any = None,
+    initializer: object = None,
     max_sequence_length: int = 0,
-    learning_rate_fn: Any = None,
+    learning_rate_fn: object = None,
 ) -> _TPUEmbeddingColumnV2:
     """`tf.feature_column.embedding_column` for TPUEstimator; on other devices it does the same.
 
@@ -78,7 +78,7 @@ def shared_embedding_columns_v2(
     initializer: Any = None,
     shared_embedding_collection_name: str | None = None,
     max_sequence_lengths: Any = None,
-    learning_rate_fn: Any = None,
+    learning_rate_fn: object = None,
 ) -> list[_TPUSharedEmbeddingColumnV2]:
     """Columns of embeddings with one table for TPUEstimator; on other devices they are ordinary ones.
 
@@ -105,6 +105,6 @@ def shared_embedding_columns_v2(
     return columns
 
 
-def split_sequence_columns_v2(feature_columns: Any) -> tuple[list[Any], list[Any]]:
+def split_sequence_columns_v2(feature_columns: object) -> tuple[list[Any], list[Any]]:
     """The columns of sequences, and the others; TypeError for a column that this module did not make."""
     return split_by_kind(feature_columns, (_TPUEmbeddingColumnV2, _TPUSharedEmbeddingColumnV2))

@@ -83,8 +83,8 @@ def _devices(count: int) -> list[str]:
 
 @export("tpu.replicate", "contrib.tpu.replicate")
 def replicate(
-    computation: Callable, inputs: list[list[Any]] | None = None, infeed_queue: Any = None, device_assignment: Any = None,
-    name: str | None = None, maximum_shapes: Any = None,
+    computation: Callable, inputs: list[list[Any]] | None = None, infeed_queue: object = None, device_assignment: object = None,
+    name: str | None = None, maximum_shapes: object = None,
 ) -> list[Any]:  # fmt: skip
     """Builds a computation once for each replica.
 
@@ -130,7 +130,7 @@ def _replicate(computation: Callable, inputs: list) -> list[Any]:
     return [_of_replica(found, i) for i in range(count)]
 
 
-def _of_replica(structured: Any, i: int) -> Any:
+def _of_replica(structured: object, i: int) -> Any:
     return nest.map_structure(lambda v: v.values[i] if isinstance(v, PerReplica) else v, structured)
 
 
@@ -145,7 +145,7 @@ def _check_writes(ops: list[Operation]) -> None:
             )
 
 
-def _outputs(result: Any) -> Any:
+def _outputs(result: object) -> Any:
     """What a computation gives, with tensors that wait for its operations; an operation where there is no tensor."""
     flat = isinstance(result, (list, tuple)) and not any(nest.is_nested(v) for v in result)
     values = list(result) if flat else [] if result is None else nest.flatten(result)
@@ -162,7 +162,7 @@ def _outputs(result: Any) -> Any:
 
 @export("tpu.rewrite", "contrib.tpu.rewrite")
 def rewrite(
-    computation: Callable, inputs: list[Any] | None = None, infeed_queue: Any = None, device_assignment: Any = None,
+    computation: Callable, inputs: list[Any] | None = None, infeed_queue: object = None, device_assignment: object = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """As `replicate`, for one replica with the list `inputs` of arguments; gives its outputs."""
@@ -173,8 +173,8 @@ def rewrite(
 @export("tpu.shard", "contrib.tpu.shard")
 def shard(
     computation: Callable, inputs: list[Any] | None = None, num_shards: int = 1, input_shard_axes: list[int] | None = None,
-    outputs_from_all_shards: Any = True, output_shard_axes: list[int] | None = None, infeed_queue: Any = None,
-    device_assignment: Any = None, name: str | None = None,
+    outputs_from_all_shards: Any = True, output_shard_axes: list[int] | None = None, infeed_queue: object = None,
+    device_assignment: object = None, name: str | None = None,
 ) -> list[Any]:  # fmt: skip
     """Splits tensors, computes each part in a replica, and joins the outputs.
 
@@ -219,8 +219,8 @@ def _joined(parts: list[Tensor], axis: int) -> Tensor:
 
 @export("tpu.batch_parallel", "contrib.tpu.batch_parallel")
 def batch_parallel(
-    computation: Callable, inputs: list[Any] | None = None, num_shards: int = 1, infeed_queue: Any = None,
-    device_assignment: Any = None, name: str | None = None,
+    computation: Callable, inputs: list[Any] | None = None, num_shards: int = 1, infeed_queue: object = None,
+    device_assignment: object = None, name: str | None = None,
 ) -> list[Any]:  # fmt: skip
     """`shard` along the first dimension of all inputs and outputs."""
     return shard(computation, inputs, num_shards, infeed_queue=infeed_queue, device_assignment=device_assignment, name=name)
@@ -245,7 +245,7 @@ def cross_replica_sum(x: TensorLike, group_assignment: list[list[int]] | None = 
         return raw.Identity(convert_to_tensor(x), name=name)
     replica = distribution_context.current().replica_context
 
-    def merge(strategy: Any, value: PerReplica) -> PerReplica:
+    def merge(strategy: object, value: PerReplica) -> PerReplica:
         groups = group_assignment or [list(range(shards))]
         totals = {i: add_n([value.values[k] for k in members]) for members in groups for i in members}
         return PerReplica(range(shards), [totals[i] for i in range(shards)])

@@ -19,7 +19,7 @@ from tfcompat._src.variables.scope import variable_scope
 
 
 @export("tpu.initialize_system", "contrib.tpu.initialize_system")
-def initialize_system(embedding_config: Any = None, job: str | None = None) -> Tensor:
+def initialize_system(embedding_config: object = None, job: str | None = None) -> Tensor:
     """A string: the serialized TopologyProto of this process's TPUs, in one row. JAX starts them by itself.
 
     Args:

@@ -29,7 +29,7 @@ class Topology:
       ValueError: the mesh has not three positive sizes, or the coordinates do not fit it.
     """
 
-    def __init__(self, serialized: bytes | None = None, mesh_shape: Any = None, device_coordinates: Any = None) -> None:
+    def __init__(self, serialized: bytes | None = None, mesh_shape: object = None, device_coordinates: object = None) -> None:
         self._serialized = serialized
         if serialized:
             mesh_shape, device_coordinates = _read(serialized)
@@ -120,7 +120,7 @@ class DeviceAssignment:
       ValueError: `topology` is none, or the array has another shape.
     """
 
-    def __init__(self, topology: Topology, core_assignment: Any) -> None:
+    def __init__(self, topology: Topology, core_assignment: object) -> None:
         if not isinstance(topology, Topology):
             raise ValueError(f"topology must be a Topology object, got {type(topology)}")
         self._topology, self._core_assignment = topology, np.asarray(core_assignment, np.int32)
@@ -202,7 +202,7 @@ def _blocks(num_replicas: int, most: np.ndarray) -> list[int]:
     return found
 
 
-def _checked(name: str, value: Any) -> np.ndarray:
+def _checked(name: str, value: object) -> np.ndarray:
     found = np.ones(_RANK, np.int32) if value is None else np.asarray(value, np.int32)
     if found.shape != (_RANK,):
         raise ValueError(f"{name} must have shape [{_RANK}]; got {found.shape}")
@@ -213,7 +213,7 @@ def _checked(name: str, value: Any) -> np.ndarray:
 
 @export("contrib.tpu.device_assignment")
 def device_assignment(
-    topology: Any, computation_shape: Any = None, computation_stride: Any = None, num_replicas: int = 1
+    topology: object, computation_shape: object = None, computation_stride: object = None, num_replicas: int = 1
 ) -> DeviceAssignment:
     """Spreads the replicas of a computation over a mesh of cores.
 

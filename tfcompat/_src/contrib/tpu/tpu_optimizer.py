@@ -49,7 +49,7 @@ class CrossShardOptimizer(Optimizer):
             raise ValueError(f"The size of each subgroup in group_assignment must be equal. Got group_assignment={groups}")
         return len(groups[0])
 
-    def compute_gradients(self, loss: Any, var_list: Any = None, **kwargs: Any) -> list[tuple[Any, Any]]:
+    def compute_gradients(self, loss: Any, var_list: object = None, **kwargs: Any) -> list[tuple[Any, Any]]:
         """(gradient, variable) pairs of this replica's loss, divided by the number of replicas for Reduction.MEAN."""
         shards = get_tpu_context().number_of_shards
         if shards is None:
@@ -62,7 +62,7 @@ class CrossShardOptimizer(Optimizer):
             loss *= 1.0 / size
         return self._opt.compute_gradients(loss, var_list=var_list, **kwargs)
 
-    def apply_gradients(self, grads_and_vars: Iterable[tuple], global_step: Any = None, name: str | None = None) -> Any:
+    def apply_gradients(self, grads_and_vars: Iterable[tuple], global_step: object = None, name: str | None = None) -> Any:
         """Applies the sums of the replicas' gradients; the operation is the same in every replica.
 
         Raises:
@@ -82,7 +82,7 @@ class CrossShardOptimizer(Optimizer):
             return self._opt.apply_gradients(summed, global_step, name)
         grads, variables = [g for g, _ in summed], [v for _, v in summed]
 
-        def merge(strategy: Any, grads: list) -> Any:
+        def merge(strategy: object, grads: list) -> Any:
             first = [g if g is None else g.values[0] for g in grads]
             return self._opt.apply_gradients(list(zip(first, variables)), global_step, name)
 

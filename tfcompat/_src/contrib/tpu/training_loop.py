@@ -14,7 +14,7 @@ from tfcompat._src.ops.control.groups import tuple_
 from tfcompat._src.ops.control.while_loop import while_loop as core_while_loop
 
 
-def _without_infeed(infeed_queue: Any) -> None:
+def _without_infeed(infeed_queue: object) -> None:
     if infeed_queue is not None:
         raise NotImplementedError("tfcompat has no loops that are fed by an infeed_queue: take elements of a dataset's iterator.")
 
@@ -28,13 +28,13 @@ def _check_arguments(function: Callable, inputs: list[Tensor], what: str) -> Non
         )
 
 
-def _listed(values: Any) -> list[Any]:
+def _listed(values: object) -> list[Any]:
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
 @export("contrib.tpu.while_loop")
 def while_loop(
-    condition: Callable, body: Callable, inputs: Any = None, infeed_queue: Any = None, name: str | None = None
+    condition: Callable, body: Callable, inputs: Any = None, infeed_queue: object = None, name: str | None = None
 ) -> Any:
     """A loop inside a computation.
 
@@ -84,7 +84,7 @@ def while_loop(
 
 
 @export("contrib.tpu.repeat")
-def repeat(n: Any, body: Callable, inputs: Any = None, infeed_queue: Any = None, name: str | None = None) -> Any:
+def repeat(n: object, body: Callable, inputs: object = None, infeed_queue: object = None, name: str | None = None) -> Any:
     """A body, `n` times; arguments as `while_loop`.
 
     Returns:

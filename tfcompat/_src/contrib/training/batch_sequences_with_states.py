@@ -40,14 +40,14 @@ from tfcompat._src.train.queue_runner import QueueRunner, add_queue_runner
 _CONTEXT_PREFIX = "_context_in_seq_"
 
 
-def _is_sparse(value: Any) -> bool:
+def _is_sparse(value: object) -> bool:
     return isinstance(value, (SparseTensor, SparseTensorValue))
 
 
 @export("contrib.training.batch_sequences_with_states")
 def batch_sequences_with_states(
-    input_key: Any, input_sequences: dict[str, Any], input_context: dict[str, Any], input_length: Any,
-    initial_states: dict[str, Any], num_unroll: int, batch_size: Any, num_threads: int = 3, capacity: int = 1000,
+    input_key: object, input_sequences: dict[str, Any], input_context: dict[str, Any], input_length: object,
+    initial_states: dict[str, Any], num_unroll: int, batch_size: object, num_threads: int = 3, capacity: int = 1000,
     allow_small_batch: bool = True, pad: bool = True, make_keys_unique: bool = False, make_keys_unique_seed: Any = None,
     name: str | None = None,
 ) -> NextQueuedSequenceBatch:  # fmt: skip
@@ -211,7 +211,7 @@ def stored_sparse(sequences: dict[str, Any], shared_name: str | None = None) -> 
 
 
 def restore_sparse(
-    sequences: dict[str, Any], labels: list | None, stores: list[Operation], batch_size: Any, num_unroll: int
+    sequences: dict[str, Any], labels: list | None, stores: list[Operation], batch_size: object, num_unroll: int
 ) -> None:
     """Puts SparseTensors `[batch_size, num_unroll, ...]` in the places of their handles."""
     if not labels:
@@ -225,7 +225,7 @@ def restore_sparse(
         sequences[label] = _by_segment(rows, batch_size, unroll)
 
 
-def _by_segment(rows: SparseTensor, batch_size: Any, unroll: Tensor) -> SparseTensor:
+def _by_segment(rows: SparseTensor, batch_size: object, unroll: Tensor) -> SparseTensor:
     segment = cast(floor(rows.indices[:, 0] / unroll), dtypes.int64)
     step = floormod(rows.indices[:, 0], unroll)
     indices = concat([expand_dims(segment, 1), expand_dims(step, 1), rows.indices[:, 1:]], axis=1)

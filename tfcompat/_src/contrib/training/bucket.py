@@ -40,8 +40,8 @@ def _static_size(size: TensorLike) -> Any:
 
 @export("contrib.training.bucket")
 def bucket(
-    tensors: Any, which_bucket: TensorLike, batch_size: Any, num_buckets: int, num_threads: int = 1, capacity: int = 32,
-    bucket_capacities: list[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
+    tensors: object, which_bucket: TensorLike, batch_size: object, num_buckets: int, num_threads: int = 1, capacity: int = 32,
+    bucket_capacities: list[int] | None = None, shapes: object = None, dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:  # fmt: skip
@@ -116,7 +116,7 @@ def _filling(queues: list[QueueBase], tensors: list, which_bucket: Tensor) -> Ca
     return fill
 
 
-def _move(number: int, queue: QueueBase, size: Any, top: QueueBase, allow_smaller: bool) -> Operation:
+def _move(number: int, queue: QueueBase, size: object, top: QueueBase, allow_smaller: bool) -> Operation:
     """The operation that moves a batch from the queue of a bucket to the top queue."""
     which = constant(number)
     found = (queue.dequeue_up_to if allow_smaller else queue.dequeue_many)(size, name=f"read_bucket_{number}")
@@ -143,7 +143,7 @@ def _add_runners(queues: list[QueueBase], top: QueueBase, fills: list[Operation]
 
 @export("contrib.training.bucket_by_sequence_length")
 def bucket_by_sequence_length(
-    input_length: TensorLike, tensors: Any, batch_size: Any, bucket_boundaries: list[int], num_threads: int = 1,
+    input_length: TensorLike, tensors: object, batch_size: object, bucket_boundaries: list[int], num_threads: int = 1,
     capacity: int = 32, bucket_capacities: list[int] | None = None, shapes: Any = None, dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False, keep_input: TensorLike = True, shared_name: str | None = None,
     name: str | None = None,

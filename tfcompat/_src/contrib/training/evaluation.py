@@ -49,7 +49,7 @@ class SummaryAtEndHook(SessionRunHook):
             self._summary_op = merge_all()
         self._global_step = training_util.get_or_create_global_step()
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         if self._summary_writer is None and self._log_dir:
             self._summary_writer = FileWriterCache.get(self._log_dir)
 
@@ -65,8 +65,8 @@ class SummaryAtEndHook(SessionRunHook):
 
 @export("contrib.training.evaluate_repeatedly")
 def evaluate_repeatedly(
-    checkpoint_dir: str, master: str = "", scaffold: Any = None, eval_ops: Any = None, feed_dict: dict | None = None,
-    final_ops: Any = None, final_ops_feed_dict: dict | None = None, eval_interval_secs: float = 60,
+    checkpoint_dir: str, master: str = "", scaffold: Any = None, eval_ops: object = None, feed_dict: dict | None = None,
+    final_ops: object = None, final_ops_feed_dict: dict | None = None, eval_interval_secs: float = 60,
     hooks: list | None = None, config: Any = None, max_number_of_evaluations: int | None = None,
     timeout: float | None = None, timeout_fn: Callable[[], bool] | None = None,
 ) -> Any:  # fmt: skip

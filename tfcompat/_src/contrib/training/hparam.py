@@ -38,7 +38,7 @@ def _assigned_twice(name: str, values: str) -> ValueError:
     return ValueError(f"Multiple assignments to variable '{name}' in {values}")
 
 
-def _assign_element(found: dict[str, Any], name: str, index: int, value: Any, values: str) -> None:
+def _assign_element(found: dict[str, Any], name: str, index: int, value: object, values: str) -> None:
     elements = found.setdefault(name, {})
     if not isinstance(elements, dict):
         raise _assigned_twice(name, values)
@@ -94,7 +94,7 @@ def _read_assignment(match: re.Match, kind: type, values: str, found: dict[str, 
     found[name] = value
 
 
-def _converted(name: str, kind: type, value: Any) -> Any:
+def _converted(name: str, kind: type, value: object) -> Any:
     """`value` as a `kind`; ValueError where that would change what it says."""
     if type(value) is kind or issubclass(kind, type(None)):
         return value
@@ -124,7 +124,7 @@ class HParams:
 
     _HAS_DYNAMIC_ATTRIBUTES = True
 
-    def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
+    def __init__(self, hparam_def: Any = None, model_structure: object = None, **kwargs: Any) -> None:
         self._hparam_types: dict[str, tuple[type, bool]] = {}
         self._model_structure = model_structure
         if hparam_def and kwargs:
@@ -134,7 +134,7 @@ class HParams:
         for name, value in kwargs.items():
             self.add_hparam(name, value)
 
-    def add_hparam(self, name: str, value: Any) -> None:
+    def add_hparam(self, name: str, value: object) -> None:
         """Adds a hyperparameter; ValueError where the name is taken or a list is empty."""
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -144,7 +144,7 @@ class HParams:
         self._hparam_types[name] = (type(value[0] if is_list else value), is_list)
         setattr(self, name, value)
 
-    def set_hparam(self, name: str, value: Any) -> None:
+    def set_hparam(self, name: str, value: object) -> None:
         """Changes a hyperparameter. KeyError: there is none of this name. ValueError: the value is of another kind."""
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
@@ -176,7 +176,7 @@ class HParams:
         """The old name of `override_from_dict`."""
         return self.override_from_dict(values_dict=values_map)
 
-    def set_model_structure(self, model_structure: Any) -> None:
+    def set_model_structure(self, model_structure: object) -> None:
         """Replaces the object that belongs to the hyperparameters."""
         self._model_structure = model_structure
 
@@ -245,7 +245,7 @@ class HParams:
         return message
 
     @staticmethod
-    def from_proto(hparam_def: Any, import_scope: str | None = None) -> HParams:
+    def from_proto(hparam_def: object, import_scope: str | None = None) -> HParams:
         """The hyperparameters of an HParamDef message."""
         return HParams(hparam_def=hparam_def)
 

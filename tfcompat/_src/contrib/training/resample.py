@@ -67,7 +67,7 @@ def resample_at_rate(
 
 @export("contrib.training.weighted_resample")
 def weighted_resample(
-    inputs: list[Any], weights: Tensor, overall_rate: Any, scope: str | None = None, mean_decay: float = 0.999,
+    inputs: list[Any], weights: Tensor, overall_rate: object, scope: str | None = None, mean_decay: float = 0.999,
     seed: int | None = None,
 ) -> tuple[list[Tensor], Tensor]:  # fmt: skip
     """Resamples with rates in proportion to `weights`, whose mean is estimated from batch to batch.

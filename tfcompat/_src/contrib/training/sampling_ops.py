@@ -80,7 +80,7 @@ def rejection_sample(
 
 @export("contrib.training.stratified_sample")
 def stratified_sample(
-    tensors: Any, labels: Any, target_probs: TensorLike, batch_size: int, init_probs: TensorLike | None = None, enqueue_many: bool = False,
+    tensors: Any, labels: object, target_probs: TensorLike, batch_size: int, init_probs: TensorLike | None = None, enqueue_many: bool = False,
     queue_capacity: int = 16, threads_per_queue: int = 1, name: str | None = None,
 ) -> tuple[list[Tensor], Tensor]:  # fmt: skip
     """Batches in which each class has a wanted share.

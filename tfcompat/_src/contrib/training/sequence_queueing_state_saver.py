@@ -67,7 +67,7 @@ class SequenceInput:
       TypeError: no dict, or a label that is no str. ValueError: no sequence, or a colon in a label.
     """
 
-    def __init__(self, length: Any, key: TensorLike, sequences: dict[str, Any], context: dict[str, Any]) -> None:
+    def __init__(self, length: object, key: TensorLike, sequences: dict[str, Any], context: dict[str, Any]) -> None:
         self.length = convert_to_tensor(length, name="length")
         self.key = convert_to_tensor(key, name="key")
         for kind, tensors in (("sequences", sequences), ("context", context)):
@@ -193,7 +193,7 @@ class SequenceQueueingStateSaver:
     """
 
     def __init__(
-        self, batch_size: Any, num_unroll: int, input_length: Any, input_key: TensorLike, input_sequences: dict[str, Any],
+        self, batch_size: Any, num_unroll: int, input_length: object, input_key: TensorLike, input_sequences: dict[str, Any],
         input_context: dict[str, Any], initial_states: dict[str, Any], capacity: int | None = None,
         allow_small_batch: bool = False, name: str | None = None,
     ) -> None:  # fmt: skip

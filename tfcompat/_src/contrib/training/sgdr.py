@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sgdr_decay(
-    learning_rate: TensorLike, global_step: Any, initial_period_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0,
+    learning_rate: TensorLike, global_step: object, initial_period_steps: object, t_mul: object = 2.0, m_mul: object = 1.0,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Half a cosine from `learning_rate` down to 0, again and again.

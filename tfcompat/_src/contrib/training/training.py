@@ -59,7 +59,7 @@ def gradient_summaries(grads_and_vars: GradsAndVars, separator: str) -> list[Ten
 def clip_gradient_norms(gradients_to_variables: GradsAndVars, max_norm: float) -> GradsAndVars:
     """Gradients with their variables, each gradient scaled to a norm of at most `max_norm`."""
 
-    def clipped(gradient: Any) -> Any:
+    def clipped(gradient: object) -> Any:
         return None if gradient is None else _map_values(gradient, lambda values: clip_by_norm(values, max_norm))
 
     return [(clipped(gradient), variable) for gradient, variable in gradients_to_variables]
@@ -102,9 +102,9 @@ def multiply_gradients(grads_and_vars: GradsAndVars, gradient_multipliers: dict[
 
 @export("contrib.training.create_train_op")
 def create_train_op(
-    total_loss: Tensor, optimizer: Optimizer, global_step: Any = _USE_GLOBAL_STEP, update_ops: Any = None,
+    total_loss: Tensor, optimizer: Optimizer, global_step: object = _USE_GLOBAL_STEP, update_ops: object = None,
     variables_to_train: list | None = None, transform_grads_fn: Callable[[GradsAndVars], GradsAndVars] | None = None,
-    summarize_gradients: bool = False, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: Any = None,
+    summarize_gradients: bool = False, gate_gradients: int = Optimizer.GATE_OP, aggregation_method: object = None,
     colocate_gradients_with_ops: bool = False, check_numerics: bool = True,
 ) -> Tensor:  # fmt: skip
     """A tensor that makes a step of training and gives the loss.
@@ -168,9 +168,9 @@ def _after_updates(total_loss: Tensor, update_ops: Any) -> Tensor:
 
 @export("contrib.training.train")
 def train(
-    train_op: Any, logdir: str | None, master: str = "", is_chief: bool = True, scaffold: Any = None, hooks: Any = None,
+    train_op: object, logdir: str | None, master: str = "", is_chief: bool = True, scaffold: Any = None, hooks: Any = None,
     chief_only_hooks: Any = None, save_checkpoint_secs: float | None = 600, save_summaries_steps: int | None = 100,
-    config: Any = None, max_wait_secs: float = 7200, run_metadata: messages.RunMetadata | None = None,
+    config: object = None, max_wait_secs: float = 7200, run_metadata: messages.RunMetadata | None = None,
 ) -> Any:  # fmt: skip
     """Runs a training operation in a MonitoredTrainingSession until it stops.
 

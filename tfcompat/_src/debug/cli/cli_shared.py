@@ -198,7 +198,7 @@ def get_tfdbg_logo() -> RichTextLines:
 
 
 def get_run_start_intro(
-    run_call_count: int, fetches: Any, feed_dict: Any, tensor_filters: Iterable[str], is_callable_runner: bool = False
+    run_call_count: int, fetches: object, feed_dict: object, tensor_filters: Iterable[str], is_callable_runner: bool = False
 ) -> RichTextLines:
     """The screen before a run: its fetches and feeds, and how to go on.
 
@@ -242,7 +242,7 @@ def _feeds(feed_dict: Any) -> RichTextLines:
     return rich_text_lines_from_rich_line_list(links or ["  (Empty)"])
 
 
-def get_run_short_description(run_call_count: int, fetches: Any, feed_dict: Any, is_callable_runner: bool = False) -> str:
+def get_run_short_description(run_call_count: int, fetches: object, feed_dict: Any, is_callable_runner: bool = False) -> str:
     """The run in a line: "run #1: 2 fetches; 1 feed (x:0)"."""
     if is_callable_runner:
         return "runner from make_callable()"
@@ -259,7 +259,7 @@ def get_run_short_description(run_call_count: int, fetches: Any, feed_dict: Any,
     return "run #%d: %s; %s" % (run_call_count, fetched, fed)
 
 
-def get_error_intro(tf_error: Any) -> RichTextLines:
+def get_error_intro(tf_error: object) -> RichTextLines:
     """The screen after a run that failed: the error, and commands about the operation that failed."""
     op_name = getattr(getattr(tf_error, "op", None), "name", None)
     text = rich_text_lines_from_rich_line_list([_THIN_BAR, RL("!!! An error occurred during the run !!!", "blink"), ""])

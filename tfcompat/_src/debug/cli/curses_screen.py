@@ -329,7 +329,7 @@ class CursesScreen(BaseUI):
 
     def _screen_scroll_output_pad(
         self,
-        pad: Any,
+        pad: object,
         viewport_top: int,
         viewport_left: int,
         screen_location_top: int,
@@ -422,7 +422,7 @@ class CursesScreen(BaseUI):
         self._toast(self.INFO_MESSAGE_PREFIX + message, color=self._INFO_TOAST_COLOR_PAIR)
 
 
-def _drawn(draw: Callable[..., Any], *args: Any) -> None:
+def _drawn(draw: Callable[..., Any], *args: object) -> None:
     """Draws as much as fits: curses takes it for an error when the last cell is written, or a part lies outside of the screen."""
     try:
         draw(*args)

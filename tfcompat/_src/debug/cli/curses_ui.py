@@ -112,7 +112,7 @@ class CursesUI(CursesScreen):
             signal.signal(signal.SIGINT, self._previous_interrupt_handler)
             self._previous_interrupt_handler = None
 
-    def _interrupt_handler(self, signal_num: int, frame: Any) -> None:
+    def _interrupt_handler(self, signal_num: int, frame: object) -> None:
         """The interrupt key ends the program."""
         if self._on_ui_exit:
             self._on_ui_exit()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from tfcompat._src.debug.cli import cli_shared
 from tfcompat._src.debug.cli.debugger_cli_common import (
@@ -92,8 +91,8 @@ class CursesNavigationHistory:
         max_length: int,
         backward_command: str,
         forward_command: str,
-        latest_command_attribute: Any = "black_on_white",
-        old_command_attribute: Any = "magenta_on_white",
+        latest_command_attribute: object = "black_on_white",
+        old_command_attribute: object = "magenta_on_white",
     ) -> RichTextLines:
         """The line of arrows and of the shown command, which says how far back it is.
 

@@ -28,7 +28,7 @@ Segment = tuple[int, int, Any]
 class CommandLineExit(Exception):
     """Raised by a command to leave the interface with `exit_token`."""
 
-    def __init__(self, exit_token: Any = None) -> None:
+    def __init__(self, exit_token: object = None) -> None:
         super().__init__()
         self._exit_token = exit_token
 
@@ -48,7 +48,7 @@ class RichLine:
       font_attr_segs: a list of (first column, column after the last, attribute).
     """
 
-    def __init__(self, text: str = "", font_attr: Any = None) -> None:
+    def __init__(self, text: str = "", font_attr: object = None) -> None:
         self.text = text
         self.font_attr_segs: list[Segment] = [(0, len(text), font_attr)] if font_attr else []
 
@@ -164,11 +164,11 @@ class RichTextLines:
             file.write("".join(line + "\n" for line in self._lines))
 
 
-def _shifted(key: Any, rows: int) -> Any:
+def _shifted(key: object, rows: int) -> Any:
     return key + rows if isinstance(key, int) else key
 
 
-def regex_find(orig_screen_output: RichTextLines, regex: str, font_attr: Any) -> RichTextLines:
+def regex_find(orig_screen_output: RichTextLines, regex: str, font_attr: object) -> RichTextLines:
     """A copy of a text in which what matches `regex` has the attribute; its annotation REGEX_MATCH_LINES_KEY has the rows with a match.
 
     Raises:
@@ -500,7 +500,7 @@ class Menu:
         raise LookupError('There is no menu item with the caption "%s"' % caption)
 
     def format_as_single_line(
-        self, prefix: str | None = None, divider: str = " | ", enabled_item_attrs: Any = None, disabled_item_attrs: Any = None
+        self, prefix: str | None = None, divider: str = " | ", enabled_item_attrs: object = None, disabled_item_attrs: object = None
     ) -> RichTextLines:
         """The menu as a text of one line, in which enabled entries have themselves and `enabled_item_attrs` as attributes."""
         line = RichLine(prefix or "")
@@ -511,7 +511,7 @@ class Menu:
         return RichTextLines(line.text, {0: line.font_attr_segs})
 
 
-def _as_list(attributes: Any) -> list[Any]:
+def _as_list(attributes: object) -> list[Any]:
     if attributes is None:
         return []
     return attributes if isinstance(attributes, list) else [attributes]

@@ -338,7 +338,7 @@ def _line_of_user(traceback: Any) -> tuple[str, int, str]:
 
 
 def create_profiler_ui(
-    graph: Graph, run_metadata: messages.RunMetadata, ui_type: str = "curses", on_ui_exit: Callable[[], Any] | None = None, config: Any = None
+    graph: Graph, run_metadata: messages.RunMetadata, ui_type: str = "curses", on_ui_exit: Callable[[], Any] | None = None, config: object = None
 ) -> BaseUI:
     """A user interface with the commands about the times of a run.
 

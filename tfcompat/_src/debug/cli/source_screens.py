@@ -70,7 +70,7 @@ def source_table(files: list[tuple[Any, ...]], is_library: bool) -> RichTextLine
     return rich_text_lines_from_rich_line_list([*lines, ""])
 
 
-def _row(cells: tuple[str, ...], widths: list[int], of_path: Any, color: str) -> RichLine:
+def _row(cells: tuple[str, ...], widths: list[int], of_path: object, color: str) -> RichLine:
     line = RL(cells[0], of_path) + " " * (widths[0] - len(cells[0]))
     for cell, width in zip(cells[1:], widths[1:]):
         line += RL(cell.ljust(width), color)

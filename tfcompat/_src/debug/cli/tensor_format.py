@@ -31,7 +31,7 @@ class HighlightOptions:
     """
 
     def __init__(
-        self, criterion: Callable[[Any], Any], description: str | None = None, font_attr: Any = DEFAULT_TENSOR_ELEMENT_HIGHLIGHT_FONT_ATTR
+        self, criterion: Callable[[Any], Any], description: str | None = None, font_attr: object = DEFAULT_TENSOR_ELEMENT_HIGHLIGHT_FONT_ATTR
     ) -> None:
         self.criterion = criterion
         self.description = description
@@ -39,7 +39,7 @@ class HighlightOptions:
 
 
 def format_tensor(
-    tensor: Any,
+    tensor: object,
     tensor_label: str | None,
     include_metadata: bool = False,
     auxiliary_message: RichTextLines | None = None,
@@ -87,7 +87,7 @@ def _label_segments(label: str) -> list[tuple[int, int, Any]]:
     return [(begin, end - len(last) - 1, "bold"), (end - len(last), end, "yellow")]
 
 
-def _repr(value: Any, options: dict[str, Any] | None) -> str:
+def _repr(value: object, options: dict[str, Any] | None) -> str:
     """The text of a value as NumPy 1 wrote it: 12.0 in place of np.float32(12.0)."""
     with np.printoptions(legacy="1.25", **(options or {})):  # type: ignore[arg-type]
         return repr(value)
@@ -194,7 +194,7 @@ def _columns_of(line: str, position: int) -> tuple[int, int] | tuple[None, None]
 # ---- counts and moments ----
 
 
-def numeric_summary(tensor: Any) -> RichTextLines:
+def numeric_summary(tensor: object) -> RichTextLines:
     """Tables of how many elements are NaN, infinite, negative, zero and positive, and of moments of the finite ones."""
     if not isinstance(tensor, np.ndarray) or not tensor.size:
         return RichTextLines(["No numeric summary available due to empty tensor."])

@@ -19,7 +19,7 @@ _CLASSES = {
 
 
 def get_ui(
-    ui_type: str | None, on_ui_exit: Callable[[], Any] | None = None, available_ui_types: list[str] | None = None, config: Any = None
+    ui_type: str | None, on_ui_exit: Callable[[], Any] | None = None, available_ui_types: list[str] | None = None, config: object = None
 ) -> BaseUI:
     """A user interface, or another of the available ones where this one cannot be shown: curses needs a terminal.
 

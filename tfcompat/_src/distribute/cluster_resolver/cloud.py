@@ -48,8 +48,8 @@ class TPUClusterResolver(ClusterResolver):
 
     def __init__(
         self, tpu: Any = None, zone: str | None = None, project: str | None = None, job_name: str = "worker",
-        coordinator_name: str | None = None, coordinator_address: str | None = None, credentials: Any = "default",
-        service: Any = None, discovery_url: str | None = None,
+        coordinator_name: str | None = None, coordinator_address: str | None = None, credentials: object = "default",
+        service: object = None, discovery_url: str | None = None,
     ) -> None:  # fmt: skip
         if isinstance(tpu, list):
             if not tpu:
@@ -93,7 +93,7 @@ class TPUClusterResolver(ClusterResolver):
         return ClusterSpec({self.task_type: tasks, **self._coordinator})
 
     def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: object = None
     ) -> dict[str, int]:  # fmt: skip
         """How many TPU cores this machine has."""
         master = "" if self._environment == "google" else self.master()
@@ -146,7 +146,7 @@ class GCEClusterResolver(ClusterResolver):
         self._service = service or self._discovered(credentials)
 
     @staticmethod
-    def _discovered(credentials: Any) -> Any:
+    def _discovered(credentials: object) -> Any:
         discovery = _client("googleapiclient.discovery", "google-api-python-client", "GCEClusterResolver")
         if credentials == "default":
             credentials = _client("google.auth", "google-auth", "GCEClusterResolver").default()[0]

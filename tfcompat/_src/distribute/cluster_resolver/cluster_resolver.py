@@ -16,7 +16,7 @@ def format_master_url(master: str, rpc_layer: str | None = None) -> str:
     return f"{rpc_layer}://{master}" if rpc_layer else master
 
 
-def get_accelerator_devices(master: str, config_proto: Any) -> list[Any]:
+def get_accelerator_devices(master: str, config_proto: object) -> list[Any]:
     """The devices of a session on `master`."""
     with Graph().as_default(), Session(master, config=config_proto) as session:
         return session.list_devices()
@@ -93,7 +93,7 @@ class SimpleClusterResolver(ClusterResolver):
         return format_master_url(address, rpc_layer or self.rpc_layer)
 
     def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: object = None
     ) -> dict[str, int]:  # fmt: skip
         """The dict that was given; the arguments do not matter."""
         return {} if self._num_accelerators is None else self._num_accelerators
@@ -144,7 +144,7 @@ class UnionClusterResolver(ClusterResolver):
         return self._resolvers[0].master(rpc_layer=rpc_layer)
 
     def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: object = None
     ) -> dict[str, int]:  # fmt: skip
         return self._resolvers[0].num_accelerators(task_type, task_id, config_proto)
 
@@ -167,7 +167,7 @@ def _of_first(name: str) -> property:
     def get(self: UnionClusterResolver) -> Any:
         return self._own[name] or getattr(self._resolvers[0], name)
 
-    def set_(self: UnionClusterResolver, value: Any) -> None:
+    def set_(self: UnionClusterResolver, value: object) -> None:
         self._own[name] = value
 
     return property(get, set_)

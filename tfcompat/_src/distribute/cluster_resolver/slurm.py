@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver, format_master_url
@@ -81,7 +80,7 @@ class SlurmClusterResolver(ClusterResolver):
         return format_master_url(self.cluster_spec().task_address(task_type, task_id), rpc_layer or self.rpc_layer)
 
     def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: object = None
     ) -> dict[str, int]:  # fmt: skip
         """The GPUs per node."""
         return {"GPU": self._gpus_per_node}

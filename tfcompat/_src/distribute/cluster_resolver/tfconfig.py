@@ -64,7 +64,7 @@ class TFConfigClusterResolver(ClusterResolver):
         return self._environment
 
     def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
+        self, task_type: str | None = None, task_id: int | None = None, config_proto: object = None
     ) -> dict[str, int]:  # fmt: skip
         mine = (self.task_type if task_type is None else task_type, self.task_id if task_id is None else task_id)
         return super().num_accelerators(*mine, config_proto)

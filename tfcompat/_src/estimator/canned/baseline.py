@@ -25,7 +25,7 @@ from tfcompat._src.variables.training_util import get_global_step
 _LEARNING_RATE = 0.3
 
 
-def weight_key(weight_column: Any) -> str | None:
+def weight_key(weight_column: object) -> str | None:
     """The name of the feature that holds the examples' weights."""
     if weight_column is None or isinstance(weight_column, str):
         return weight_column
@@ -48,7 +48,7 @@ def batch_size_and_checks(features: dict[str, Any], weight_column_key: str | Non
     return batch, checks
 
 
-def _baseline_logit_fn_builder(num_outputs: int, weight_column: Any = None) -> Callable:
+def _baseline_logit_fn_builder(num_outputs: int, weight_column: object = None) -> Callable:
     """The function from features to logits, which are the same for each example."""
 
     def baseline_logit_fn(features: dict[str, Any]) -> Tensor:
@@ -61,7 +61,7 @@ def _baseline_logit_fn_builder(num_outputs: int, weight_column: Any = None) -> C
 
 
 def _baseline_model_fn(
-    features: Any, labels: Any, mode: str, head: Any, optimizer: Any, weight_column: Any = None, config: Any = None
+    features: Any, labels: object, mode: str, head: Any, optimizer: object, weight_column: Any = None, config: object = None
 ) -> Any:
     logits = _baseline_logit_fn_builder(head.logits_dimension, weight_column)(features)
 

@@ -45,7 +45,7 @@ def _log_loss_derivatives(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tenso
     return (predictions - labels) * normalizer, predictions * (1.0 - predictions) * normalizer
 
 
-def _create_classification_head(n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None) -> Any:
+def _create_classification_head(n_classes: object, weight_column: object = None, label_vocabulary: object = None) -> Any:
     """The head of a classifier."""
     if n_classes not in (_ONE, 2):
         raise ValueError(f"For now only binary classification is supported.n_classes given as {n_classes}")
@@ -55,14 +55,14 @@ def _create_classification_head(n_classes: Any, weight_column: Any = None, label
 
 
 def _create_classification_head_and_closed_form(
-    n_classes: Any, weight_column: Any, label_vocabulary: Any
+    n_classes: object, weight_column: object, label_vocabulary: object
 ) -> tuple[Any, Callable | None]:
     """The head of a classifier, and the derivatives of its loss where they have a formula."""
     head = _create_classification_head(n_classes, weight_column, label_vocabulary)
     return head, _log_loss_derivatives if weight_column is None and label_vocabulary is None else None
 
 
-def _create_regression_head(label_dimension: Any, weight_column: Any = None) -> Any:
+def _create_regression_head(label_dimension: object, weight_column: object = None) -> Any:
     """The head of a regressor."""
     if label_dimension not in (_ONE, 1):
         raise ValueError(f"For now only 1 dimension regression is supported.label_dimension given as {label_dimension}")
@@ -90,7 +90,7 @@ class _BoostedTreesBase(Estimator):
     ) -> None:  # fmt: skip
         enable_resource_variables()  # also for the global step, which branches change
 
-        def _model_fn(features: Any, labels: TensorLike, mode: str, config: Any) -> Any:
+        def _model_fn(features: object, labels: TensorLike, mode: str, config: object) -> Any:
             return model_fn(features, labels, mode, head, feature_columns, hparams, n_batches_per_layer, config, **model)
 
         super().__init__(model_fn=_model_fn, model_dir=model_dir, config=config)
@@ -143,7 +143,7 @@ class _BoostedTreesBase(Estimator):
                 "For now only identity inverse_link_fn in regression_head is supported for experimental_predict_with_explanations."
             )
 
-        def _model_fn(features: Any, labels: Any, mode: str) -> Any:
+        def _model_fn(features: object, labels: object, mode: str) -> Any:
             return explanations_fn(features, self._head, self._sorted_feature_columns, self._hparams.quantile_sketch_epsilon)
 
         explaining = Estimator(
@@ -258,7 +258,7 @@ class BoostedTreesEstimator(_BoostedTreesBase):
 
 
 def _trained_in_memory(
-    train_input_fn: Callable, train_hooks: Any, head: Any, feature_columns: Any, is_classification: bool, model_dir: Any,
+    train_input_fn: Callable, train_hooks: object, head: Any, feature_columns: Any, is_classification: bool, model_dir: Any,
     config: Any, hparams: TreeHParams, **model: Any,
 ) -> _BoostedTreesBase:  # fmt: skip
     """An estimator that is trained with the one batch of a Dataset, or with those of a function that gives tensors."""
@@ -276,10 +276,10 @@ def _trained_in_memory(
 
 @export("contrib.estimator.boosted_trees_classifier_train_in_memory")
 def boosted_trees_classifier_train_in_memory(
-    train_input_fn: Callable, feature_columns: Any, model_dir: Any = None, n_classes: Any = _ONE, weight_column: Any = None,
-    label_vocabulary: Any = None, n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1,
+    train_input_fn: Callable, feature_columns: object, model_dir: object = None, n_classes: object = _ONE, weight_column: object = None,
+    label_vocabulary: object = None, n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1,
     l1_regularization: float = 0.0, l2_regularization: float = 0.0, tree_complexity: float = 0.0,
-    min_node_weight: float = 0.0, config: Any = None, train_hooks: Any = None, center_bias: bool = False,
+    min_node_weight: float = 0.0, config: object = None, train_hooks: object = None, center_bias: bool = False,
     pruning_mode: str = "none", quantile_sketch_epsilon: float = 0.01,
 ) -> Any:  # fmt: skip
     """Trains a classifier of boosted trees with all data in each step.
@@ -307,10 +307,10 @@ def boosted_trees_classifier_train_in_memory(
 
 @export("contrib.estimator.boosted_trees_regressor_train_in_memory")
 def boosted_trees_regressor_train_in_memory(
-    train_input_fn: Callable, feature_columns: Any, model_dir: Any = None, label_dimension: Any = _ONE,
-    weight_column: Any = None, n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1,
+    train_input_fn: Callable, feature_columns: object, model_dir: object = None, label_dimension: object = _ONE,
+    weight_column: object = None, n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1,
     l1_regularization: float = 0.0, l2_regularization: float = 0.0, tree_complexity: float = 0.0,
-    min_node_weight: float = 0.0, config: Any = None, train_hooks: Any = None, center_bias: bool = False,
+    min_node_weight: float = 0.0, config: object = None, train_hooks: object = None, center_bias: bool = False,
     pruning_mode: str = "none", quantile_sketch_epsilon: float = 0.01,
 ) -> Any:  # fmt: skip
     """Trains a regressor of boosted trees with all data in each step.

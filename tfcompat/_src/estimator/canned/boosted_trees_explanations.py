@@ -53,7 +53,7 @@ def feature_importances(serialized: bytes, num_features: int, normalize: bool) -
     return found
 
 
-def _sigmoid(logits: Any) -> np.ndarray:
+def _sigmoid(logits: object) -> np.ndarray:
     return 1 / (1 + np.exp(-np.array(logits)))
 
 

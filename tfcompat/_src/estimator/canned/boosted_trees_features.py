@@ -26,13 +26,13 @@ _OF_INDICATOR = 2
 """An indicator is there or not."""
 
 
-def _refused(column: Any) -> ValueError:
+def _refused(column: object) -> ValueError:
     if isinstance(column, (CategoricalColumn, _CategoricalColumn)):
         return ValueError(f"CategoricalColumn must be wrapped by IndicatorColumn, got: {column}")
     return ValueError(f"Got unexpected feature column type: {column}")
 
 
-def _is_dense(column: Any) -> bool:
+def _is_dense(column: object) -> bool:
     return isinstance(column, (DenseColumn, _DenseColumn))
 
 
@@ -45,7 +45,7 @@ def _variable_shape(column: Any) -> Any:
     return column.variable_shape if is_feature_column_v2([column]) else column._variable_shape
 
 
-def _size(column: Any) -> int:
+def _size(column: object) -> int:
     """How many features a column gives."""
     if isinstance(column, Indicator):
         return _number_of_ids(column)

@@ -87,7 +87,7 @@ class GrowerInitializationHook(SessionRunHook):
     def __init__(self, init_op: Operation) -> None:
         self._init_op = init_op
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         session.run(self._init_op)
 
 
@@ -159,7 +159,7 @@ class InMemoryEnsembleGrower(EnsembleGrower):
             with control_dependencies([flush]):
                 return are_boundaries_ready.assign(True).op
 
-    def center_bias(self, center_bias_var: Any, gradients: Tensor, hessians: Tensor) -> Any:
+    def center_bias(self, center_bias_var: object, gradients: Tensor, hessians: Tensor) -> Any:
         mean_gradients, mean_hessians = (expand_dims(reduce_mean(each, 0), 0) for each in (gradients, hessians))
         return self._center(center_bias_var, mean_gradients, mean_hessians)
 
@@ -180,7 +180,7 @@ class AccumulatorEnsembleGrower(EnsembleGrower):
 
     def __init__(
         self, ensemble: TreeEnsemble, quantiles: QuantileAccumulator | None, hparams: TreeHParams, stamp_token: Tensor,
-        n_batches_per_layer: Any, bucket_size_list: list[int], is_chief: bool, feature_ids_list: list[list[int]],
+        n_batches_per_layer: object, bucket_size_list: list[int], is_chief: bool, feature_ids_list: list[list[int]],
     ) -> None:  # fmt: skip
         super().__init__(ensemble, quantiles, hparams, feature_ids_list)
         self._stamp_token, self._n_batches_per_layer, self._is_chief = stamp_token, n_batches_per_layer, is_chief

@@ -53,7 +53,7 @@ _NO_NODE = -1
 _QUANTILES_NAME = "QuantileAccumulator"
 
 
-def _variable(initial_value: Any, name: str) -> Any:
+def _variable(initial_value: object, name: str) -> Any:
     return Variable(initial_value=initial_value, trainable=False, validate_shape=False, name=name, use_resource=True)
 
 
@@ -141,7 +141,7 @@ def _inference_spec(
     return head.create_estimator_spec(features=features, mode=mode, labels=labels, train_op_fn=no_op, logits=logits)
 
 
-def _check_in_memory(n_batches_per_layer: Any, config: Any) -> None:
+def _check_in_memory(n_batches_per_layer: object, config: Any) -> None:
     if n_batches_per_layer != 1:
         raise AssertionError(
             "When train_in_memory is enabled, input_fn should return the entire dataset as a single batch, and "
@@ -227,7 +227,7 @@ class _Training(NamedTuple):
         return [[summary(feature, buckets) for feature in ids] for buckets, ids in zip(*self.groups)]
 
 
-def _example_weights(features: dict[str, Any], weight_column: Any) -> Tensor:
+def _example_weights(features: dict[str, Any], weight_column: object) -> Tensor:
     if weight_column is None:
         return constant(1.0, shape=[1])
     if isinstance(weight_column, str):
@@ -236,7 +236,7 @@ def _example_weights(features: dict[str, Any], weight_column: Any) -> Tensor:
 
 
 def model_fn(
-    features: Any, labels: Any, mode: str, head: Any, feature_columns: Any, hparams: TreeHParams, n_batches_per_layer: Any,
+    features: Any, labels: object, mode: str, head: Any, feature_columns: object, hparams: TreeHParams, n_batches_per_layer: Any,
     config: Any, closed_form: Callable | None = None, weight_column: Any = None, train_in_memory: bool = False,
     name: str = "boosted_trees",
 ) -> EstimatorSpec:  # fmt: skip

@@ -44,11 +44,11 @@ KMC2_INIT = "kmc2"
 CLUSTERS_VAR_NAME = "clusters"
 
 
-def _near(tensor: Any) -> Any:
+def _near(tensor: object) -> Any:
     return colocate_with(tensor, ignore_existing=True)
 
 
-def check_choices(initial_clusters: Any, known: Iterable[str], distance_metric: str) -> None:
+def check_choices(initial_clusters: object, known: Iterable[str], distance_metric: str) -> None:
     """Raises ValueError for the name of an unknown initialization or distance."""
     if isinstance(initial_clusters, str) and initial_clusters not in known:
         raise ValueError(f"Unsupported initialization algorithm '{initial_clusters}'")

@@ -32,7 +32,7 @@ def _with_resources(layer: Layer) -> Layer:
     return layer
 
 
-def _dense(units: int, activation: Callable | None, scope: Any) -> Layer:
+def _dense(units: int, activation: Callable | None, scope: object) -> Layer:
     return _with_resources(
         Dense(units=units, activation=activation, kernel_initializer=GlorotUniform(), name=scope, _scope=scope)
     )
@@ -73,7 +73,7 @@ class _Hidden:
 
 @export("estimator.experimental.dnn_logit_fn_builder", "contrib.estimator.dnn_logit_fn_builder")
 def dnn_logit_fn_builder(
-    units: int, hidden_units: Sequence[int], feature_columns: Any, activation_fn: Callable | None, dropout: float | None,
+    units: int, hidden_units: Sequence[int], feature_columns: object, activation_fn: Callable | None, dropout: float | None,
     input_layer_partitioner: Callable | None, batch_norm: bool,
 ) -> Callable:  # fmt: skip
     """The function from features and mode to logits of a fully connected network.
@@ -113,9 +113,9 @@ def dnn_logit_fn_builder(
 
 
 def _dnn_model_fn(
-    features: Any, labels: Any, mode: str, head: Any, hidden_units: Sequence[int], feature_columns: Any,
-    optimizer: Any = "Adagrad", activation_fn: Callable | None = relu, dropout: float | None = None,
-    input_layer_partitioner: Callable | None = None, config: Any = None, use_tpu: bool = False, batch_norm: bool = False,
+    features: Any, labels: object, mode: str, head: Any, hidden_units: Sequence[int], feature_columns: Any,
+    optimizer: object = "Adagrad", activation_fn: Callable | None = relu, dropout: float | None = None,
+    input_layer_partitioner: Callable | None = None, config: object = None, use_tpu: bool = False, batch_norm: bool = False,
 ) -> Any:  # fmt: skip
     optimizer = get_optimizer_instance(optimizer, _LEARNING_RATE)
     check_features(features)

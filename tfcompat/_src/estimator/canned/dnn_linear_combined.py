@@ -34,7 +34,7 @@ def linear_learning_rate(num_linear_feature_columns: int) -> float:
     return min(_LINEAR_LEARNING_RATE, 1.0 / math.sqrt(num_linear_feature_columns))
 
 
-def check_no_sync_replicas_optimizer(optimizer: Any) -> Any:
+def check_no_sync_replicas_optimizer(optimizer: object) -> Any:
     """The optimizer; ValueError where it is a SyncReplicasOptimizer."""
     if isinstance(optimizer, SyncReplicasOptimizer):
         raise ValueError(
@@ -71,10 +71,10 @@ class _Part:
 
 
 def _dnn_linear_combined_model_fn(
-    features: Any, labels: Any, mode: str, head: Any, linear_feature_columns: Any = None, linear_optimizer: Any = "Ftrl",
-    dnn_feature_columns: Any = None, dnn_optimizer: Any = "Adagrad", dnn_hidden_units: Sequence[int] | None = None,
+    features: Any, labels: object, mode: str, head: Any, linear_feature_columns: Any = None, linear_optimizer: object = "Ftrl",
+    dnn_feature_columns: Any = None, dnn_optimizer: object = "Adagrad", dnn_hidden_units: Sequence[int] | None = None,
     dnn_activation_fn: Callable | None = relu, dnn_dropout: float | None = None,
-    input_layer_partitioner: Callable | None = None, config: Any = None, batch_norm: bool = False,
+    input_layer_partitioner: Callable | None = None, config: object = None, batch_norm: bool = False,
     linear_sparse_combiner: str = "sum",
 ) -> Any:  # fmt: skip
     check_features(features)

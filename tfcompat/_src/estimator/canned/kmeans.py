@@ -71,7 +71,7 @@ class InitializeClustersHook(SessionRunHook):
     def __init__(self, init_op: Any, is_initialized: Any, config: Any) -> None:
         self._init_op, self._is_initialized, self._config = init_op, is_initialized, config
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         has_chosen = False
         while not self._is_ready(session):
             if not self._config.is_chief:
@@ -94,7 +94,7 @@ class InitializeClustersHook(SessionRunHook):
             return False
 
 
-def joined_features(features: Any) -> Any:
+def joined_features(features: object) -> Any:
     """The features of a dict side by side, by name; anything else as it is."""
     if not isinstance(features, dict):
         return features
@@ -103,14 +103,14 @@ def joined_features(features: Any) -> Any:
         return concat([features[key] for key in keys], axis=1)
 
 
-def chosen_features(features: Any, feature_columns: Any) -> Any:
+def chosen_features(features: object, feature_columns: object) -> Any:
     """The points that columns make of a dict of features; without columns, the features side by side."""
     return input_layer(features, feature_columns) if isinstance(features, dict) and feature_columns else joined_features(features)
 
 
 def _model(
-    features: Any, mode: str, config: Any, graph: Callable[..., clustering.KMeans], relative_tolerance: float | None,
-    feature_columns: Any,
+    features: object, mode: str, config: object, graph: Callable[..., clustering.KMeans], relative_tolerance: float | None,
+    feature_columns: object,
 ) -> EstimatorSpec:  # fmt: skip
     points = chosen_features(features, feature_columns)
     all_distances, indices, distances, is_initialized, init_op, training_op = graph(inputs=points).training_graph()
@@ -179,7 +179,7 @@ class KMeansClustering(Estimator):
             kmeans_plus_plus_num_retries=kmeans_plus_plus_num_retries,
         )  # fmt: skip
 
-        def model_fn(features: Any, mode: str, config: Any) -> EstimatorSpec:
+        def model_fn(features: object, mode: str, config: object) -> EstimatorSpec:
             return _model(features, mode, config, graph, relative_tolerance, feature_columns)
 
         self._gives_roots = distance_metric == clustering.SQUARED_EUCLIDEAN_DISTANCE

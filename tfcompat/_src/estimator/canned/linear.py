@@ -72,7 +72,7 @@ def _count_zeros(variable: TensorLike, count: Tensor) -> Tensor:
     )
 
 
-def _compute_fraction_of_zero(variables: Any) -> Tensor:
+def _compute_fraction_of_zero(variables: object) -> Tensor:
     """The fraction of the elements of all variables that are 0; NaN where there is no element."""
     with name_scope("zero_fraction"):
         variables = nest.flatten(variables)
@@ -87,7 +87,7 @@ def _compute_fraction_of_zero(variables: Any) -> Tensor:
 
 
 @export("estimator.experimental.linear_logit_fn_builder", "contrib.estimator.linear_logit_fn_builder")
-def linear_logit_fn_builder(units: int, feature_columns: Any, sparse_combiner: str = "sum") -> Callable:
+def linear_logit_fn_builder(units: int, feature_columns: object, sparse_combiner: str = "sum") -> Callable:
     """The function from features to logits of a linear model.
 
     Args:
@@ -120,7 +120,7 @@ def linear_logit_fn_builder(units: int, feature_columns: Any, sparse_combiner: s
 
 
 def _linear_model_fn(
-    features: Any, labels: Any, mode: str, head: Any, feature_columns: Any, optimizer: Any, partitioner: Any, config: Any,
+    features: Any, labels: Any, mode: str, head: Any, feature_columns: Any, optimizer: Any, partitioner: Any, config: object,
     sparse_combiner: str = "sum",
 ) -> Any:  # fmt: skip
     check_features(features)

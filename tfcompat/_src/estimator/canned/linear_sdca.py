@@ -55,7 +55,7 @@ class LinearSDCA:
 
     def get_train_step(
         self, state_manager: Any, weight_column_name: str | None, loss_type: str, feature_columns: Any, features: dict,
-        targets: Tensor, bias_var: Any, global_step: Any,
+        targets: Tensor, bias_var: object, global_step: object,
     ) -> tuple[SdcaModel, Operation]:  # fmt: skip
         """The model, and the operation that trains it.
 
@@ -119,11 +119,11 @@ class UpdateWeightsHook(SessionRunHook):
     def begin(self) -> None:
         self._update_op = self._model.update_weights(self._train_op)
 
-    def before_run(self, run_context: Any) -> SessionRunArgs:
+    def before_run(self, run_context: object) -> SessionRunArgs:
         return SessionRunArgs(self._update_op)
 
 
-def check_settings(optimizer: Any, feature_columns: Any, sparse_combiner: str) -> bool:
+def check_settings(optimizer: object, feature_columns: object, sparse_combiner: str) -> bool:
     """Whether the optimizer is a LinearSDCA; ValueError where it is and other settings do not suit it."""
     if not isinstance(optimizer, LinearSDCA):
         return False

@@ -37,7 +37,7 @@ def _class_named(name: str, known: dict[str, Any]) -> Any:
     return known[name]
 
 
-def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Optimizer:
+def get_optimizer_instance(opt: object, learning_rate: float | None = None) -> Optimizer:
     """A tf.train.Optimizer.
 
     Args:
@@ -59,7 +59,7 @@ def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Opti
     return opt
 
 
-def get_optimizer_instance_v2(opt: Any, learning_rate: float | None = None) -> OptimizerV2:
+def get_optimizer_instance_v2(opt: object, learning_rate: float | None = None) -> OptimizerV2:
     """A Keras optimizer; arguments and errors as get_optimizer_instance, but a named one has a learning rate of its own."""
     if isinstance(opt, str):
         optimizer = _class_named(opt, _KERAS_OPTIMIZERS)

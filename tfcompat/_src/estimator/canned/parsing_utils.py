@@ -13,7 +13,7 @@ from tfcompat._src.ops.parsing.features import FixedLenFeature
 _Spec = dict[str, Any]
 
 
-def _with_label(spec: _Spec, label_key: str, label: FixedLenFeature, weight_column: Any) -> _Spec:
+def _with_label(spec: _Spec, label_key: str, label: FixedLenFeature, weight_column: object) -> _Spec:
     if label_key in spec:
         raise ValueError(f"label should not be used as feature. label_key: {label_key}, features: {spec.keys()}")
     spec[label_key] = label
@@ -37,8 +37,8 @@ def _with_label(spec: _Spec, label_key: str, label: FixedLenFeature, weight_colu
 
 @export("estimator.classifier_parse_example_spec")
 def classifier_parse_example_spec(
-    feature_columns: Any, label_key: str, label_dtype: Any = dtypes.int64, label_default: Any = None,
-    weight_column: Any = None,
+    feature_columns: object, label_key: str, label_dtype: object = dtypes.int64, label_default: object = None,
+    weight_column: object = None,
 ) -> _Spec:  # fmt: skip
     """The features of tf.parse_example for a classifier.
 
@@ -58,8 +58,8 @@ def classifier_parse_example_spec(
 
 @export("estimator.regressor_parse_example_spec")
 def regressor_parse_example_spec(
-    feature_columns: Any, label_key: str, label_dtype: Any = dtypes.float32, label_default: Any = None,
-    label_dimension: int = 1, weight_column: Any = None,
+    feature_columns: object, label_key: str, label_dtype: object = dtypes.float32, label_default: object = None,
+    label_dimension: int = 1, weight_column: object = None,
 ) -> _Spec:  # fmt: skip
     """The features of tf.parse_example for a regressor with `label_dimension` numbers; else as the classifier's."""
     label = FixedLenFeature((label_dimension,), label_dtype, label_default)
@@ -68,8 +68,8 @@ def regressor_parse_example_spec(
 
 @export("compat.v2.estimator.classifier_parse_example_spec")
 def classifier_parse_example_spec_v2(
-    feature_columns: Any, label_key: str, label_dtype: Any = dtypes.int64, label_default: Any = None,
-    weight_column: Any = None,
+    feature_columns: object, label_key: str, label_dtype: object = dtypes.int64, label_default: object = None,
+    weight_column: object = None,
 ) -> _Spec:  # fmt: skip
     """classifier_parse_example_spec for columns of the second kind only."""
     label = FixedLenFeature((1,), label_dtype, label_default)
@@ -78,8 +78,8 @@ def classifier_parse_example_spec_v2(
 
 @export("compat.v2.estimator.regressor_parse_example_spec")
 def regressor_parse_example_spec_v2(
-    feature_columns: Any, label_key: str, label_dtype: Any = dtypes.float32, label_default: Any = None,
-    label_dimension: int = 1, weight_column: Any = None,
+    feature_columns: object, label_key: str, label_dtype: object = dtypes.float32, label_default: object = None,
+    label_dimension: int = 1, weight_column: object = None,
 ) -> _Spec:  # fmt: skip
     """regressor_parse_example_spec for columns of the second kind only."""
     label = FixedLenFeature((label_dimension,), label_dtype, label_default)

@@ -45,7 +45,7 @@ def _parts(variable: Any) -> list[Any]:
     return list(variable) if _is_divided(variable) else [variable]
 
 
-def _is_divided(variable: Any) -> bool:
+def _is_divided(variable: object) -> bool:
     return isinstance(variable, (list, PartitionedVariable))
 
 
@@ -65,7 +65,7 @@ def _check(given: dict[str, Any], needed: tuple[str, ...], lists: tuple[str, ...
 class _Rows:
     """Some rows of a weight, which may be divided among variables by contiguous rows."""
 
-    def __init__(self, weight: Any, rows: Tensor) -> None:
+    def __init__(self, weight: object, rows: Tensor) -> None:
         self.parts, self.rows = _parts(weight), rows
         if len(self.parts) > 1 or _is_divided(weight):
             self._divide()
@@ -135,7 +135,7 @@ class SdcaModel:
         scalar("approximate_duality_gap", self.approximate_duality_gap())
         scalar("examples_seen", self._hashtable.size())
 
-    def _slot(self, variable: Any) -> Any:
+    def _slot(self, variable: object) -> Any:
         """What is trained for a variable: a variable, or a list of them where it is divided."""
         slots = []
         for part in _parts(variable):
@@ -230,7 +230,7 @@ class SdcaModel:
                 return assign_add(global_step, 1, name=name).op
 
     @staticmethod
-    def _added(weight: Any, update: Tensor) -> list[Any]:
+    def _added(weight: object, update: Tensor) -> list[Any]:
         parts = _parts(weight)
         updates = split(update, [p.shape.as_list()[0] for p in parts]) if _is_divided(weight) else [update]
         return [assign_add(*each) for each in zip(parts, updates)]

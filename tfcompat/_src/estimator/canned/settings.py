@@ -17,16 +17,16 @@ V1_COLUMN_IN_V2 = (
 )
 
 
-def model_fn_with(build: Callable, **settings: Any) -> Callable:
+def model_fn_with(build: Callable, **settings: object) -> Callable:
     """The model function of an Estimator that calls `build` with these settings."""
 
-    def _model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+    def _model_fn(features: object, labels: object, mode: str, config: object) -> Any:
         return build(features=features, labels=labels, mode=mode, config=config, **settings)
 
     return _model_fn
 
 
-def check_features(features: Any) -> None:
+def check_features(features: object) -> None:
     """ValueError where features are no dict."""
     if not isinstance(features, dict):
         raise ValueError(f"features should be a dictionary of `Tensor`s. Given type: {type(features)}")

@@ -27,7 +27,7 @@ class ShardedMutableDenseHashTable:
     """
 
     def __init__(
-        self, key_dtype: Any, value_dtype: Any, default_value: Any, empty_key: Any, deleted_key: Any, num_shards: int = 1,
+        self, key_dtype: object, value_dtype: object, default_value: object, empty_key: object, deleted_key: object, num_shards: int = 1,
         checkpoint: bool = True, name: str = "ShardedMutableHashTable",
     ) -> None:  # fmt: skip
         self._key_dtype, self._value_dtype = key_dtype, value_dtype

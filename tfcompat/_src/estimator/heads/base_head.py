@@ -127,7 +127,7 @@ def validate_loss_reduction(loss_reduction: str) -> None:
         raise ValueError(f"Invalid loss_reduction: {loss_reduction}. See `tf.losses.Reduction` for valid options.")
 
 
-def _check_sequence(name: str, value: Any) -> None:
+def _check_sequence(name: str, value: object) -> None:
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"{name} should be a list or a tuple. Given type: {type(value)}.")
 
@@ -160,7 +160,7 @@ def create_estimator_spec_train_op(
         return train_op if update_ops is None else group(train_op, *update_ops)
 
 
-def create_estimator_spec_summary(loss: Tensor, regularization_losses: Any = None, key: Callable[[str], str] = str) -> None:
+def create_estimator_spec_summary(loss: Tensor, regularization_losses: object = None, key: Callable[[str], str] = str) -> None:
     """Summaries of the loss and the regularization loss."""
     with name_scope(""):
         scalar(key(MetricKeys.LOSS), loss)
@@ -229,7 +229,7 @@ class OneHead(Head):
         return losses, checks.example_weights(features, self._weight_column, logits, per_logit=self._PER_LOGIT)
 
     def loss(
-        self, labels: Any, logits: Any, features: Any = None, mode: str | None = None, regularization_losses: Any = None
+        self, labels: object, logits: object, features: object = None, mode: str | None = None, regularization_losses: object = None
     ) -> Tensor:
         with name_scope("losses", values=(logits, labels, regularization_losses, features)):
             logits = self._checked_logits(logits)
@@ -238,20 +238,20 @@ class OneHead(Head):
             loss = compute_weighted_loss(losses, sample_weight=weights, reduction=self._loss_reduction)
             return loss if regularization_losses is None else loss + add_n(regularization_losses)
 
-    def _regularization_metric(self, regularization_losses: Any) -> dict[str, Metric]:
+    def _regularization_metric(self, regularization_losses: object) -> dict[str, Metric]:
         if regularization_losses is None:
             return {}
         return {self._summary_key(MetricKeys.LOSS_REGULARIZATION): Mean(name=MetricKeys.LOSS_REGULARIZATION)}
 
-    def _update_regularization(self, eval_metrics: dict[str, Metric], regularization_losses: Any) -> None:
+    def _update_regularization(self, eval_metrics: dict[str, Metric], regularization_losses: object) -> None:
         if regularization_losses is not None:
             metric = eval_metrics[self._summary_key(MetricKeys.LOSS_REGULARIZATION)]
             metric.update_state(values=add_n(regularization_losses))
 
     def _create_tpu_estimator_spec(
-        self, features: Any, mode: str, logits: Any, labels: Any = None, optimizer: Any = None,
-        trainable_variables: Any = None, train_op_fn: Callable | None = None, update_ops: Any = None,
-        regularization_losses: Any = None,
+        self, features: object, mode: str, logits: object, labels: object = None, optimizer: object = None,
+        trainable_variables: object = None, train_op_fn: Callable | None = None, update_ops: object = None,
+        regularization_losses: object = None,
     ) -> _TPUEstimatorSpec:  # fmt: skip
         with name_scope(self._name, "head"):
             predictions = self.predictions(logits)

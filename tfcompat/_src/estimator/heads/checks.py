@@ -82,7 +82,7 @@ def dense_labels(labels: TensorLike, logits: Tensor, dimension: int, shapes_firs
                 return identity(labels, name=scope)
 
 
-def _raw_weights(features: dict[str, Any], weight_column: Any) -> Tensor:
+def _raw_weights(features: dict[str, Any], weight_column: object) -> Tensor:
     if isinstance(weight_column, str):
         weight_column = numeric_column(key=weight_column, shape=(1,))
     if not isinstance(weight_column, (NumericColumn, _NumericColumn)):
@@ -93,7 +93,7 @@ def _raw_weights(features: dict[str, Any], weight_column: Any) -> Tensor:
     return cast(weights, dtypes.float32, name="weights")
 
 
-def example_weights(features: dict[str, Any] | None, weight_column: Any, logits: Tensor, per_logit: bool = False) -> Any:
+def example_weights(features: dict[str, Any] | None, weight_column: object, logits: Tensor, per_logit: bool = False) -> Any:
     """The weights of the examples as [D0, ..., DN, 1], or of the logits' shape where `per_logit`; 1.0 without a column."""
     kinds = "[D0, D1, ... DN], [D0, D1, ... DN, 1] or [D0, D1, ... DN, logits_dimension]"
     message = "weights shape must be " + (kinds if per_logit else "[D0, D1, ... DN] or [D0, D1, ... DN, 1]")
@@ -116,7 +116,7 @@ def example_weights(features: dict[str, Any] | None, weight_column: Any, logits:
             return identity(weights, name=scope)
 
 
-def float_logits(logits: TensorLike, dimension: Any, cast_name: str | None = "ToFloat") -> Tensor:
+def float_logits(logits: TensorLike, dimension: object, cast_name: str | None = "ToFloat") -> Tensor:
     """Logits as float32 [D0, ..., DN, dimension]; ValueError where they are known to have another shape."""
     with name_scope(None, "logits", (logits,)) as scope:
         logits = cast(logits, dtypes.float32, name=cast_name)
@@ -196,7 +196,7 @@ def checked_thresholds(thresholds: Iterable[float] | None) -> tuple[float, ...]:
     return thresholds
 
 
-def check_vocabulary(label_vocabulary: Any, error: type[Exception] = ValueError) -> None:
+def check_vocabulary(label_vocabulary: object, error: type[Exception] = ValueError) -> None:
     """`error` where the vocabulary is neither None nor a list or tuple."""
     if label_vocabulary is not None and not isinstance(label_vocabulary, (list, tuple)):
         raise error(f"label_vocabulary should be a list or a tuple. Given type: {type(label_vocabulary)}")
@@ -218,7 +218,7 @@ def checked_metric_classes(classes: Any, n_classes: int, label_vocabulary: Any) 
 
 
 def check_multi_label(
-    n_classes: Any, thresholds: Any, label_vocabulary: Any, what: str = "multi-class"
+    n_classes: Any, thresholds: Any, label_vocabulary: object, what: str = "multi-class"
 ) -> tuple[float, ...]:
     """The thresholds of a head of several labels as a tuple; ValueError where an argument is out of range."""
     if n_classes is None or n_classes < 2:

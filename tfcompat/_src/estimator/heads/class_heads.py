@@ -80,7 +80,7 @@ class _ClassHead(OneHead):
         return found
 
     def _update_threshold_metrics(
-        self, eval_metrics: dict[str, Metric], labels: Tensor, predictions: Tensor, weights: Any
+        self, eval_metrics: dict[str, Metric], labels: Tensor, predictions: Tensor, weights: object
     ) -> None:
         for threshold in self._thresholds:
             for pattern, _ in _AT_THRESHOLD:
@@ -122,7 +122,7 @@ class BinaryClassHead(_ClassHead):
     def _losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
-    def predictions(self, logits: Any, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
+    def predictions(self, logits: object, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
         keys = wanted_keys(keys, (PredictionKeys.LOGITS, PredictionKeys.LOGISTIC, *_CLASS_KEYS))
         logits = self._checked_logits(logits)
         found = {}
@@ -133,7 +133,7 @@ class BinaryClassHead(_ClassHead):
                 found[PredictionKeys.LOGISTIC] = sigmoid(logits, name=PredictionKeys.LOGISTIC)
             return {**found, **self._of_classes(keys, logits, outputs.two_class_logits(logits))}
 
-    def metrics(self, regularization_losses: Any = None) -> dict[str, Metric]:
+    def metrics(self, regularization_losses: object = None) -> dict[str, Metric]:
         keys = MetricKeys
         with name_scope("metrics", values=(regularization_losses,)):
             made = [
@@ -146,8 +146,8 @@ class BinaryClassHead(_ClassHead):
             return {**found, **self._threshold_metrics()}
 
     def update_metrics(
-        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: TensorLike, mode: str | None = None,
-        regularization_losses: Any = None,
+        self, eval_metrics: dict[str, Metric], features: object, logits: object, labels: TensorLike, mode: str | None = None,
+        regularization_losses: object = None,
     ) -> dict[str, Metric]:  # fmt: skip
         class_ids = self.predictions(logits)[PredictionKeys.CLASS_IDS]
         logits = self._checked_logits(logits)
@@ -219,14 +219,14 @@ class MultiClassHead(_ClassHead):
         losses = sparse_softmax_cross_entropy(labels=labels, logits=logits, reduction=Reduction.NONE)
         return expand_dims(losses, axis=-1)
 
-    def predictions(self, logits: Any, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
+    def predictions(self, logits: object, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
         keys = wanted_keys(keys, (PredictionKeys.LOGITS, *_CLASS_KEYS))
         logits = self._checked_logits(logits)
         with name_scope("predictions", values=(logits,)):
             found = {PredictionKeys.LOGITS: logits} if PredictionKeys.LOGITS in keys else {}
             return {**found, **self._of_classes(keys, logits, logits)}
 
-    def metrics(self, regularization_losses: Any = None) -> dict[str, Metric]:
+    def metrics(self, regularization_losses: object = None) -> dict[str, Metric]:
         with name_scope("metrics", values=(regularization_losses,)):
             return {
                 self._summary_key(MetricKeys.LOSS_MEAN): Mean(name=MetricKeys.LOSS_MEAN),
@@ -235,8 +235,8 @@ class MultiClassHead(_ClassHead):
             }
 
     def update_metrics(
-        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: Any, mode: str | None = None,
-        regularization_losses: Any = None,
+        self, eval_metrics: dict[str, Metric], features: object, logits: object, labels: object, mode: str | None = None,
+        regularization_losses: object = None,
     ) -> dict[str, Metric]:  # fmt: skip
         class_ids = self.predictions(logits)[PredictionKeys.CLASS_IDS]
         logits = self._checked_logits(logits)
@@ -275,7 +275,7 @@ class MultiLabelHead(_ClassHead):
             classes_for_class_based_metrics, n_classes, label_vocabulary
         )
 
-    def _processed_labels(self, logits: Tensor, labels: Any) -> Tensor:
+    def _processed_labels(self, logits: Tensor, labels: object) -> Tensor:
         return checks.dense_labels(self._indicators(labels), logits, self._logits_dimension, shapes_first=False)
 
     def _indicators(self, labels: Any) -> Tensor:
@@ -300,7 +300,7 @@ class MultiLabelHead(_ClassHead):
         losses = sigmoid_cross_entropy(multi_class_labels=labels, logits=logits, reduction=Reduction.NONE)
         return reduce_mean(losses, axis=-1, keepdims=True)
 
-    def predictions(self, logits: Any, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
+    def predictions(self, logits: object, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
         keys = wanted_keys(keys, (PredictionKeys.LOGITS, PredictionKeys.PROBABILITIES))
         logits = self._checked_logits(logits)
         found = {}
@@ -315,7 +315,7 @@ class MultiLabelHead(_ClassHead):
         kinds = ("PROBABILITY_MEAN", "AUC", "AUC_PR")
         return [self._summary_key(class_key(kind, class_id, self._label_vocabulary)) for kind in kinds]
 
-    def metrics(self, regularization_losses: Any = None) -> dict[str, Metric]:
+    def metrics(self, regularization_losses: object = None) -> dict[str, Metric]:
         with name_scope(None, "metrics", (regularization_losses,)):
             made = [
                 Mean(name=MetricKeys.LOSS_MEAN), AUC(name=MetricKeys.AUC), AUC(curve="PR", name=MetricKeys.AUC_PR),
@@ -330,8 +330,8 @@ class MultiLabelHead(_ClassHead):
             return found
 
     def update_metrics(
-        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: Any, mode: str | None = None,
-        regularization_losses: Any = None,
+        self, eval_metrics: dict[str, Metric], features: object, logits: object, labels: object, mode: str | None = None,
+        regularization_losses: object = None,
     ) -> dict[str, Metric]:  # fmt: skip
         logits = self._checked_logits(logits)
         labels = self._processed_labels(logits, labels)

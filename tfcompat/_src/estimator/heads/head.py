@@ -178,7 +178,7 @@ class SingleHead(_Head):
     def _eval_metric_ops(self, **tensors: Any) -> dict[str, Any]:
         raise NotImplementedError
 
-    def create_loss(self, features: Any, mode: str, logits: Any, labels: Any) -> LossSpec:
+    def create_loss(self, features: Any, mode: str, logits: object, labels: object) -> LossSpec:
         logits = convert_to_tensor(logits)
         labels = self._processed_labels(labels, logits)
         if self._loss_fn:
@@ -191,8 +191,8 @@ class SingleHead(_Head):
         return LossSpec(loss, losses, weights, labels)
 
     def _create_tpu_estimator_spec(
-        self, features: Any, mode: str, logits: Any, labels: Any = None, optimizer: Any = None,
-        train_op_fn: Callable | None = None, regularization_losses: Any = None,
+        self, features: object, mode: str, logits: object, labels: object = None, optimizer: object = None,
+        train_op_fn: Callable | None = None, regularization_losses: object = None,
     ) -> _TPUEstimatorSpec:  # fmt: skip
         with name_scope(self._name, "head"):
             predictions = self._predictions(logits)
@@ -226,7 +226,7 @@ class _MultiClassHeadWithSoftmaxCrossEntropyLoss(SingleHead):
     """One of more than two classes; arguments as `_multi_class_head_with_softmax_cross_entropy_loss` has them."""
 
     def __init__(
-        self, n_classes: TensorLike, weight_column: Any = None, label_vocabulary: Any = None, loss_reduction: str = Reduction.SUM,
+        self, n_classes: TensorLike, weight_column: object = None, label_vocabulary: object = None, loss_reduction: str = Reduction.SUM,
         loss_fn: Callable | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         checks.check_vocabulary(label_vocabulary)
@@ -274,7 +274,7 @@ class _MultiClassHeadWithSoftmaxCrossEntropyLoss(SingleHead):
         return {"class_ids": predictions[PredictionKeys.CLASS_IDS]}
 
     def _eval_metric_ops(
-        self, labels: Any, class_ids: Any, weights: TensorLike, unreduced_loss: TensorLike, regularization_loss: TensorLike
+        self, labels: object, class_ids: object, weights: TensorLike, unreduced_loss: TensorLike, regularization_loss: TensorLike
     ) -> dict[str, Any]:
         with name_scope(None, "metrics", (labels, class_ids, weights, unreduced_loss, regularization_loss)):
             return {
@@ -288,7 +288,7 @@ class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(SingleHead):
     """One of two classes; arguments as `_binary_logistic_head_with_sigmoid_cross_entropy_loss` has them."""
 
     def __init__(
-        self, weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None,
+        self, weight_column: object = None, thresholds: Any = None, label_vocabulary: Any = None,
         loss_reduction: str = Reduction.SUM, loss_fn: Callable | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         checks.check_vocabulary(label_vocabulary, TypeError)
@@ -331,7 +331,7 @@ class _BinaryLogisticHeadWithSigmoidCrossEntropyLoss(SingleHead):
         return {key: predictions[key] for key in ("logits", "logistic", "class_ids")}
 
     def _eval_metric_ops(
-        self, labels: TensorLike, logits: Any, logistic: TensorLike, class_ids: Any, weights: TensorLike, unreduced_loss: TensorLike,
+        self, labels: TensorLike, logits: object, logistic: TensorLike, class_ids: object, weights: TensorLike, unreduced_loss: TensorLike,
         regularization_loss: TensorLike,
     ) -> dict[str, Any]:  # fmt: skip
         with name_scope(
@@ -350,7 +350,7 @@ class _RegressionHeadWithMeanSquaredErrorLoss(SingleHead):
     _PER_LOGIT = True
 
     def __init__(
-        self, label_dimension: int, weight_column: Any = None, loss_reduction: str = Reduction.SUM,
+        self, label_dimension: int, weight_column: object = None, loss_reduction: str = Reduction.SUM,
         loss_fn: Callable | None = None, inverse_link_fn: Callable | None = None, name: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(label_dimension, weight_column, loss_reduction, loss_fn, name)
@@ -390,7 +390,7 @@ class _RegressionHeadWithMeanSquaredErrorLoss(SingleHead):
 
 
 def _multi_class_head_with_softmax_cross_entropy_loss(
-    n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None, loss_reduction: str = Reduction.SUM,
+    n_classes: object, weight_column: object = None, label_vocabulary: object = None, loss_reduction: str = Reduction.SUM,
     loss_fn: Callable | None = None, name: str | None = None,
 ) -> _Head:  # fmt: skip
     """A head for one of several classes.
@@ -412,7 +412,7 @@ def _multi_class_head_with_softmax_cross_entropy_loss(
 
 
 def _binary_logistic_head_with_sigmoid_cross_entropy_loss(
-    weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None, loss_reduction: str = Reduction.SUM,
+    weight_column: object = None, thresholds: object = None, label_vocabulary: object = None, loss_reduction: str = Reduction.SUM,
     loss_fn: Callable | None = None, name: str | None = None,
 ) -> _Head:  # fmt: skip
     """A head for one of two classes, with one logit.
@@ -430,7 +430,7 @@ def _binary_logistic_head_with_sigmoid_cross_entropy_loss(
 
 
 def _regression_head(
-    weight_column: Any = None, label_dimension: int = 1, loss_reduction: str = Reduction.SUM,
+    weight_column: object = None, label_dimension: int = 1, loss_reduction: str = Reduction.SUM,
     loss_fn: Callable | None = None, inverse_link_fn: Callable | None = None, name: str | None = None,
 ) -> _Head:  # fmt: skip
     """A head for numbers.
@@ -451,7 +451,7 @@ def _regression_head(
 
 
 def _binary_logistic_or_multi_class_head(
-    n_classes: int, weight_column: Any, label_vocabulary: Any, loss_reduction: str
+    n_classes: int, weight_column: object, label_vocabulary: object, loss_reduction: str
 ) -> _Head:
     """The head for `n_classes` classes, 2 or more."""
     if n_classes == 2:

@@ -31,7 +31,7 @@ def of_tensors(fn: Callable, values: dict[str, Any]) -> tuple[Callable, dict[str
     return lambda **given: fn(**others, **given), tensors
 
 
-def regularized(loss: Any, regularization_losses: Any) -> tuple[Any, Any]:
+def regularized(loss: object, regularization_losses: object) -> tuple[Any, Any]:
     """The sum of the regularization losses (None without any), and the loss with it."""
     if not regularization_losses:
         return None, loss
@@ -64,7 +64,7 @@ def accuracy_baseline(mean_of_labels: Metric) -> Metric:
         return maximum(value, 1.0 - value, name="value"), maximum(update, 1 - update, name="update_op")
 
 
-def area_under_curve(labels: Any, predictions: TensorLike, weights: TensorLike | None = None, curve: str = "ROC", name: str | None = None) -> Metric:
+def area_under_curve(labels: object, predictions: TensorLike, weights: TensorLike | None = None, curve: str = "ROC", name: str | None = None) -> Metric:
     """The area under a curve of the predictions."""
     with name_scope(name, "auc", (predictions, labels, weights)) as scope:
         predictions = to_float(predictions, name="predictions")
@@ -73,20 +73,20 @@ def area_under_curve(labels: Any, predictions: TensorLike, weights: TensorLike |
         )
 
 
-def _accuracy_at(labels: Any, predictions: Any, weights: Any, threshold: float, name: str) -> Metric:
+def _accuracy_at(labels: object, predictions: object, weights: object, threshold: float, name: str) -> Metric:
     with name_scope(name, f"accuracy_at_{threshold}", (predictions, labels, weights, threshold)) as scope:
         classes = to_float(greater_equal(predictions, threshold))
         return accuracy(labels=labels, predictions=classes, weights=weights, name=scope)
 
 
-def _at_threshold(metric: Callable, labels: Any, predictions: Any, weights: Any, threshold: float, name: str) -> Metric:
+def _at_threshold(metric: Callable, labels: object, predictions: object, weights: object, threshold: float, name: str) -> Metric:
     with name_scope(name, None, (predictions, labels, weights, threshold)) as scope:
         value, update = metric(labels=labels, predictions=predictions, thresholds=(threshold,), weights=weights, name=scope)
         return squeeze(value), squeeze(update)
 
 
 def threshold_metrics(
-    labels: Any, predictions: Any, weights: Any, thresholds: Iterable[float], key: Callable[[str], str]
+    labels: object, predictions: object, weights: object, thresholds: Iterable[float], key: Callable[[str], str]
 ) -> dict[str, Metric]:
     """Accuracy, precision and recall where each threshold separates the classes."""
     found = {}
@@ -110,7 +110,7 @@ def regularization_mean(regularization_loss: TensorLike, key: Callable[[str], st
     return {key(name): mean(values=regularization_loss, name=name)}
 
 
-def binary_metrics(labels: TensorLike, logistic: TensorLike, class_ids: Any, weights: TensorLike, losses: TensorLike) -> dict[str, Metric]:
+def binary_metrics(labels: TensorLike, logistic: TensorLike, class_ids: object, weights: TensorLike, losses: TensorLike) -> dict[str, Metric]:
     """The metrics of a head for two classes."""
     mean_of_labels = labels_mean(labels, weights, MetricKeys.LABEL_MEAN)
     return {

@@ -57,7 +57,7 @@ class MultiHead(Head):
             raise ValueError(f"The loss_reduction must be the same for different heads. Given: {reductions}")
         return reductions[0]
 
-    def _logits_of_heads(self, logits: TensorLike, labels: Any = None) -> dict[str, Tensor]:
+    def _logits_of_heads(self, logits: TensorLike, labels: object = None) -> dict[str, Tensor]:
         """The logits by head name; ValueError where logits or labels lack a head."""
         names = {head.name for head in self._heads}
         if isinstance(logits, dict):
@@ -73,7 +73,7 @@ class MultiHead(Head):
         return logits
 
     def loss(
-        self, labels: Any, logits: Any, features: Any = None, mode: str | None = None, regularization_losses: Any = None
+        self, labels: Any, logits: Any, features: Any = None, mode: str | None = None, regularization_losses: object = None
     ) -> Tensor:
         by_head = self._logits_of_heads(logits, labels)
         losses = tuple(
@@ -86,7 +86,7 @@ class MultiHead(Head):
             loss = add_n(losses)
             return loss if regularization_losses is None else loss + add_n(regularization_losses)
 
-    def predictions(self, logits: Any, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
+    def predictions(self, logits: object, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
         by_head = self._logits_of_heads(logits)
         with name_scope("merge_pred"):
             return {
@@ -95,7 +95,7 @@ class MultiHead(Head):
                 for key, value in head.predictions(logits=by_head[head.name]).items()
             }
 
-    def metrics(self, regularization_losses: Any = None) -> dict[str, Metric]:
+    def metrics(self, regularization_losses: object = None) -> dict[str, Metric]:
         found = {}
         if regularization_losses is not None:
             found[self._summary_key(MetricKeys.LOSS_REGULARIZATION)] = Mean(name=MetricKeys.LOSS_REGULARIZATION)
@@ -105,8 +105,8 @@ class MultiHead(Head):
         return found
 
     def update_metrics(
-        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: Any, mode: str | None = None,
-        regularization_losses: Any = None,
+        self, eval_metrics: dict[str, Metric], features: object, logits: object, labels: Any, mode: str | None = None,
+        regularization_losses: object = None,
     ) -> dict[str, Metric]:  # fmt: skip
         by_head = self._logits_of_heads(logits, labels)
         if regularization_losses is not None:
@@ -120,9 +120,9 @@ class MultiHead(Head):
         return eval_metrics
 
     def create_estimator_spec(
-        self, features: Any, mode: str, logits: Any, labels: Any = None, optimizer: Any = None,
-        trainable_variables: Any = None, train_op_fn: Callable | None = None, update_ops: Any = None,
-        regularization_losses: Any = None,
+        self, features: object, mode: str, logits: object, labels: Any = None, optimizer: object = None,
+        trainable_variables: object = None, train_op_fn: Callable | None = None, update_ops: object = None,
+        regularization_losses: object = None,
     ) -> EstimatorSpec:  # fmt: skip
         with name_scope(self.name, "multi_head"):
             by_head = self._logits_of_heads(logits, labels)

@@ -35,13 +35,13 @@ def _for_each_example(values: TensorLike, batch: Tensor) -> Tensor:
     return tile(expand_dims(values, axis=0), multiples=[batch, 1])
 
 
-def all_class_ids(logits: Tensor, n_classes: Any) -> Tensor:
+def all_class_ids(logits: Tensor, n_classes: object) -> Tensor:
     """The ids of all classes, int32 [batch, n_classes]."""
     batch = shape(logits)[0]
     return _for_each_example(arange(n_classes), batch)
 
 
-def all_classes(logits: Tensor, n_classes: Any, label_vocabulary: Any = None) -> Tensor:
+def all_classes(logits: Tensor, n_classes: object, label_vocabulary: object = None) -> Tensor:
     """The names of all classes, string [batch, n_classes]; the ids in decimal without a vocabulary."""
     batch = shape(logits)[0]
     return _for_each_example(label_vocabulary or as_string(arange(n_classes)), batch)
@@ -70,7 +70,7 @@ def two_class_logits(logits: Tensor) -> Tensor:
 
 
 def classification_outputs(
-    predictions: dict[str, Tensor], n_classes: Any, label_vocabulary: Any, logistic: Tensor | None = None
+    predictions: dict[str, Tensor], n_classes: object, label_vocabulary: object, logistic: Tensor | None = None
 ) -> dict[str, ExportOutput]:
     """What the exported model of a classifier gives, by signature."""
     scores = predictions[PredictionKeys.PROBABILITIES]

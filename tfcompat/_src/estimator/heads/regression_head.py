@@ -57,22 +57,22 @@ class RegressionHead(OneHead):
     def _export_outputs(self, predictions: dict[str, Tensor]) -> dict[str, Any]:
         return outputs.regression_outputs(predictions)
 
-    def predictions(self, logits: Any, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
+    def predictions(self, logits: object, keys: Iterable[str] | None = None) -> dict[Any, Tensor]:
         logits = self._checked_logits(logits)
         with name_scope("predictions", values=(logits,)):
             if not self._inverse_link_fn:
                 return {PredictionKeys.PREDICTIONS: logits}
             return {PredictionKeys.PREDICTIONS: self._inverse_link_fn(logits), PredictionKeys.LOGITS: logits}
 
-    def metrics(self, regularization_losses: Any = None) -> dict[str, Metric]:
+    def metrics(self, regularization_losses: object = None) -> dict[str, Metric]:
         with name_scope("metrics", values=(regularization_losses,)):
             names = (MetricKeys.LOSS_MEAN, MetricKeys.PREDICTION_MEAN, MetricKeys.LABEL_MEAN)
             found = {self._summary_key(name): Mean(name=name) for name in names}
             return {**found, **self._regularization_metric(regularization_losses)}
 
     def update_metrics(
-        self, eval_metrics: dict[str, Metric], features: Any, logits: Any, labels: Any, mode: str | None = None,
-        regularization_losses: Any = None,
+        self, eval_metrics: dict[str, Metric], features: object, logits: object, labels: object, mode: str | None = None,
+        regularization_losses: object = None,
     ) -> dict[str, Metric]:  # fmt: skip
         predicted = self.predictions(logits)[PredictionKeys.PREDICTIONS]
         logits = self._checked_logits(logits)

@@ -40,7 +40,7 @@ def _fill_array(arr: np.ndarray, seq: Any, fillvalue: Any = 0) -> None:
     arr[length:] = fillvalue
 
 
-def _pad_if_needed(batch_key_item: Sequence[np.ndarray], fillvalue: Any = 0) -> Any:
+def _pad_if_needed(batch_key_item: Sequence[np.ndarray], fillvalue: object = 0) -> Any:
     """Arrays that differ in their last dimension as one array, filled up; others as they are.
 
     Raises:
@@ -178,7 +178,7 @@ class _GeneratorFeedFn:
 
     def __init__(
         self, placeholders: list, generator: Callable[[], Iterator[dict]], batch_size: int, random_start: bool = False,
-        seed: int | None = None, num_epochs: int | None = None, pad_value: Any = None,
+        seed: int | None = None, num_epochs: int | None = None, pad_value: object = None,
     ) -> None:  # fmt: skip
         sample = next(generator())
         if len(placeholders) != len(sample):
@@ -217,7 +217,7 @@ class _GeneratorFeedFn:
         return next(self._iterator)
 
 
-def _layout(data: Any) -> tuple[list, list, type]:
+def _layout(data: object) -> tuple[list, list, type]:
     """Types and shapes of the parts of an element of the queue, and the class that feeds them."""
     if isinstance(data, np.ndarray):
         return [dtypes.int64, dtypes.as_dtype(data.dtype)], [(), data.shape[1:]], _ArrayFeedFn
@@ -260,9 +260,9 @@ def _warn_about_threads(shuffle: bool, num_threads: int, num_epochs: int | None)
 
 
 def _enqueue_data(
-    data: Any, capacity: int, shuffle: bool = False, min_after_dequeue: float | None = None, num_threads: int = 1,
+    data: object, capacity: int, shuffle: bool = False, min_after_dequeue: float | None = None, num_threads: int = 1,
     seed: int | None = None, name: str = "enqueue_input", enqueue_size: int = 1, num_epochs: int | None = None,
-    pad_value: Any = None,
+    pad_value: object = None,
 ) -> Any:  # fmt: skip
     """A queue of rows that threads fill, with a queue runner in the graph and a summary of how full it is.
 

@@ -26,7 +26,7 @@ class _FeedingQueueRunner(QueueRunner):
     """
 
     def __init__(
-        self, queue: Any = None, enqueue_ops: list | None = None, close_op: Any = None, cancel_op: Any = None,
+        self, queue: object = None, enqueue_ops: list | None = None, close_op: object = None, cancel_op: object = None,
         feed_fns: list[Callable[[], dict]] | None = None, queue_closed_exception_types: tuple | None = None,
     ) -> None:  # fmt: skip
         types = queue_closed_exception_types or (errors.OutOfRangeError, errors.CancelledError)

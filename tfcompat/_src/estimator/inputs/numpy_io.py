@@ -23,7 +23,7 @@ def _get_unique_target_key(features: dict[str, Any]) -> str:
     return key
 
 
-def _validate_and_convert_features(x: Any) -> collections.OrderedDict[str, Any]:
+def _validate_and_convert_features(x: object) -> collections.OrderedDict[str, Any]:
     """An array or a dict of arrays as an OrderedDict, sorted by key.
 
     Raises:
@@ -40,7 +40,7 @@ def _validate_and_convert_features(x: Any) -> collections.OrderedDict[str, Any]:
     return collections.OrderedDict({_DIRECT_KEY: x})
 
 
-def require_shuffle(shuffle: Any) -> None:
+def require_shuffle(shuffle: object) -> None:
     """Raises ValueError where `shuffle` is no bool."""
     if not isinstance(shuffle, bool):
         raise ValueError(
@@ -51,7 +51,7 @@ def require_shuffle(shuffle: Any) -> None:
 
 @export("estimator.inputs.numpy_input_fn")
 def numpy_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
+    x: object, y: object = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
     queue_capacity: int = 1000, num_threads: int = 1,
 ) -> Callable[[], Any]:  # fmt: skip
     """An input function that gives batches of arrays.
@@ -96,7 +96,7 @@ def numpy_input_fn(
     return input_fn
 
 
-def _add_targets(data: dict[str, Any], y: Any) -> str | list[str] | None:
+def _add_targets(data: dict[str, Any], y: object) -> str | list[str] | None:
     """Puts labels among the features; gives their keys, or that of a single array."""
     if y is None:
         return None
@@ -114,7 +114,7 @@ def _add_targets(data: dict[str, Any], y: Any) -> str | list[str] | None:
     return keys
 
 
-def _require_one_length(data: dict[str, Any], feature_keys: list[str], target_keys: Any, y: Any) -> None:
+def _require_one_length(data: dict[str, Any], feature_keys: list[str], target_keys: object, y: object) -> None:
     if len({column.shape[0] for column in data.values()}) == 1:
         return
     shapes = {key: data[key].shape for key in feature_keys}

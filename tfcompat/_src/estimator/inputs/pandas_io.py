@@ -21,7 +21,7 @@ def _get_unique_target_key(features: Any, target_column_name: str) -> str:
 
 @export("estimator.inputs.pandas_input_fn")
 def pandas_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
+    x: Any, y: object = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
     queue_capacity: int | None = 1000, num_threads: int = 1, target_column: str = "target",
 ) -> Callable[[], Any]:  # fmt: skip
     """An input function that gives batches of a pandas DataFrame.

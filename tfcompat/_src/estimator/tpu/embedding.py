@@ -115,8 +115,8 @@ class EmbeddingConfigSpec(collections.namedtuple("EmbeddingConfigSpec", _FIELDS)
     """
 
     def __new__(
-        cls, feature_columns: Iterable[Any] | None = None, optimization_parameters: Any = None, clipping_limit: float | None = None,
-        pipeline_execution_with_tensor_core: bool = False, experimental_gradient_multiplier_fn: Any = None,
+        cls, feature_columns: Iterable[Any] | None = None, optimization_parameters: object = None, clipping_limit: float | None = None,
+        pipeline_execution_with_tensor_core: bool = False, experimental_gradient_multiplier_fn: object = None,
         feature_to_config_dict: dict | None = None, table_to_config_dict: dict | None = None, partition_strategy: str = "div",
     ) -> EmbeddingConfigSpec:  # fmt: skip
         if bool(feature_columns) == bool(feature_to_config_dict and table_to_config_dict):

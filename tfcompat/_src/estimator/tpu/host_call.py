@@ -32,9 +32,9 @@ class TPUEstimatorSpec(_TPUEstimatorSpec):
     """
 
     def __new__(
-        cls, mode: str, predictions: Any = None, loss: Any = None, train_op: Any = None, eval_metrics: Any = None,
-        export_outputs: Any = None, scaffold_fn: Any = None, host_call: Any = None, training_hooks: Any = None,
-        evaluation_hooks: Any = None, prediction_hooks: Any = None,
+        cls, mode: str, predictions: object = None, loss: object = None, train_op: object = None, eval_metrics: object = None,
+        export_outputs: object = None, scaffold_fn: object = None, host_call: object = None, training_hooks: object = None,
+        evaluation_hooks: object = None, prediction_hooks: object = None,
     ) -> TPUEstimatorSpec:  # fmt: skip
         _validate({"eval_metrics": eval_metrics, "host_call": host_call})
         return super().__new__(
@@ -101,14 +101,14 @@ def _called(host_calls: dict[str, Any]) -> dict[str, Any]:
 class _OutfeedHostCallHook(SessionRunHook):
     """Runs what a host call gave with each step, and starts and flushes the writers of its summaries."""
 
-    def __init__(self, tensors: Any) -> None:
+    def __init__(self, tensors: object) -> None:
         self._tensors = tensors
 
     def begin(self) -> None:
         self._init_ops = summary_writer_initializer_op()
         self._finalize_ops = [flush(writer=op.inputs[0]) for op in self._init_ops]
 
-    def after_create_session(self, session: SessionLike, coord: Any) -> None:
+    def after_create_session(self, session: SessionLike, coord: object) -> None:
         session.run(self._init_ops)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
@@ -128,7 +128,7 @@ class ExamplesPerSecondHook(StepCounterHook):
 
     def __init__(
         self, batch_size: int, every_n_steps: int | None = 100, every_n_secs: float | None = None,
-        output_dir: str | None = None, summary_writer: Any = None,
+        output_dir: str | None = None, summary_writer: object = None,
     ) -> None:  # fmt: skip
         self._batch_size = batch_size
         super().__init__(every_n_steps, every_n_secs, output_dir, summary_writer)

@@ -60,7 +60,7 @@ class TPUConfig(_TPUFields):
     def __new__(
         cls, iterations_per_loop: Any = 2, num_shards: int | None = None, num_cores_per_replica: int | None = None,
         per_host_input_for_training: Any = True, tpu_job_name: str | None = None,
-        initial_infeed_sleep_secs: int | None = None, input_partition_dims: Any = None,
+        initial_infeed_sleep_secs: int | None = None, input_partition_dims: object = None,
         eval_training_input_configuration: int = InputPipelineConfig.PER_HOST_V1,
         experimental_host_call_every_n_steps: int = 1,
     ) -> TPUConfig:  # fmt: skip
@@ -91,7 +91,7 @@ class TPUConfig(_TPUFields):
         )  # fmt: skip
 
 
-def _check_partition_dims(dims: Any, per_host_input: Any, num_cores_per_replica: int | None) -> None:
+def _check_partition_dims(dims: Any, per_host_input: object, num_cores_per_replica: int | None) -> None:
     if len(dims) not in (1, 2):
         raise ValueError("input_partition_dims must be a list/tuple with one or two elements.")
     if per_host_input != InputPipelineConfig.PER_HOST_V2:

@@ -82,7 +82,7 @@ class _InternalTPUContext:
 
 def _get_tpu_context(
     config: Any, train_batch_size: int | None, eval_batch_size: int | None, predict_batch_size: int | None,
-    use_tpu: bool, eval_on_tpu: bool, embedding_config_spec: Any,
+    use_tpu: bool, eval_on_tpu: bool, embedding_config_spec: object,
 ) -> _InternalTPUContext:  # fmt: skip
     """The context of a TPUEstimator; arguments are the estimator's.
 

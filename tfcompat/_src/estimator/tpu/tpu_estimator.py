@@ -74,11 +74,11 @@ class TPUEstimator(Estimator):
     """
 
     def __init__(
-        self, model_fn: Callable | None = None, model_dir: Any = None, config: Any = None, params: Any = None,
+        self, model_fn: Callable | None = None, model_dir: object = None, config: object = None, params: Any = None,
         use_tpu: bool = True, train_batch_size: int | None = None, eval_batch_size: int | None = None,
-        predict_batch_size: int | None = None, batch_axis: Any = None, eval_on_tpu: bool = True,
-        export_to_tpu: bool = True, export_to_cpu: bool = True, warm_start_from: Any = None,
-        embedding_config_spec: Any = None,
+        predict_batch_size: int | None = None, batch_axis: object = None, eval_on_tpu: bool = True,
+        export_to_tpu: bool = True, export_to_cpu: bool = True, warm_start_from: object = None,
+        embedding_config_spec: object = None,
         export_saved_model_api_version: ExportSavedModelApiVersion = ExportSavedModelApiVersion.V1,
     ) -> None:  # fmt: skip
         if not isinstance(config, tpu_config.RunConfig):
@@ -137,7 +137,7 @@ class TPUEstimator(Estimator):
             ctx.require_cpu()
         return super()._convert_eval_steps_to_hooks(steps)
 
-    def _call_input_fn(self, input_fn: Callable, mode: str, input_context: Any = None) -> Any:
+    def _call_input_fn(self, input_fn: Callable, mode: str, input_context: object = None) -> Any:
         if "params" not in fn_args(input_fn):
             raise ValueError(
                 f"input_fn ({input_fn}) does not include params argument, required by TPUEstimator to pass batch size "
@@ -175,7 +175,7 @@ class TPUEstimator(Estimator):
     def _augment_model_fn(self, model_fn: Callable) -> Callable:
         """The model function of the Estimator, which calls that of the user with the batch size."""
 
-        def _model_fn(features: Any, labels: Any, mode: str, config: Any, params: Any) -> EstimatorSpec:
+        def _model_fn(features: object, labels: object, mode: str, config: object, params: object) -> EstimatorSpec:
             is_export_mode = not self._is_input_fn_invoked
             self._is_input_fn_invoked = None
             with self._ctx.with_mode(mode) as ctx:
@@ -202,7 +202,7 @@ class TPUEstimator(Estimator):
         )  # fmt: skip
 
 
-def _check_tpu_arguments(config: Any, train_batch_size: Any, eval_batch_size: Any, predict_batch_size: Any) -> None:
+def _check_tpu_arguments(config: Any, train_batch_size: object, eval_batch_size: object, predict_batch_size: object) -> None:
     if train_batch_size is None:
         raise ValueError("`train_batch_size` cannot be `None`")
     util.check_positive_integer(train_batch_size, "train_batch_size")
@@ -226,7 +226,7 @@ def _log_interval(config: Any) -> tuple[int | None, int | None]:
     return None if steps is None else math.ceil(steps / per_loop.value), None
 
 
-def _call_user_model_fn(model_fn: Callable, features: Any, labels: Any, mode: str, config: Any, params: Any) -> Any:
+def _call_user_model_fn(model_fn: Callable, features: object, labels: object, mode: str, config: object, params: object) -> Any:
     names = fn_args(model_fn)
     if "labels" not in names and labels is not None:
         raise ValueError("model_fn does not take labels, but input_fn returns labels.")
@@ -275,7 +275,7 @@ def _add_item_to_params(params: Any, key: str, value: Any) -> None:
 
 @export("contrib.tpu.export_estimator_savedmodel")
 def export_estimator_savedmodel(
-    estimator: Estimator, export_dir_base: Any, serving_input_receiver_fn: Callable,
+    estimator: Estimator, export_dir_base: object, serving_input_receiver_fn: Callable,
     assets_extra: dict[str, str] | None = None, as_text: bool = False, checkpoint_path: str | None = None,
 ) -> bytes:  # fmt: skip
     """Exports the model of an Estimator as a TPUEstimator does; arguments are those of

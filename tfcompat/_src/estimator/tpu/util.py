@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _ITERATIONS = re.compile(r"(?P<value>[1-9]\d*)(?P<unit>[smh])?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -16,7 +16,7 @@ class IterationsPerLoopCounter(NamedTuple):
     unit: str
 
 
-def check_positive_integer(value: Any, name: str) -> None:
+def check_positive_integer(value: object, name: str) -> None:
     """Raises TypeError where `value` is no int, ValueError where it is not positive."""
     if not isinstance(value, int):
         raise TypeError(f"{name} must be int, got {type(value)}")
@@ -24,7 +24,7 @@ def check_positive_integer(value: Any, name: str) -> None:
         raise ValueError(f"{name} must be positive, got {value}")
 
 
-def parse_iterations_per_loop(iterations_per_loop: Any) -> IterationsPerLoopCounter:
+def parse_iterations_per_loop(iterations_per_loop: object) -> IterationsPerLoopCounter:
     """A number of steps, or a time such as "30s", "5m" or "1h"; ValueError for anything else."""
     match = _ITERATIONS.fullmatch(str(iterations_per_loop))
     if match is None:

@@ -52,7 +52,7 @@ def dot(x: TensorLike, y: TensorLike) -> Tensor:
 
 
 @export("keras.backend.batch_dot")
-def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
+def batch_dot(x: object, y: object, axes: Any = None) -> Tensor:
     """The product of each pair of elements of two batches.
 
     Args:
@@ -94,7 +94,7 @@ def transpose(x: TensorLike) -> Tensor:
 
 
 @export("keras.backend.permute_dimensions")
-def permute_dimensions(x: TensorLike, pattern: Any) -> Tensor:
+def permute_dimensions(x: TensorLike, pattern: object) -> Tensor:
     """`x` with its dimensions in the order `pattern`."""
     return reorder.transpose(x, perm=pattern)
 
@@ -153,13 +153,13 @@ def stack(x: list[Any], axis: int = 0) -> Tensor:
 
 
 @export("keras.backend.tile")
-def tile(x: TensorLike, n: Any) -> Tensor:
+def tile(x: TensorLike, n: object) -> Tensor:
     """`x` repeated `n` times, an int or one for each dimension."""
     return join.tile(x, [n] if isinstance(n, int) else n)
 
 
 @export("keras.backend.reverse")
-def reverse(x: TensorLike, axes: Any) -> Tensor:
+def reverse(x: TensorLike, axes: object) -> Tensor:
     """`x` in reverse order along `axes`, an int or several."""
     return reorder.reverse(x, [axes] if isinstance(axes, int) else axes)
 
@@ -171,7 +171,7 @@ def one_hot(indices: TensorLike, num_classes: int) -> Tensor:
 
 
 @export("keras.backend.arange")
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
+def arange(start: Any, stop: Any = None, step: object = 1, dtype: object = "int32") -> Tensor:
     """The numbers from `start` up to `stop`; empty for a negative `start` without `stop`."""
     if stop is None and start < 0:
         start = 0
@@ -275,12 +275,12 @@ def _pad_spatial(x: TensorLike, padding: Any, rank: int, data_format: str | None
 
 
 @export("keras.backend.spatial_2d_padding")
-def spatial_2d_padding(x: TensorLike, padding: Any = ((1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
+def spatial_2d_padding(x: TensorLike, padding: object = ((1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
     """Images with zeros around them: a pair of counts for the height and one for the width."""
     return _pad_spatial(x, padding, 2, data_format)
 
 
 @export("keras.backend.spatial_3d_padding")
-def spatial_3d_padding(x: TensorLike, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
+def spatial_3d_padding(x: TensorLike, padding: object = ((1, 1), (1, 1), (1, 1)), data_format: str | None = None) -> Tensor:
     """Volumes with zeros around them: a pair of counts for each of three dimensions."""
     return _pad_spatial(x, padding, 3, data_format)

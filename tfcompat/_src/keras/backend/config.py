@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import pathlib
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def set_image_data_format(data_format: str) -> None:
 
 
 @export("keras.backend.cast_to_floatx")
-def cast_to_floatx(x: Any) -> np.ndarray:
+def cast_to_floatx(x: object) -> np.ndarray:
     """`x` as a NumPy array of the default float type."""
     return np.asarray(x, dtype=floatx())
 

@@ -50,7 +50,7 @@ def _per_dimension(values: Sequence[int], op_format: str) -> tuple[int, ...]:
 
 
 def _convolution(
-    x: TensorLike, kernel: Any, rank: int, strides: Any, padding: str, data_format: str, dilation_rate: Any
+    x: TensorLike, kernel: object, rank: int, strides: object, padding: str, data_format: str, dilation_rate: object
 ) -> Tensor:
     x, op_format, turned_back = _channels_as_supported(x, rank, data_format)
     return turned_back(dilated.convolution(
@@ -60,7 +60,7 @@ def _convolution(
 
 @export("keras.backend.conv1d")
 def conv1d(
-    x: Any, kernel: Any, strides: Any = 1, padding: str = "valid", data_format: str | None = None,
+    x: object, kernel: Any, strides: object = 1, padding: str = "valid", data_format: str | None = None,
     dilation_rate: Any = 1,
 ) -> Tensor:  # fmt: skip
     """Convolution of [batch, steps, channels] with a kernel [size, in, out].
@@ -82,8 +82,8 @@ def conv1d(
 
 @export("keras.backend.conv2d")
 def conv2d(
-    x: TensorLike, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
-    dilation_rate: Any = (1, 1),
+    x: TensorLike, kernel: object, strides: object = (1, 1), padding: str = "valid", data_format: str | None = None,
+    dilation_rate: object = (1, 1),
 ) -> Tensor:  # fmt: skip
     """Convolution of images with a kernel [height, width, in, out]; arguments as in `conv1d`, for two dimensions."""
     data_format = checked_data_format(data_format)
@@ -92,15 +92,15 @@ def conv2d(
 
 @export("keras.backend.conv3d")
 def conv3d(
-    x: TensorLike, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
-    dilation_rate: Any = (1, 1, 1),
+    x: TensorLike, kernel: object, strides: object = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
+    dilation_rate: object = (1, 1, 1),
 ) -> Tensor:  # fmt: skip
     """Convolution of volumes with a kernel of rank 5; arguments as in `conv1d`, for three dimensions."""
     data_format = checked_data_format(data_format)
     return _convolution(x, kernel, 5, strides, _checked_padding(padding), data_format, dilation_rate)
 
 
-def _transposed_shape(output_shape: Any, x: Any, moved: bool) -> Tensor:
+def _transposed_shape(output_shape: Any, x: object, moved: bool) -> Tensor:
     """The shape of the result as a tensor, with the channels last where they were `moved`."""
     if isinstance(output_shape, Tensor) and not moved:
         output_shape[0]  # TensorFlow 1.15 makes this node to see whether the batch is None
@@ -115,7 +115,7 @@ def _transposed_shape(output_shape: Any, x: Any, moved: bool) -> Tensor:
 
 @export("keras.backend.conv2d_transpose")
 def conv2d_transpose(
-    x: Any, kernel: TensorLike, output_shape: Any, strides: Any = (1, 1), padding: str = "valid",
+    x: object, kernel: TensorLike, output_shape: object, strides: Any = (1, 1), padding: str = "valid",
     data_format: str | None = None, dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
     """The transpose of `conv2d`; its result has `output_shape`, ints, scalar tensors, or None for the batch."""
@@ -135,7 +135,7 @@ def conv2d_transpose(
 
 
 def conv3d_transpose(
-    x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1, 1), padding: str = "valid",
+    x: object, kernel: Any, output_shape: object, strides: Any = (1, 1, 1), padding: str = "valid",
     data_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The transpose of `conv3d`; its result has `output_shape`, ints, scalar tensors, or None for the batch."""
@@ -168,8 +168,8 @@ def separable_conv1d(
 
 @export("keras.backend.separable_conv2d")
 def separable_conv2d(
-    x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str | None = None, dilation_rate: Any = (1, 1),
+    x: object, depthwise_kernel: object, pointwise_kernel: object, strides: Any = (1, 1), padding: str = "valid",
+    data_format: str | None = None, dilation_rate: object = (1, 1),
 ) -> Tensor:  # fmt: skip
     """A convolution of each channel, then one of size 1; arguments as in `conv2d`."""
     data_format = checked_data_format(data_format)
@@ -182,8 +182,8 @@ def separable_conv2d(
 
 
 def depthwise_conv2d(
-    x: Any, depthwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
-    dilation_rate: Any = (1, 1),
+    x: object, depthwise_kernel: object, strides: Any = (1, 1), padding: str = "valid", data_format: str | None = None,
+    dilation_rate: object = (1, 1),
 ) -> Tensor:  # fmt: skip
     """A convolution of each channel; arguments as in `conv2d`."""
     data_format = checked_data_format(data_format)
@@ -207,7 +207,7 @@ _POOLS: dict[tuple[str, int], Callable] = {
 }
 
 
-def _pool(x: Any, rank: int, pool_size: Any, strides: Any, padding: str, data_format: str | None, mode: str) -> Tensor:
+def _pool(x: object, rank: int, pool_size: Any, strides: Any, padding: str, data_format: str | None, mode: str) -> Tensor:
     x, op_format, turned_back = _channels_as_supported(x, rank, checked_data_format(data_format))
     padding = _checked_padding(padding)
     if (mode, rank) not in _POOLS:
@@ -241,7 +241,7 @@ def pool2d(
 
 @export("keras.backend.pool3d")
 def pool3d(
-    x: TensorLike, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
+    x: TensorLike, pool_size: object, strides: object = (1, 1, 1), padding: str = "valid", data_format: str | None = None,
     pool_mode: str = "max",
 ) -> Tensor:  # fmt: skip
     """The largest element or the mean of each window of volumes; arguments as in `pool2d`, for three dimensions."""
@@ -249,7 +249,7 @@ def pool3d(
 
 
 def local_conv(
-    inputs: Any, kernel: Any, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None
+    inputs: Any, kernel: object, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None
 ) -> Tensor:
     """A convolution with another kernel at each position.
 
@@ -275,14 +275,14 @@ def local_conv(
 
 
 @export("keras.backend.local_conv1d")
-def local_conv1d(inputs: Any, kernel: TensorLike, kernel_size: Any, strides: Any, data_format: str | None = None) -> Tensor:
+def local_conv1d(inputs: object, kernel: TensorLike, kernel_size: object, strides: object, data_format: str | None = None) -> Tensor:
     """`local_conv` in one dimension."""
     return local_conv(inputs, kernel, kernel_size, strides, (int_shape(kernel)[0],), data_format)
 
 
 @export("keras.backend.local_conv2d")
 def local_conv2d(
-    inputs: Any, kernel: TensorLike, kernel_size: Any, strides: Any, output_shape: Any, data_format: str | None = None
+    inputs: object, kernel: TensorLike, kernel_size: object, strides: object, output_shape: object, data_format: str | None = None
 ) -> Tensor:
     """`local_conv` in two dimensions."""
     return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @export("keras.backend.ctc_label_dense_to_sparse")
-def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: Any) -> SparseTensor:
+def ctc_label_dense_to_sparse(labels: TensorLike, label_lengths: object) -> SparseTensor:
     """The labels [batch, longest] that lie within their lengths [batch], as a SparseTensor."""
     sizes = shape(labels)
     batch, longest = stack([sizes[0]]), stack([sizes[1]])
@@ -66,7 +66,7 @@ def ctc_batch_cost(y_true: TensorLike, y_pred: TensorLike, input_length: TensorL
 
 @export("keras.backend.ctc_decode")
 def ctc_decode(
-    y_pred: TensorLike, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
+    y_pred: TensorLike, input_length: object, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Tensor], Tensor]:
     """The most probable labels.
 

@@ -67,7 +67,7 @@ class GraphExecutionFunction:
 
     def __init__(
         self, inputs: Any, outputs: Any, updates: Any = None, name: str | None = None, feed_dict: dict | None = None,
-        fetches: Any = (), options: Any = None, run_metadata: Any = None, **session_kwargs: Any,
+        fetches: object = (), options: Any = None, run_metadata: Any = None, **session_kwargs: Any,
     ) -> None:  # fmt: skip
         if not isinstance(updates or [], (list, tuple)):
             raise TypeError("`updates` in a Keras backend function should be a list or tuple.")
@@ -93,7 +93,7 @@ class GraphExecutionFunction:
             self._made = wanted
         return self._call
 
-    def __call__(self, inputs: Any) -> Any:
+    def __call__(self, inputs: object) -> Any:
         """The values of the outputs, nested as they are.
 
         Args:
@@ -152,7 +152,7 @@ class EagerExecutionFunction:
                 _copy(op, body, known)
         return Traced.of(f"__{self.name}_{next(_NUMBERS)}", body, [known[x] for x in self.outputs])
 
-    def __call__(self, inputs: Any) -> Any:
+    def __call__(self, inputs: object) -> Any:
         """The values of the outputs, nested as they are.
 
         Args:
@@ -224,7 +224,7 @@ def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = 
 
 
 @export("keras.backend.gradients")
-def gradients(loss: Any, variables: Any) -> list[Any]:
+def gradients(loss: object, variables: object) -> list[Any]:
     """The gradients of `loss` with respect to `variables`."""
     return graph_gradients(loss, variables, colocate_gradients_with_ops=True)
 
@@ -266,7 +266,7 @@ def update_sub(x: TensorLike, decrement: TensorLike) -> Any:
 
 
 @export("keras.backend.moving_average_update")
-def moving_average_update(x: TensorLike, value: Any, momentum: Any) -> Any:
+def moving_average_update(x: TensorLike, value: object, momentum: object) -> Any:
     """Moves the variable `x` towards `value`, corrected for its start at zero."""
     return assign_moving_average(x, value, momentum, zero_debias=not tf2.enabled())
 
@@ -274,12 +274,12 @@ def moving_average_update(x: TensorLike, value: Any, momentum: Any) -> Any:
 # ---- choices ----
 
 
-def _as_function(expression: Any) -> Callable:
+def _as_function(expression: object) -> Callable:
     return expression if callable(expression) else lambda: expression
 
 
 @export("keras.backend.switch")
-def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+def switch(condition: Any, then_expression: object, else_expression: object) -> Any:
     """One of two tensors, or functions that make one.
 
     Args:
@@ -309,7 +309,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
 
 
 @export("keras.backend.in_train_phase")
-def in_train_phase(x: Any, alt: Any, training: TensorLike | None = None) -> Any:
+def in_train_phase(x: object, alt: object, training: TensorLike | None = None) -> Any:
     """`x` where the layers train, else `alt`; tensors, or functions that make one.
 
     Args:
@@ -322,7 +322,7 @@ def in_train_phase(x: Any, alt: Any, training: TensorLike | None = None) -> Any:
 
 
 @export("keras.backend.in_test_phase")
-def in_test_phase(x: Any, alt: Any, training: TensorLike | None = None) -> Any:
+def in_test_phase(x: object, alt: object, training: TensorLike | None = None) -> Any:
     """`x` where the layers infer, else `alt`; arguments as in `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 
@@ -331,18 +331,18 @@ def in_test_phase(x: Any, alt: Any, training: TensorLike | None = None) -> Any:
 
 
 @export("keras.backend.map_fn")
-def map_fn(fn: Callable, elems: Any, name: str | None = None, dtype: Any = None) -> Any:
+def map_fn(fn: Callable, elems: object, name: str | None = None, dtype: object = None) -> Any:
     """`fn` of each element along the first dimension, stacked."""
     return functional.map_fn(fn, elems, name=name, dtype=dtype)
 
 
 @export("keras.backend.foldl")
-def foldl(fn: Callable, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+def foldl(fn: Callable, elems: object, initializer: object = None, name: str | None = None) -> Any:
     """`fn(accumulated, element)` over the first dimension, from its beginning."""
     return functional.foldl(fn, elems, initializer=initializer, name=name)
 
 
 @export("keras.backend.foldr")
-def foldr(fn: Callable, elems: Any, initializer: Any = None, name: str | None = None) -> Any:
+def foldr(fn: Callable, elems: object, initializer: object = None, name: str | None = None) -> Any:
     """`fn(accumulated, element)` over the first dimension, from its end."""
     return functional.foldr(fn, elems, initializer=initializer, name=name)

@@ -18,13 +18,13 @@ from tfcompat._src.ops.math.clip import clip_by_value
 
 
 @export("keras.backend.cast")
-def cast(x: Any, dtype: Any) -> Tensor:
+def cast(x: object, dtype: object) -> Tensor:
     """`x` with elements of another type."""
     return cast_to(x, dtype)
 
 
 def _unary(function: Callable, doc: str) -> Callable:
-    def call(x: Any) -> Tensor:
+    def call(x: object) -> Tensor:
         return function(x)
 
     call.__name__, call.__doc__ = function.__name__, doc
@@ -32,7 +32,7 @@ def _unary(function: Callable, doc: str) -> Callable:
 
 
 def _binary(function: Callable, doc: str) -> Callable:
-    def call(x: Any, y: Any) -> Tensor:
+    def call(x: object, y: object) -> Tensor:
         return function(x, y)
 
     call.__name__, call.__doc__ = function.__name__, doc
@@ -40,7 +40,7 @@ def _binary(function: Callable, doc: str) -> Callable:
 
 
 def _reduction(function: Callable, doc: str, prepare: Callable = lambda x: x) -> Callable:
-    def call(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    def call(x: object, axis: object = None, keepdims: bool = False) -> Tensor:
         return function(prepare(x), axis=axis, keepdims=keepdims)
 
     call.__name__, call.__doc__ = function.__name__, doc
@@ -51,7 +51,7 @@ def _as_number(x: Any) -> Any:
     return cast_to(x, floatx()) if x.dtype.base_dtype == dtypes.bool else x
 
 
-def _as_bool(x: Any) -> Tensor:
+def _as_bool(x: object) -> Tensor:
     return cast_to(x, dtypes.bool)
 
 
@@ -94,7 +94,7 @@ logsumexp = _reduction(reduce.reduce_logsumexp, "log(sum(exp(x))) along `axis`, 
 
 
 @export("keras.backend.pow")
-def power(x: Any, a: Any) -> Tensor:
+def power(x: object, a: object) -> Tensor:
     """`x` to the power of `a`."""
     return binary.power(x, a)
 
@@ -117,24 +117,24 @@ def clip(x: Any, min_value: float, max_value: float | None) -> Tensor:
 
 
 @export("keras.backend.argmax")
-def argmax(x: Any, axis: int = -1) -> Tensor:
+def argmax(x: object, axis: int = -1) -> Tensor:
     """The index of the largest element along `axis`."""
     return reduce.argmax(x, axis)
 
 
 @export("keras.backend.argmin")
-def argmin(x: Any, axis: int = -1) -> Tensor:
+def argmin(x: object, axis: int = -1) -> Tensor:
     """The index of the smallest element along `axis`."""
     return reduce.argmin(x, axis)
 
 
 @export("keras.backend.cumsum")
-def cumsum(x: Any, axis: int = 0) -> Tensor:
+def cumsum(x: object, axis: int = 0) -> Tensor:
     """The running sum along `axis`."""
     return scan.cumsum(x, axis=axis)
 
 
 @export("keras.backend.cumprod")
-def cumprod(x: Any, axis: int = 0) -> Tensor:
+def cumprod(x: object, axis: int = 0) -> Tensor:
     """The running product along `axis`."""
     return scan.cumprod(x, axis=axis)

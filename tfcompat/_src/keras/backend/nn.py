@@ -67,25 +67,25 @@ def elu(x: Any, alpha: float = 1.0) -> Tensor:
 
 
 @export("keras.backend.softmax")
-def softmax(x: Any, axis: int = -1) -> Tensor:
+def softmax(x: object, axis: int = -1) -> Tensor:
     """exp(x) scaled to a sum of 1 along `axis`."""
     return softmaxes.softmax(x, axis=axis)
 
 
 @export("keras.backend.softplus")
-def softplus(x: Any) -> Tensor:
+def softplus(x: object) -> Tensor:
     """log(exp(x) + 1)."""
     return activation.softplus(x)
 
 
 @export("keras.backend.softsign")
-def softsign(x: Any) -> Tensor:
+def softsign(x: object) -> Tensor:
     """x / (abs(x) + 1)."""
     return activation.softsign(x)
 
 
 @export("keras.backend.sigmoid")
-def sigmoid(x: Any) -> Tensor:
+def sigmoid(x: object) -> Tensor:
     """1 / (1 + exp(-x))."""
     return unary.sigmoid(x)
 
@@ -98,13 +98,13 @@ def hard_sigmoid(x: Any) -> Tensor:
 
 
 @export("keras.backend.tanh")
-def tanh(x: Any) -> Tensor:
+def tanh(x: object) -> Tensor:
     """The hyperbolic tangent."""
     return unary.tanh(x)
 
 
 @export("keras.backend.l2_normalize")
-def l2_normalize(x: TensorLike, axis: Any = None) -> Tensor:
+def l2_normalize(x: TensorLike, axis: object = None) -> Tensor:
     """`x` scaled to length 1 along `axis`."""
     return moments.l2_normalize(x, axis=axis)
 
@@ -132,7 +132,7 @@ def _clipped(output: Any) -> Tensor:
 
 
 @export("keras.backend.categorical_crossentropy")
-def categorical_crossentropy(target: TensorLike, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+def categorical_crossentropy(target: TensorLike, output: object, from_logits: bool = False, axis: int = -1) -> Tensor:
     """The cross entropy of distributions along `axis`.
 
     Args:
@@ -149,7 +149,7 @@ def categorical_crossentropy(target: TensorLike, output: Any, from_logits: bool 
 
 
 @export("keras.backend.sparse_categorical_crossentropy")
-def sparse_categorical_crossentropy(target: TensorLike, output: Any, from_logits: bool = False, axis: int = -1) -> Tensor:
+def sparse_categorical_crossentropy(target: TensorLike, output: object, from_logits: bool = False, axis: int = -1) -> Tensor:
     """The cross entropy of classes given as integers; other arguments as in `categorical_crossentropy`.
 
     Raises:
@@ -254,14 +254,14 @@ def _seed(seed: int | None) -> int:
 
 
 @export("keras.backend.dropout")
-def dropout(x: TensorLike, level: float, noise_shape: Any = None, seed: int | None = None) -> Tensor:
+def dropout(x: TensorLike, level: float, noise_shape: object = None, seed: int | None = None) -> Tensor:
     """Sets a part `level` of the elements to 0 and scales the others by 1 / (1 - level)."""
     return nn_dropout(x, rate=level, noise_shape=noise_shape, seed=_seed(seed))
 
 
 @export("keras.backend.random_normal")
 def random_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+    shape: object, mean: float = 0.0, stddev: float = 1.0, dtype: object = None, seed: int | None = None
 ) -> Tensor:
     """Draws from a normal distribution; the seed is by default drawn from NumPy's global generator."""
     return stateful.random_normal(shape, mean=mean, stddev=stddev, dtype=dtype or floatx(), seed=_seed(seed))
@@ -285,7 +285,7 @@ def random_binomial(shape: TensorLike, p: float = 0.0, dtype: DTypeLike | None =
 
 @export("keras.backend.truncated_normal")
 def truncated_normal(
-    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
+    shape: object, mean: float = 0.0, stddev: float = 1.0, dtype: object = None, seed: int | None = None
 ) -> Tensor:
     """Draws from a normal distribution within two deviations; the seed is by default drawn from NumPy's generator."""
     return stateful.truncated_normal(shape, mean, stddev, dtype=dtype or floatx(), seed=_seed(seed))

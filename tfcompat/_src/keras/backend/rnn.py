@@ -22,8 +22,8 @@ from tfcompat._src.ops.math.cast import cast
 
 @export("keras.backend.rnn")
 def rnn(
-    step_function: Callable, inputs: Any, initial_states: Any, go_backwards: bool = False, mask: Any = None,
-    constants: Any = None, unroll: bool = False, input_length: Any = None, time_major: bool = False,
+    step_function: Callable, inputs: object, initial_states: object, go_backwards: bool = False, mask: Any = None,
+    constants: Any = None, unroll: bool = False, input_length: object = None, time_major: bool = False,
     zero_output_for_mask: bool = False,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Applies `step_function(input, states) -> (output, new states)` to each step of a sequence.
@@ -64,7 +64,7 @@ def rnn(
     else:
         last_output, outputs, states = walk.loop(inputs, initial_states, mask, time_steps, input_length)
 
-    def with_static_sizes(output: Any) -> Any:
+    def with_static_sizes(output: object) -> Any:
         if isinstance(output, Tensor):
             output.set_shape([steps, batch, *output.shape.as_list()[2:]])
         return output

@@ -257,7 +257,7 @@ def configure_and_create_distributed_session(distribution_strategy: Any) -> None
     set_session(Session(context.master_target, config=of_task))
 
 
-def _get_session(op_input_list: Any = ()) -> BaseSession:
+def _get_session(op_input_list: object = ()) -> BaseSession:
     """The default session, or that of Keras for the graph of `op_input_list`."""
     session = get_default_session()
     if session is not None:
@@ -274,7 +274,7 @@ def _get_session(op_input_list: Any = ()) -> BaseSession:
 
 
 @export("keras.backend.get_session")
-def get_session(op_input_list: Any = ()) -> BaseSession:
+def get_session(op_input_list: object = ()) -> BaseSession:
     """The session that Keras runs in, with the variables that Keras made initialized.
 
     Args:
@@ -321,7 +321,7 @@ def track_variable(variable: Any) -> None:
         graph_state(variable.graph).variables.append(weakref.ref(variable))
 
 
-def track_tf_optimizer(tf_optimizer: Any) -> None:
+def track_tf_optimizer(tf_optimizer: object) -> None:
     """Has the variables of the tf.train.Optimizer of `tf_optimizer` initialized when Keras runs."""
     if not executing_eagerly():
         graph_state().optimizers.append(weakref.ref(tf_optimizer))
@@ -405,6 +405,6 @@ def is_symbolic_tensor(x: TensorLike) -> bool:
     return isinstance(x, Tensor) and not isinstance(x, EagerTensor)
 
 
-def are_all_symbolic(values: Any) -> bool:
+def are_all_symbolic(values: object) -> bool:
     """Whether all leaves of a nest are tensors of graphs."""
     return all(map(is_symbolic_tensor, nest.flatten(values)))

@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
 
 @export("keras.backend.is_sparse")
-def is_sparse(tensor: Any) -> bool:
+def is_sparse(tensor: object) -> bool:
     """Whether `tensor` is a SparseTensor."""
     return isinstance(tensor, SparseTensor)
 
 
 @export("keras.backend.to_dense")
-def to_dense(tensor: Any) -> Any:
+def to_dense(tensor: object) -> Any:
     """A SparseTensor as a dense tensor; anything else as it is."""
     return sparse_tensor_to_dense(tensor) if is_sparse(tensor) else tensor
 
 
 @export("keras.backend.variable")
-def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Callable | None = None) -> Any:
+def variable(value: object, dtype: object = None, name: str | None = None, constraint: Callable | None = None) -> Any:
     """A variable that Keras initializes; a SparseTensor for a SciPy sparse matrix.
 
     Args:
@@ -84,7 +84,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
     return make_constant(value, dtype=dtype or floatx(), shape=shape, name=name or "Const")
 
 
-def is_keras_tensor(x: Any) -> bool:
+def is_keras_tensor(x: object) -> bool:
     """Whether `x` came out of a Keras layer or Input; ValueError where it is no tensor of a graph."""
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(f"Unexpectedly found an instance of type `{type(x)}`. Expected a symbolic tensor instance.")
@@ -122,7 +122,7 @@ def placeholder(
         return ragged_placeholder(dtype, ragged_rank=ragged_rank, value_shape=shape[ragged_rank + 1 :], name=name)
 
 
-def is_placeholder(x: Any) -> bool:
+def is_placeholder(x: object) -> bool:
     """Whether `x` is a placeholder, or has one among its components."""
     if isinstance(x, CompositeTensor):
         return any(is_placeholder(part) for part in nest.flatten(x, expand_composites=True))
@@ -172,12 +172,12 @@ def count_params(x: Any) -> int:
 
 
 @export("keras.backend.eval")
-def evaluate(x: Any) -> Any:
+def evaluate(x: object) -> Any:
     """The value of a tensor or variable, dense."""
     return get_value(to_dense(x))
 
 
-def _filled(make: Callable, shape: Any, dtype: DTypeLike, name: str | None) -> Any:
+def _filled(make: Callable, shape: object, dtype: DTypeLike, name: str | None) -> Any:
     """A variable filled by `make`, or a tensor where its shape is not known."""
     with init_scope():
         dtype = dtype or floatx()
@@ -214,7 +214,7 @@ def zeros_like(x: TensorLike, dtype: DTypeLike | None = None, name: str | None =
 
 
 @export("keras.backend.ones_like")
-def ones_like(x: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like(x: TensorLike, dtype: object = None, name: str | None = None) -> Tensor:
     """Ones of the shape of `x`."""
     return fill.ones_like(x, dtype=dtype, name=name)
 
@@ -225,7 +225,7 @@ def identity(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _random_variable(
-    initializer: Callable, a: float, b: float, shape: Any, dtype: DTypeLike, name: str | None, seed: int | None
+    initializer: Callable, a: float, b: float, shape: object, dtype: DTypeLike, name: str | None, seed: int | None
 ) -> Any:
     dtype = dtype or floatx()
     seed = np.random.randint(10**9) if seed is None else seed
@@ -284,7 +284,7 @@ def _assignment(x: Any, value: Any) -> tuple[Any, Tensor, np.ndarray]:
 
 
 @export("keras.backend.set_value")
-def set_value(x: Any, value: Any) -> None:
+def set_value(x: object, value: object) -> None:
     """Sets a variable in Keras' session to a NumPy value of its shape."""
     batch_set_value([(x, value)])
 
@@ -302,6 +302,6 @@ def batch_set_value(tuples: list[tuple[Any, Any]]) -> None:
         get_session().run([op for op, _, _ in assignments], feed_dict={fed: value for _, fed, value in assignments})
 
 
-def cast_variables_to_tensor(tensors: Any) -> Any:
+def cast_variables_to_tensor(tensors: object) -> Any:
     """The nest `tensors` with an identity of each variable in it."""
     return nest.map_structure(lambda x: identity(x) if isinstance(x, Variable) else x, tensors)

@@ -120,7 +120,7 @@ class CallbackList:
         for callback in self.callbacks:
             callback.set_params(params)
 
-    def set_model(self, model: Any) -> None:
+    def set_model(self, model: object) -> None:
         """Hands on the model."""
         self.model = model
         for callback in self.callbacks:

@@ -199,7 +199,7 @@ class CSVLogger(Callback):
         self.writer = None
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     """A value as one cell of a row: of several, their list as text."""
     if isinstance(value, str) or not isinstance(value, Iterable) or np.ndim(value) == 0:
         return value

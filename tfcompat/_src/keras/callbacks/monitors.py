@@ -56,7 +56,7 @@ class ModelCheckpoint(Callback):
 
     def __init__(
         self, filepath: str, monitor: str = "val_loss", verbose: int = 0, save_best_only: bool = False,
-        save_weights_only: bool = False, mode: str = "auto", save_freq: Any = "epoch", **kwargs: Any,
+        save_weights_only: bool = False, mode: str = "auto", save_freq: object = "epoch", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__()
         self.filepath, self.monitor, self.verbose = filepath, monitor, verbose

@@ -57,7 +57,7 @@ class MetricsAggregator(Aggregator):
         self.results[0] /= self.num_samples or self.steps
 
 
-def _batch_size_error(got: Any, wanted: Any) -> ValueError:
+def _batch_size_error(got: object, wanted: object) -> ValueError:
     return ValueError(
         "Mismatch between expected batch size and model output batch size. "
         f"Output shape = {got}, expected output shape = shape {wanted}"
@@ -71,7 +71,7 @@ class ConcatAggregator(Aggregator):
         super().__init__(use_steps=True, batch_size=batch_size)
         self.composite = False
 
-    def create(self, batch_element: Any) -> None:  # type: ignore[override]  # 1.15's name
+    def create(self, batch_element: object) -> None:  # type: ignore[override]  # 1.15's name
         self.composite = is_composite_or_composite_value(batch_element)
 
     def aggregate(self, batch_element: Any, batch_start: int | None = None, batch_end: int | None = None) -> None:  # type: ignore[override]
@@ -116,7 +116,7 @@ class OutputsAggregator(Aggregator):
 
     _structure: Any = None
 
-    def create(self, batch_outs: Any) -> None:
+    def create(self, batch_outs: object) -> None:
         self._structure = nest.get_traverse_shallow_structure(lambda x: not is_composite_or_composite_value(x), batch_outs)
         for element in nest.flatten_up_to(self._structure, batch_outs):
             is_composite = is_composite_or_composite_value(element)
@@ -127,7 +127,7 @@ class OutputsAggregator(Aggregator):
             made.create(element)
             self.results.append(made)
 
-    def aggregate(self, batch_outs: Any, batch_start: int | None = None, batch_end: int | None = None) -> None:
+    def aggregate(self, batch_outs: object, batch_start: int | None = None, batch_end: int | None = None) -> None:
         for element, result in zip(nest.flatten_up_to(self._structure, batch_outs), self.results):
             result.aggregate(element, batch_start, batch_end)
 

@@ -59,7 +59,7 @@ register_session_provider(get_session)
 _KEYWORDS = ("input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer", "autocast")
 
 
-def _setting(value: Any) -> Any:
+def _setting(value: object) -> Any:
     """A layer's setting as a value that JSON can hold: a function by its name, an object by its class."""
     return serialize_keras_object(value) if hasattr(value, "get_config") or inspect.isfunction(value) else value
 

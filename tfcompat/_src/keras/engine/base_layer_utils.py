@@ -76,7 +76,7 @@ def is_in_keras_graph() -> bool:
     return is_keras_graph(get_default_graph())
 
 
-def as_returned(outputs: Any) -> Any:
+def as_returned(outputs: object) -> Any:
     """The tensors of a nest under names of their own, "layer/Identity", with their masks."""
 
     def named(value: TensorLike) -> Any:
@@ -124,10 +124,10 @@ def disable_v2_dtype_behavior() -> None:
 
 
 def make_variable(
-    name: str, shape: Any = None, dtype: DType = dtypes.float32, initializer: Any = None, trainable: bool | None = None,
-    caching_device: Any = None, validate_shape: bool = True, constraint: Any = None, use_resource: bool | None = None,
-    collections: Any = None, synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE, partitioner: Any = None,
+    name: str, shape: object = None, dtype: DType = dtypes.float32, initializer: object = None, trainable: bool | None = None,
+    caching_device: object = None, validate_shape: bool = True, constraint: object = None, use_resource: bool | None = None,
+    collections: object = None, synchronization: object = VariableSynchronization.AUTO,
+    aggregation: object = VariableAggregation.NONE, partitioner: object = None,
 ) -> Any:  # fmt: skip
     """A variable of its own, without the reuse of tf.get_variable; partitioners do not apply, as in 1.15."""
     with init_scope():
@@ -148,12 +148,12 @@ def generate_placeholders_from_shape(shape: ShapeLike) -> Any:
     return placeholder(shape=shape, dtype=floatx())
 
 
-def collect_previous_mask(input_tensors: Any) -> Any:
+def collect_previous_mask(input_tensors: object) -> Any:
     """The masks that tensors carry."""
     return nest.map_structure(lambda x: getattr(x, "_keras_mask", None), input_tensors)
 
 
-def _found_from(inputs: Any, targets: Iterable[Any] | None) -> dict[int, Any]:
+def _found_from(inputs: object, targets: Iterable[Any] | None) -> dict[int, Any]:
     """id -> object for what is computed from `inputs`, until all `targets` are found."""
     waiting = [x for x in nest.flatten(inputs) if x is not None]
     found = {id(x): x for x in waiting}
@@ -173,24 +173,24 @@ def _found_from(inputs: Any, targets: Iterable[Any] | None) -> dict[int, Any]:
     return found
 
 
-def get_reachable_from_inputs(inputs: Any, targets: Iterable[Any] | None = None) -> set[Any]:
+def get_reachable_from_inputs(inputs: object, targets: Iterable[Any] | None = None) -> set[Any]:
     """The tensors and operations computed from `inputs`; the search ends when all `targets` are found."""
     return set(_found_from(inputs, targets).values())
 
 
-def reachable(inputs: Any, targets: Iterable[Any]) -> list[Any]:
+def reachable(inputs: object, targets: Iterable[Any]) -> list[Any]:
     """Those of `targets`, tensors and operations, that are computed from `inputs`."""
     targets = list(targets)
     found = _found_from(inputs, targets)
     return [t for t in targets if id(t) in found]
 
 
-def have_all_keras_metadata(tensors: Any) -> bool:
+def have_all_keras_metadata(tensors: object) -> bool:
     """Whether all tensors are outputs of layers."""
     return all(hasattr(x, "_keras_history") for x in nest.flatten(tensors))
 
 
-def needs_keras_history(tensors: Any, ignore_call_context: bool = False) -> bool:
+def needs_keras_history(tensors: object, ignore_call_context: bool = False) -> bool:
     """Whether tensors come from a Keras input by operations that are in no layer yet."""
     if _call_context.in_call and not ignore_call_context:
         return False
@@ -199,7 +199,7 @@ def needs_keras_history(tensors: Any, ignore_call_context: bool = False) -> bool
     return uses_keras_history(tensors)
 
 
-def uses_keras_history(tensors: Any) -> bool:
+def uses_keras_history(tensors: object) -> bool:
     """Whether one of the tensors is computed from an output of a layer; that they are not is noted on them."""
     waiting, seen = list(nest.flatten(tensors)), set()
     while waiting:
@@ -214,14 +214,14 @@ def uses_keras_history(tensors: Any) -> bool:
     return False
 
 
-def mark_checked(tensors: Any) -> None:
+def mark_checked(tensors: object) -> None:
     """Notes on tensors that they do not come from layers."""
     for tensor in nest.flatten(tensors):
         if hasattr(tensor, "__dict__"):
             tensor._keras_history_checked = True
 
 
-def require_no_branch(value: Any, method: str) -> None:
+def require_no_branch(value: object, method: str) -> None:
     """Refuses what a layer keeps of its call where that is made in a branch or a loop of the graph.
 
     Raises:
@@ -245,12 +245,12 @@ def full_argument_spec(function: Callable) -> inspect.FullArgSpec:
     return inspect.getfullargspec(getattr(function, "python_function", function))
 
 
-def is_subclassed(layer: Any) -> bool:
+def is_subclassed(layer: object) -> bool:
     """Whether the class of a layer is not one of Keras's own."""
     return not any(part in type(layer).__module__ for part in ("keras.engine", "keras.layers"))
 
 
-def create_mean_metric(value: Any, name: str | None = None) -> tuple[Any, Any]:
+def create_mean_metric(value: object, name: str | None = None) -> tuple[Any, Any]:
     """A metrics.Mean, and its result with `value`."""
     metric = create_mean(name)
     return metric, metric(value)

@@ -41,7 +41,7 @@ class CombinerPreprocessingLayer(PreprocessingLayer):
         self.state_variables = {}
 
     def _add_state_variable(
-        self, name: str, shape: Any, dtype: Any, initializer: Any = None, partitioner: Any = None,
+        self, name: str, shape: object, dtype: object, initializer: object = None, partitioner: object = None,
         use_resource: bool | None = None, **kwargs: Any,
     ) -> Any:  # fmt: skip
         """Makes a weight that `adapt` sets from what the combiner extracts under `name`."""
@@ -55,7 +55,7 @@ class CombinerPreprocessingLayer(PreprocessingLayer):
     def _restore_updates(self) -> dict[str, Any]:
         return {name: get_value(variable) for name, variable in self.state_variables.items()}
 
-    def adapt(self, data: Any, reset_state: bool = True) -> None:
+    def adapt(self, data: object, reset_state: bool = True) -> None:
         """Sets the state from data.
 
         Args:

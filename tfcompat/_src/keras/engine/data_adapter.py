@@ -95,7 +95,7 @@ class TensorLikeDataAdapter(DataAdapter):
     """
 
     def __init__(
-        self, x: Any, y: Any = None, sample_weights: Any = None, batch_size: int | None = None, epochs: int = 1, steps: int | None = None,
+        self, x: object, y: object = None, sample_weights: object = None, batch_size: int | None = None, epochs: int = 1, steps: int | None = None,
         shuffle: bool = False, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(x, y, **kwargs)
@@ -106,7 +106,7 @@ class TensorLikeDataAdapter(DataAdapter):
         places = DatasetV2.from_tensor_slices(passes).flat_map(lambda each: each)
         fixed = size if self._partial_batch_size is None else samples if samples < size else None
 
-        def batch_of(data: Any, chosen: Tensor) -> Any:
+        def batch_of(data: object, chosen: Tensor) -> Any:
             def rows(values: Tensor) -> Tensor:
                 found = gather(values, chosen)
                 if fixed is not None:
@@ -121,7 +121,7 @@ class TensorLikeDataAdapter(DataAdapter):
         self._dataset = DatasetV2.zip((repeated, places)).map(batch_of, num_parallel_calls=AUTOTUNE).with_options(options)
 
     @staticmethod
-    def can_handle(x: Any, y: Any = None) -> bool:
+    def can_handle(x: object, y: object = None) -> bool:
         return all(isinstance(each, (Tensor, np.ndarray)) for each in _leaves(x, y))
 
     def should_recreate_iterator(self, steps_per_epoch: int | None) -> bool:
@@ -132,7 +132,7 @@ class CompositeTensorDataAdapter(DataAdapter):
     """Sparse and ragged tensors, beside others, cut into batches; arguments as of TensorLikeDataAdapter."""
 
     def __init__(
-        self, x: Any, y: Any = None, sample_weights: Any = None, batch_size: int | None = None, steps: int | None = None, shuffle: bool = False,
+        self, x: object, y: object = None, sample_weights: object = None, batch_size: int | None = None, steps: int | None = None, shuffle: bool = False,
         **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(x, y, **kwargs)
@@ -142,7 +142,7 @@ class CompositeTensorDataAdapter(DataAdapter):
         self._dataset = (dataset.shuffle(samples) if shuffle else dataset).batch(self._cut(samples, batch_size, steps))
 
     @staticmethod
-    def can_handle(x: Any, y: Any = None) -> bool:
+    def can_handle(x: object, y: object = None) -> bool:
         leaves = _leaves(x, y)
         composite = [isinstance(each, CompositeTensor) and not isinstance(each, DatasetV2) for each in leaves]
         return any(composite) and all(own or isinstance(each, (Tensor, np.ndarray)) for own, each in zip(composite, leaves))
@@ -152,7 +152,7 @@ class ListsOfScalarsDataAdapter(DataAdapter):
     """Lists of numbers and strings, as arrays; arguments as of TensorLikeDataAdapter."""
 
     def __init__(
-        self, x: Any, y: Any = None, sample_weights: Any = None, batch_size: int | None = None, shuffle: bool = False, **kwargs: Any
+        self, x: object, y: object = None, sample_weights: object = None, batch_size: int | None = None, shuffle: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(x, y, **kwargs)
         arrays = [None if each is None else np.asarray(each) for each in (x, y, sample_weights)]
@@ -161,25 +161,25 @@ class ListsOfScalarsDataAdapter(DataAdapter):
         self._partial_batch_size = self._arrays.partial_batch_size()
 
     @staticmethod
-    def can_handle(x: Any, y: Any = None) -> bool:
+    def can_handle(x: object, y: object = None) -> bool:
         return _is_list_of_scalars(x) and (y is None or _is_list_of_scalars(y))
 
 
-def _is_list_of_scalars(value: Any) -> bool:
+def _is_list_of_scalars(value: object) -> bool:
     if isinstance(value, (list, tuple)):
         return bool(value) and _is_list_of_scalars(value[0])
     return isinstance(value, (float, int, str))
 
 
-def _leaves(x: Any, y: Any) -> list[Any]:
+def _leaves(x: object, y: object) -> list[Any]:
     return nest.flatten(x) + ([] if y is None else nest.flatten(y))
 
 
-def _samples(inputs: Any) -> int:
+def _samples(inputs: object) -> int:
     return int(nest.flatten(inputs)[0].shape[0])
 
 
-def _together(x: Any, y: Any, sample_weights: Any) -> tuple[Any, ...]:
+def _together(x: object, y: object, sample_weights: object) -> tuple[Any, ...]:
     """What is given of the three, with weights of one where a list of them lacks some."""
     found = tuple(map(_as_tensors, (x, y, sample_weights)))
     weights = found[2]
@@ -191,7 +191,7 @@ def _together(x: Any, y: Any, sample_weights: Any) -> tuple[Any, ...]:
     return found[:2] if weights is None else (*found[:2], weights)
 
 
-def _as_tensors(inputs: Any) -> Any:
+def _as_tensors(inputs: object) -> Any:
     """A nest with tuples for lists and tensors for arrays; its one leaf; None where it is empty."""
     if is_none_or_empty(inputs):
         return None
@@ -201,7 +201,7 @@ def _as_tensors(inputs: Any) -> Any:
     return _as_tuples(nest.map_structure(lambda each: convert_to_tensor(each) if isinstance(each, np.ndarray) else each, inputs))
 
 
-def _as_tuples(inputs: Any) -> Any:
+def _as_tuples(inputs: object) -> Any:
     return tuple(map(_as_tuples, inputs)) if isinstance(inputs, list) else inputs
 
 
@@ -221,13 +221,13 @@ def _in_batches(samples: int, size: int, shuffle: bool) -> DatasetV2:
 class DatasetAdapter(DataAdapter):
     """A dataset, which has targets and weights in its elements."""
 
-    def __init__(self, x: Any, y: Any = None, sample_weights: Any = None, **kwargs: Any) -> None:
+    def __init__(self, x: Any, y: object = None, sample_weights: object = None, **kwargs: Any) -> None:
         super().__init__(x, y, **kwargs)
         _refuse(y, sample_weights, "dataset")
         self._dataset = x
 
     @staticmethod
-    def can_handle(x: Any, y: Any = None) -> bool:
+    def can_handle(x: object, y: object = None) -> bool:
         return isinstance(x, DatasetV2)
 
 
@@ -240,7 +240,7 @@ class GeneratorDataAdapter(DataAdapter):
     """
 
     def __init__(
-        self, x: Any, y: Any = None, sample_weights: Any = None, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10,
+        self, x: Any, y: object = None, sample_weights: object = None, workers: int = 1, use_multiprocessing: bool = False, max_queue_size: int = 10,
         **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(x, y, **kwargs)
@@ -261,7 +261,7 @@ class GeneratorDataAdapter(DataAdapter):
         self._dataset, self._batch_size = _generated(batches, first)
 
     @staticmethod
-    def can_handle(x: Any, y: Any = None) -> bool:
+    def can_handle(x: object, y: object = None) -> bool:
         return inspect.isgenerator(x)
 
 
@@ -269,7 +269,7 @@ class KerasSequenceAdapter(DataAdapter):
     """A keras.utils.Sequence of batches; `shuffle`: whether they come in random order. Other arguments as of GeneratorDataAdapter."""
 
     def __init__(
-        self, x: Any, y: Any = None, sample_weights: Any = None, shuffle: bool = False, workers: int = 1, use_multiprocessing: bool = False,
+        self, x: Any, y: object = None, sample_weights: object = None, shuffle: bool = False, workers: int = 1, use_multiprocessing: bool = False,
         max_queue_size: int = 10, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(x, y, **kwargs)
@@ -284,11 +284,11 @@ class KerasSequenceAdapter(DataAdapter):
         self._dataset, self._size = dataset.shuffle(len(x)) if shuffle else dataset, len(x)
 
     @staticmethod
-    def can_handle(x: Any, y: Any = None) -> bool:
+    def can_handle(x: object, y: object = None) -> bool:
         return isinstance(x, Sequence)
 
 
-def _refuse(y: Any, sample_weights: Any, kind: str) -> None:
+def _refuse(y: object, sample_weights: object, kind: str) -> None:
     for name, value in (("y", y), ("sample_weight", sample_weights)):
         if not is_none_or_empty(value):
             raise ValueError(f"`{name}` argument is not supported when using {kind} as input.")
@@ -299,7 +299,7 @@ def _read_ahead(enqueuer: Any, workers: int, max_queue_size: int) -> Iterator[An
     return enqueuer.get()  # type: ignore[no-any-return]  # a generator
 
 
-def _generated(batches: Callable[[], Iterator[Any]], first: Any) -> tuple[Any, int]:
+def _generated(batches: Callable[[], Iterator[Any]], first: object) -> tuple[Any, int]:
     """A dataset of what a function generates, with the dtypes and shapes of its first batch; and the samples of that."""
     kinds, shapes = (nest.map_structure(lambda array, key=key: getattr(array, key), first) for key in ("dtype", "shape"))
     return DatasetV2.from_generator(batches, kinds, output_shapes=shapes), _samples(first)
@@ -312,7 +312,7 @@ ALL_ADAPTER_CLS = [
 ]  # fmt: skip
 
 
-def select_data_adapter(x: Any, y: Any) -> type[DataAdapter]:
+def select_data_adapter(x: object, y: object) -> type[DataAdapter]:
     """The class of adapters for inputs and targets.
 
     Raises:
@@ -329,7 +329,7 @@ def select_data_adapter(x: Any, y: Any) -> type[DataAdapter]:
     return fitting[0]
 
 
-def _type_name(x: Any) -> str:
+def _type_name(x: object) -> str:
     """The class of a value, with those of what it holds."""
     if isinstance(x, dict):
         keys, values = (set(map(_type_name, each)) for each in (x.keys(), x.values()))
@@ -339,6 +339,6 @@ def _type_name(x: Any) -> str:
     return str(type(x))
 
 
-def is_none_or_empty(inputs: Any) -> bool:
+def is_none_or_empty(inputs: object) -> bool:
     """Whether a nest is None or has no leaves."""
     return inputs is None or not nest.flatten(inputs)

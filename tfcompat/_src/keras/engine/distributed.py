@@ -45,7 +45,7 @@ Parts = list[list[Any]]
 """For each replica of this process, the inputs, targets and weights of samples of a batch, one after the other."""
 
 
-def check_optimizer(optimizer: Any) -> None:
+def check_optimizer(optimizer: object) -> None:
     """Raises ValueError for an optimizer whose updates are not those of all replicas."""
     if not isinstance(optimizer, (OptimizerV2, TFOptimizer)):
         raise ValueError(f"A model under a tf.distribute.Strategy takes an optimizer of tf.keras.optimizers or tf.train, not {optimizer!r}.")
@@ -75,7 +75,7 @@ def _make_optimizer_weights(model: Model) -> None:
 # ---- a batch ----
 
 
-def make_step(model: Model, mode: str, structure: Any) -> Callable[[Parts], list[Tensor]]:
+def make_step(model: Model, mode: str, structure: object) -> Callable[[Parts], list[Tensor]]:
     """What computes a batch: its results as tensors of the graph.
 
     Args:
@@ -110,7 +110,7 @@ def make_step(model: Model, mode: str, structure: Any) -> Callable[[Parts], list
 
 
 def batch_function(
-    model: Model, mode: str, inputs: Any, targets: Any, weights: Any, rows: int | None
+    model: Model, mode: str, inputs: object, targets: object, weights: object, rows: int | None
 ) -> Callable[[list[Any]], list[Any]]:
     """A function of the arrays of a batch, for all replicas of all workers together.
 
@@ -146,7 +146,7 @@ def refuse(model: Model, what: str) -> None:
         raise NotImplementedError(f"`{what}` is not supported for models compiled with tf.distribute.Strategy.")
 
 
-def check_arguments(model: Model, class_weight: Any = None, validation_split: Any = None, callbacks: Any = None) -> None:
+def check_arguments(model: Model, class_weight: object = None, validation_split: object = None, callbacks: object = None) -> None:
     """Checks a model under a strategy, and what it is to be trained with.
 
     Raises:
@@ -246,7 +246,7 @@ class EagerArraySource(ArraySource):
     uses_steps = False
 
     def __init__(
-        self, model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None, shuffle: Any
+        self, model: Model, mode: str, inputs: object, targets: object, sample_weights: object, batch_size: int | None, steps: int | None, shuffle: object
     ) -> None:
         strategy = model._distribution_strategy
         samples = len(nest.flatten(inputs)[0])
@@ -274,7 +274,7 @@ class DistributedArraySource(Source):
 
     def __init__(
         self, model: Model, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None,
-        shuffle: Any, epochs: int,
+        shuffle: object, epochs: int,
     ) -> None:  # fmt: skip
         structure = inputs, targets or [], [w for w in sample_weights or [] if w is not None]
         self._arrays = nest.flatten(structure)
@@ -396,7 +396,7 @@ def _is_shared(model: Model, dataset: Any) -> bool:
     return model._in_multi_worker_mode() and dataset.options().experimental_distribute.auto_shard
 
 
-def _as_lists(model: Model, x: Any, y: Any, weights: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def _as_lists(model: Model, x: object, y: object, weights: object) -> tuple[list[Any], list[Any], list[Any]]:
     """Inputs, targets and weights of samples of a replica as lists, in the model's order."""
     x, y, weights = model._standardize_user_data(x, y, sample_weight=weights)
     return training_data.ModelInputs(x).as_list(), list(y or []), [w for w in weights or [] if w is not None]
@@ -417,7 +417,7 @@ def as_task(model: Model, run: Callable[[], Any]) -> Any:
     return run_distribute_coordinator(lambda _: run(), model._distribution_strategy, mode=CoordinatorMode.INDEPENDENT_WORKER)
 
 
-def validate_callbacks(input_callbacks: Any, optimizer: Any) -> None:
+def validate_callbacks(input_callbacks: Any, optimizer: object) -> None:
     """Checks callbacks of a model under a strategy; one that writes gradients writes none then, with a warning.
 
     Raises:
@@ -434,7 +434,7 @@ def validate_callbacks(input_callbacks: Any, optimizer: Any) -> None:
 
 
 def validate_distributed_dataset_inputs(
-    distribution_strategy: Any, x: Any, y: Any, sample_weights: Any = None
+    distribution_strategy: object, x: object, y: object, sample_weights: object = None
 ) -> tuple[list[Any], list[Any] | None, list[Any] | None]:
     """The first replica's part of inputs, targets and weights.
 
@@ -449,7 +449,7 @@ def validate_distributed_dataset_inputs(
     return parts[0], parts[1], parts[2]  # type: ignore[return-value]  # x is given
 
 
-def _first_parts(strategy: Any, value: Any) -> list[Any]:
+def _first_parts(strategy: Any, value: object) -> list[Any]:
     found = []
     for leaf in nest.flatten(value):
         parts = strategy.experimental_local_results(leaf)

@@ -29,7 +29,7 @@ def make_step(model: Any, mode: str) -> Callable[[Any, Any, Any], list[Any]]:
       mode: train, test or predict.
     """
 
-    def step(inputs: Any, targets: Any, weights: Any) -> list[Tensor]:
+    def step(inputs: object, targets: object, weights: object) -> list[Tensor]:
         if mode == ModeKeys.PREDICT:
             with eager_learning_phase_scope(0):
                 return nest.flatten(_call(model, inputs, training=False))
@@ -45,7 +45,7 @@ def _call(model: Any, inputs: Any, training: bool) -> Any:
     return model(inputs, training=training) if model._expects_training_arg else model(inputs)
 
 
-def _loss_and_metrics(model: Any, inputs: Any, targets: Any, weights: Any, trains: bool) -> list[Tensor]:
+def _loss_and_metrics(model: Any, inputs: object, targets: object, weights: object, trains: bool) -> list[Tensor]:
     """The loss and the results of the metrics; in training, the weights of the model take a step."""
     with eager_learning_phase_scope(int(trains)):
         trainable_now = model._get_trainable_state()
@@ -88,7 +88,7 @@ def _total_loss(model: Any, rows: list[tuple]) -> tuple[Any, list[Tensor]]:
     return total, means
 
 
-def _train(model: Any, tape: GradientTape, loss: Any) -> None:
+def _train(model: Any, tape: GradientTape, loss: object) -> None:
     weights = model._unique_trainable_weights
     if not weights:
         logging.warning(

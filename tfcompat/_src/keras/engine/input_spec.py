@@ -60,7 +60,7 @@ def to_tensor_shape(spec: InputSpec) -> TensorShape:
     return TensorShape(sizes)
 
 
-def assert_input_compatibility(input_spec: Any, inputs: Any, layer_name: str) -> None:
+def assert_input_compatibility(input_spec: object, inputs: object, layer_name: str) -> None:
     """Raises ValueError where `inputs` are not what `input_spec`, an InputSpec or a nest of them, says."""
     if not input_spec:
         return

@@ -96,15 +96,15 @@ class LayerLosses:
         for layer in layers_below(self.__dict__.get("_layers", ())):
             layer._clear_losses()
 
-    def _handle_weight_regularization(self, name: str, variable: Any, regularizer: Callable) -> None:
-        def loss_of(part: Any) -> Any:
+    def _handle_weight_regularization(self, name: str, variable: object, regularizer: Callable) -> None:
+        def loss_of(part: object) -> Any:
             with name_scope(f"{name}/Regularizer"):
                 return regularizer(part)
 
         for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
             self.add_loss(functools.partial(loss_of, part))
 
-    def _handle_activity_regularization(self, inputs: Any, outputs: Any) -> None:
+    def _handle_activity_regularization(self, inputs: object, outputs: object) -> None:
         if not self._activity_regularizer:
             return
         with name_scope("ActivityRegularizer"):
@@ -113,7 +113,7 @@ class LayerLosses:
                 require_no_branch(loss, "activity_regularizer")
                 self.add_loss(loss / cast(shape_of(output)[0], loss.dtype), inputs=inputs)
 
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
+    def add_update(self, updates: object, inputs: object = None) -> None:
         """Keeps updates: operations, tensors, or functions that make them now; `inputs` is found out and not used.
 
         Under a strategy replicas make updates; where code runs for all of them together, there are none.
@@ -146,13 +146,13 @@ class LayerLosses:
             return []
         return self._updates + self._gather_children_attribute("updates")
 
-    def get_updates_for(self, inputs: Any) -> list[Any]:
+    def get_updates_for(self, inputs: object) -> list[Any]:
         """The updates that depend on `inputs`; for None, those that do not depend on the inputs of their call."""
         if inputs is None:
             return [u for u in self.updates if u._unconditional_update]
         return reachable(inputs, [u for u in self.updates if not u._unconditional_update])
 
-    def get_losses_for(self, inputs: Any) -> list[Any]:
+    def get_losses_for(self, inputs: object) -> list[Any]:
         """The losses that depend on `inputs`; for None, those that depend on none."""
         if inputs is None:
             return [loss for loss in self.losses if loss._unconditional_loss]
@@ -213,7 +213,7 @@ class LayerLosses:
             )
         return found[0] if found else None
 
-    def _eager_add_metric(self, value: Any, aggregation: str | None, name: str | None) -> None:
+    def _eager_add_metric(self, value: object, aggregation: str | None, name: str | None) -> None:
         if aggregation is None:
             if not hasattr(value, "_metric_obj"):
                 raise ValueError(_NOT_AGGREGATED)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def mask_of(values: Any) -> Any:
+def mask_of(values: object) -> Any:
     """The mask that a tensor carries, or a list of those of a list."""
     if isinstance(values, list):
         return [getattr(x, "_keras_mask", None) for x in values]
@@ -26,7 +26,7 @@ class LayerNodes:
     inbound_nodes = property(lambda self: self._inbound_nodes)
     outbound_nodes = property(lambda self: self._outbound_nodes)
 
-    def _add_inbound_node(self, input_tensors: Any, output_tensors: Any, arguments: dict | None = None) -> None:
+    def _add_inbound_node(self, input_tensors: object, output_tensors: object, arguments: dict | None = None) -> None:
         """Notes a call."""
         histories = nest.map_structure(lambda t: _History(t._keras_history), input_tensors)
         layers, nodes, indices = (
@@ -37,7 +37,7 @@ class LayerNodes:
         for i, tensor in enumerate(nest.flatten(output_tensors)):
             tensor._keras_history = KerasHistory(self, len(self._inbound_nodes) - 1, i)
 
-    def _set_connectivity_metadata_(self, inputs: Any, outputs: Any, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    def _set_connectivity_metadata_(self, inputs: object, outputs: object, args: tuple, kwargs: dict[str, Any]) -> tuple:
         """Notes a call; outputs that are inputs are copied, so that they come from this layer."""
         given = {id(x) for x in nest.flatten(inputs)}
 

@@ -22,7 +22,7 @@ from tfcompat._src.variables.resource_variable import UnreadVariable
 from tfcompat._src.variables.variable import Variable
 
 
-def check_trainable(trainable: bool | None, synchronization: Any) -> bool:
+def check_trainable(trainable: bool | None, synchronization: object) -> bool:
     """`trainable` with its default; ValueError where it is True for a variable that is synchronized on read."""
     if synchronization != VariableSynchronization.ON_READ:
         return True if trainable is None else trainable
@@ -45,12 +45,12 @@ class LayerWeights(Module):
 
     # ---- attributes ----
 
-    def _maybe_create_attribute(self, name: str, default_value: Any) -> None:
+    def _maybe_create_attribute(self, name: str, default_value: object) -> None:
         """Sets an attribute that a subclass may need before the base constructor has run."""
         if name not in self.__dict__:
             object.__setattr__(self, name, default_value)
 
-    def _set_plain(self, name: str, value: Any) -> None:
+    def _set_plain(self, name: str, value: object) -> None:
         try:
             object.__setattr__(self, name, value)
         except AttributeError:
@@ -76,7 +76,7 @@ class LayerWeights(Module):
         self._keep_variables(value)
         self._set_plain(name, value)
 
-    def _keep_variables(self, value: Any) -> None:
+    def _keep_variables(self, value: object) -> None:
         for variable in nest.flatten(value):
             if isinstance(variable, Variable) and not isinstance(variable, UnreadVariable):
                 self._maybe_create_attribute("_trainable_weights", [])
@@ -86,7 +86,7 @@ class LayerWeights(Module):
                     kept.append(variable)
                     track_variable(variable)
 
-    def _forget(self, value: Any, name: str) -> None:
+    def _forget(self, value: object, name: str) -> None:
         """Drops a value that no attribute but `name` holds from the layers and weights."""
         if any(v is value for n, v in self.__dict__.items() if n != name):
             return

@@ -26,7 +26,7 @@ class _Place:
         self.values = values
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     kinds = (str, int, int)
     return isinstance(value, (list, tuple)) and len(value) in (3, 4) and all(map(isinstance, value, kinds))
 
@@ -40,7 +40,7 @@ def _wrap(value: Any) -> Any:
     return type(value)(map(_wrap, value)) if isinstance(value, (list, tuple)) else value
 
 
-def _unwrap(value: Any) -> Any:
+def _unwrap(value: object) -> Any:
     """A nest of places as lists that JSON can hold; a single place as the only element of a list."""
     value = [value] if isinstance(value, _Place) else value
     return nest.map_structure(lambda x: x.values if isinstance(x, _Place) else x, value)
@@ -51,8 +51,8 @@ def starts_with_own_call(layer: Any) -> bool:
     return bool(layer._is_graph_network)
 
 
-def _serialized(arguments: Any) -> Any:
-    def convert(value: Any) -> Any:
+def _serialized(arguments: object) -> Any:
+    def convert(value: object) -> Any:
         if hasattr(value, "_keras_history"):
             history = value._keras_history
             return _Place([history.layer.name, history.node_index, history.tensor_index])
@@ -98,7 +98,7 @@ def network_config(network: Any) -> dict[str, Any]:
         ]
         return _unwrap(nest.pack_sequence_as(node.input_tensors, places))
 
-    def places_config(coordinates: Any, structure: Any) -> Any:
+    def places_config(coordinates: Any, structure: object) -> Any:
         places = [_Place([layer.name, indices[node_key(layer.name, i)], t]) for layer, i, t in coordinates]
         return _unwrap(nest.pack_sequence_as(structure, places))
 
@@ -126,7 +126,7 @@ def network_config(network: Any) -> dict[str, Any]:
 class _Rebuild:
     """Makes layers of a configuration, and calls them as soon as what they take is there."""
 
-    def __init__(self, custom_objects: Any) -> None:
+    def __init__(self, custom_objects: object) -> None:
         self.layers: dict[str, Layer] = {}
         self._custom_objects = custom_objects
         self._waiting: dict[str, list[Any]] = collections.defaultdict(list)
@@ -155,7 +155,7 @@ class _Rebuild:
         nodes = self.layers[name]._inbound_nodes
         return nest.flatten(nodes[index].output_tensors)[tensor_index] if index < len(nodes) else None
 
-    def _call(self, layer: Layer, data: Any) -> bool:
+    def _call(self, layer: Layer, data: object) -> bool:
         places = nest.flatten(data)
         tensors = [self.tensor(place) for place in places]
         if any(t is None for t in tensors):
@@ -168,12 +168,12 @@ class _Rebuild:
         layer(tensors[0] if len(tensors) == 1 and not isinstance(data, dict) else inputs, **arguments)
         return True
 
-    def tensors(self, config: Any) -> Any:
+    def tensors(self, config: object) -> Any:
         """The nest of tensors that a nest of places means."""
         return nest.map_structure(self.tensor, _wrap(config))
 
 
-def network_from_config(cls: type, config: dict[str, Any], custom_objects: Any) -> Any:
+def network_from_config(cls: type, config: dict[str, Any], custom_objects: object) -> Any:
     """The model of class `cls` that `network_config` described."""
     rebuild = _Rebuild(custom_objects)
     rebuild.run(config["layers"])

@@ -16,7 +16,7 @@ class KerasHistory(NamedTuple):
     tensor_index: int
 
 
-def int_shape(x: Any) -> tuple | None:
+def int_shape(x: object) -> tuple | None:
     """The sizes of a tensor, None where unknown; None for a tensor of unknown rank."""
     shape = getattr(x, "shape", None)
     if isinstance(shape, tuple) or shape is None:

@@ -33,7 +33,7 @@ class TensorFlowOpLayer(Layer):
       trainable, dtype: as of every layer; nothing depends on them.
     """
 
-    def __init__(self, node_def: Any, name: str, constants: Any = None, trainable: bool = True, dtype: Any = None) -> None:
+    def __init__(self, node_def: object, name: str, constants: Any = None, trainable: bool = True, dtype: object = None) -> None:
         super().__init__(name=_PREFIX + name, trainable=trainable, dtype=dtype, autocast=False)
         if isinstance(node_def, dict):
             self.node_def = json_format.ParseDict(node_def, messages.NodeDef())
@@ -99,7 +99,7 @@ class AddMetric(Layer):
 
 
 @registry.provides("create_keras_history")
-def create_keras_history(tensors: Any) -> list[TensorFlowOpLayer]:
+def create_keras_history(tensors: object) -> list[TensorFlowOpLayer]:
     """Makes a layer of each operation between the outputs of layers and `tensors`; the layers that were made."""
     made: list[TensorFlowOpLayer] = []
     _wrap_operations(nest.flatten(tensors), set(), made)

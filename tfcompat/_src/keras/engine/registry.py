@@ -11,7 +11,7 @@ _provided: dict[str, Any] = {}
 def provides(name: str) -> Callable[[Any], Any]:
     """Decorates the definition that `get(name)` returns."""
 
-    def decorate(definition: Any) -> Any:
+    def decorate(definition: object) -> Any:
         _provided[name] = definition
         return definition
 

@@ -28,12 +28,12 @@ _SAME_SHAPE = (losses.mean_squared_error, losses.binary_crossentropy, losses.cat
 _SAME_SHAPE_CLASSES = (losses.MeanSquaredError, losses.BinaryCrossentropy, losses.CategoricalCrossentropy)
 
 
-def is_composite(x: Any) -> bool:
+def is_composite(x: object) -> bool:
     """Whether `x` is a sparse or ragged tensor or the value of one."""
     return isinstance(x, (CompositeTensor, SparseTensorValue, RaggedTensorValue))
 
 
-def has_tensors(values: Any) -> bool:
+def has_tensors(values: object) -> bool:
     """Whether `values`, or an element of the list or dict, is a tensor."""
     if isinstance(values, (list, tuple, dict)):
         return any(isinstance(v, _TENSORS) for v in nest.flatten(values))
@@ -76,7 +76,7 @@ class ModelInputs:
         return self._values
 
 
-def _as_placeholder(name: str, value: Any) -> Any:
+def _as_placeholder(name: str, value: object) -> Any:
     if isinstance(value, (list, float, int)):
         value = np.asarray(value)
         value = np.expand_dims(value, 1) if value.ndim == 1 else value
@@ -109,7 +109,7 @@ def standardize_single_array(x: Any, expected_shape: Any = None) -> Any:
     return x
 
 
-def _as_list(data: Any, names: list[str]) -> list[Any]:
+def _as_list(data: object, names: list[str]) -> list[Any]:
     if isinstance(data, Mapping):
         missing = [name for name in names if name not in data]
         if missing:
@@ -256,7 +256,7 @@ def check_loss_and_target_compatibility(targets: Any, loss_fns: Any, output_shap
             )
 
 
-def validate_input_types(inp: Any, orig_inp: Any, allow_dict: bool = True, field_name: str = "inputs") -> None:
+def validate_input_types(inp: object, orig_inp: object, allow_dict: bool = True, field_name: str = "inputs") -> None:
     """Raises ValueError where inputs are neither arrays nor tensors, or a dict that is not allowed."""
     if isinstance(inp, dict):
         if not allow_dict:
@@ -270,7 +270,7 @@ def validate_input_types(inp: Any, orig_inp: Any, allow_dict: bool = True, field
         )
 
 
-def to_dense_or_sparse_tensor(value: Any, expected: Any) -> Any:
+def to_dense_or_sparse_tensor(value: Any, expected: object) -> Any:
     """A SciPy matrix as a tensor where a sparse one is expected, else as an array; anything else as it is."""
     if not hasattr(value, "tocoo"):
         return value
@@ -286,7 +286,7 @@ def cast_single_tensor(x: Any, dtype: Any = None) -> Any:
     return cast(x, dtype or floatx()) if x.dtype.is_floating else x
 
 
-def cast_if_floating_dtype(x: Any) -> Any:
+def cast_if_floating_dtype(x: object) -> Any:
     """Floating tensors of a nest as floatx."""
     return nest.map_structure(cast_single_tensor, x)
 
@@ -299,7 +299,7 @@ def cast_if_floating_dtype_and_mismatch(targets: Any, outputs: list[Any]) -> Any
     return [t if t.dtype == o.dtype else cast_single_tensor(t, dtype=o.dtype) for t, o in zip(tensors, outputs)]
 
 
-def cast_to_model_input_dtypes(x: Any, model: Any) -> Any:
+def cast_to_model_input_dtypes(x: object, model: Any) -> Any:
     """Inputs of a model in the dtypes that its inputs have."""
     kinds = [t.dtype for t in nest.flatten(model.inputs)]
     flat = [convert_to_tensor(value) if isinstance(value, np.ndarray) else value for value in nest.flatten(x)]
@@ -309,7 +309,7 @@ def cast_to_model_input_dtypes(x: Any, model: Any) -> Any:
 # ---- weights of samples ----
 
 
-def _per_output(weights: Any, output_names: list[str], what: str) -> list[Any]:
+def _per_output(weights: object, output_names: list[str], what: str) -> list[Any]:
     if weights is None or (isinstance(weights, (list, tuple)) and not weights):
         return [None] * len(output_names)
     if len(output_names) == 1:
@@ -333,12 +333,12 @@ def _per_output(weights: Any, output_names: list[str], what: str) -> list[Any]:
     )
 
 
-def standardize_class_weights(class_weight: Any, output_names: list[str]) -> list[Any]:
+def standardize_class_weights(class_weight: object, output_names: list[str]) -> list[Any]:
     """One dict of class weights, or None, for each output."""
     return _per_output(class_weight, output_names, "class_weight")
 
 
-def standardize_sample_weights(sample_weight: Any, output_names: list[str]) -> list[Any]:
+def standardize_sample_weights(sample_weight: object, output_names: list[str]) -> list[Any]:
     """One array of sample weights, or None, for each output."""
     return _per_output(sample_weight, output_names, "sample_weight")
 
@@ -392,7 +392,7 @@ def _weights_of_classes(y: Any, class_weight: dict) -> np.ndarray:
 
 
 def standardize_weights(
-    y: Any, sample_weight: Any = None, class_weight: Any = None, sample_weight_mode: str | None = None
+    y: object, sample_weight: object = None, class_weight: object = None, sample_weight_mode: str | None = None
 ) -> Any:
     """The weights of samples, multiplied with those of their classes; None where there are neither.
 
@@ -410,7 +410,7 @@ def standardize_weights(
 # ---- batches ----
 
 
-def check_steps_argument(input_data: Any, steps: Any, steps_name: str) -> bool:
+def check_steps_argument(input_data: object, steps: object, steps_name: str) -> bool:
     """Whether steps are counted, not samples; ValueError where they must be given, a warning where they should not."""
     if input_data is None or has_tensors(input_data) or (isinstance(input_data, list) and not input_data):
         if steps is None:
@@ -427,7 +427,7 @@ def check_steps_argument(input_data: Any, steps: Any, steps_name: str) -> bool:
     return False
 
 
-def check_num_samples(ins: Any, batch_size: Any = None, steps: Any = None, steps_name: str = "steps") -> int | None:
+def check_num_samples(ins: Any, batch_size: object = None, steps: object = None, steps_name: str = "steps") -> int | None:
     """The number of samples; None where steps are counted. ValueError where a batch size is given with steps."""
     if steps is not None and batch_size is not None:
         raise ValueError(f"If {steps_name} is set, the `batch_size` must be None.")
@@ -444,7 +444,7 @@ def batch_shuffle(index_array: np.ndarray, batch_size: int) -> np.ndarray:
     return np.append(batches.flatten(), index_array[whole:])
 
 
-def should_run_validation(validation_freq: Any, epoch: int) -> bool:
+def should_run_validation(validation_freq: object, epoch: int) -> bool:
     """Whether validation is due after `epoch`; ValueError for a frequency that is neither positive nor a collection."""
     if isinstance(validation_freq, int):
         if validation_freq < 1:
@@ -457,7 +457,7 @@ def should_run_validation(validation_freq: Any, epoch: int) -> bool:
     return epoch + 1 in validation_freq
 
 
-def split_training_and_validation_data(x: Any, y: Any, sample_weights: Any, validation_split: float) -> tuple:
+def split_training_and_validation_data(x: Any, y: object, sample_weights: object, validation_split: float) -> tuple:
     """(x, y, weights, x, y, weights): the first part for training, the last part for validation."""
     if has_tensors(x):
         raise ValueError("If your data is in the form of symbolic tensors, you cannot use `validation_split`.")
@@ -492,7 +492,7 @@ def get_input_shape_and_dtype(layer: Any) -> tuple[Any, Any]:
     return (layer._batch_input_shape, layer.dtype) if hasattr(layer, "_batch_input_shape") else (None, None)
 
 
-def get_static_batch_size(layer: Any) -> int | None:
+def get_static_batch_size(layer: object) -> int | None:
     """The batch size that a layer is made for."""
     shape, _ = get_input_shape_and_dtype(layer)
     return None if shape is None else shape[0]

@@ -26,17 +26,17 @@ _ONE_BY_ONE = {
 _IN_BATCHES = {"BatchDataset", "BatchDatasetV2", "PaddedBatchDataset", "PaddedBatchDatasetV2", "WindowDataset"}
 
 
-def is_dataset(data: Any) -> bool:
+def is_dataset(data: object) -> bool:
     """Whether `data` is a tf.data.Dataset."""
     return isinstance(data, DatasetV2)
 
 
-def is_iterator(data: Any) -> bool:
+def is_iterator(data: object) -> bool:
     """Whether `data` is an iterator over a dataset."""
     return isinstance(data, Iterator)
 
 
-def refuse_iterator(data: Any) -> None:
+def refuse_iterator(data: object) -> None:
     """Raises ValueError for an iterator in the place of its dataset."""
     if is_iterator(data):
         raise ValueError(
@@ -46,7 +46,7 @@ def refuse_iterator(data: Any) -> None:
         )
 
 
-def validate_dataset_input(x: Any, y: Any, sample_weight: Any, validation_split: Any = None) -> None:
+def validate_dataset_input(x: object, y: object, sample_weight: object, validation_split: object = None) -> None:
     """Raises ValueError for arguments that a dataset takes the place of."""
     if y is not None:
         raise ValueError(
@@ -119,7 +119,7 @@ def infer_steps_for_dataset(dataset: DatasetV2, steps: int | None, epochs: int =
     return steps
 
 
-def unpack_element(element: Any) -> tuple[Any, Any, Any]:
+def unpack_element(element: object) -> tuple[Any, Any, Any]:
     """(inputs, targets, sample weights) of an element, None for what it lacks; ValueError for another length."""
     if not isinstance(element, (list, tuple)):
         return element, None, None
@@ -143,7 +143,7 @@ def iterator_of(dataset: DatasetV2) -> Iterator:
     return iterator
 
 
-def numpy_of(value: Any) -> Any:
+def numpy_of(value: object) -> Any:
     """A nest with arrays in place of tensors that have a value."""
     return nest.map_structure(lambda x: x.numpy() if isinstance(x, EagerTensor) else x, value)
 

@@ -129,12 +129,12 @@ class TrainingEndpoint:
         self.sample_weight = sample_weight
 
 
-def is_loss(loss: Any, function: Any, cls: type) -> bool:
+def is_loss(loss: object, function: object, cls: type) -> bool:
     """Whether a loss is one of Keras's, as a function or as a class."""
     return isinstance(loss, cls) or (isinstance(loss, losses.LossFunctionWrapper) and loss.fn is function)
 
 
-def get_loss_function(loss: Any) -> Any:
+def get_loss_function(loss: object) -> Any:
     """A loss as an object; a callable object without a name and None as they are."""
     if loss is None or isinstance(loss, losses.Loss):
         return loss
@@ -147,7 +147,7 @@ def get_loss_function(loss: Any) -> Any:
     )
 
 
-def prepare_loss_functions(loss: Any, output_names: list[str]) -> list[Any]:
+def prepare_loss_functions(loss: object, output_names: list[str]) -> list[Any]:
     """The loss of each output.
 
     Raises:
@@ -172,7 +172,7 @@ def prepare_loss_functions(loss: Any, output_names: list[str]) -> list[Any]:
     return [get_loss_function(loss) for _ in output_names]
 
 
-def prepare_loss_weights(endpoints: list[TrainingEndpoint], loss_weights: Any = None) -> None:
+def prepare_loss_weights(endpoints: list[TrainingEndpoint], loss_weights: object = None) -> None:
     """Gives each output the weight of its loss; ValueError, TypeError where they do not fit."""
     if loss_weights is None:
         loss_weights = [1.0] * len(endpoints)
@@ -213,7 +213,7 @@ def prepare_sample_weight_modes(endpoints: list[TrainingEndpoint], mode: Any) ->
 # ---- metrics ----
 
 
-def get_metric_name(metric: Any, weighted: bool = False) -> str:
+def get_metric_name(metric: object, weighted: bool = False) -> str:
     """What a metric is called before its name is made unique: with the behavior of TensorFlow 2, as the program calls it."""
     if tf2.enabled():
         found = metrics.get(metric)
@@ -228,7 +228,7 @@ def get_metric_name(metric: Any, weighted: bool = False) -> str:
     return f"weighted_{suffix}" if weighted else suffix
 
 
-def get_metric_function(metric: Any, output_shape: Any = None, loss_fn: Any = None) -> Any:
+def get_metric_function(metric: object, output_shape: Any = None, loss_fn: Any = None) -> Any:
     """The function of a metric's name; "acc" and "ce" mean what fits the loss and the output."""
     if metric not in (*ACCURACY, *CROSSENTROPY):
         return metrics.get(metric)
@@ -241,7 +241,7 @@ def get_metric_function(metric: Any, output_shape: Any = None, loss_fn: Any = No
 
 
 def collect_per_output_metric_info(
-    given: Any, output_names: list[str], output_shapes: list[Any], loss_fns: list[Any], is_weighted: bool = False
+    given: object, output_names: list[str], output_shapes: list[Any], loss_fns: list[Any], is_weighted: bool = False
 ) -> list[dict[str, Any]]:
     """The metric objects of each output, by name.
 
@@ -272,14 +272,14 @@ def collect_per_output_metric_info(
     ]
 
 
-def _metric_object(metric: Any, weighted: bool, output_shape: Any, loss_fn: Any) -> Any:
+def _metric_object(metric: object, weighted: bool, output_shape: object, loss_fn: object) -> Any:
     found = get_metric_function(metric, output_shape=output_shape, loss_fn=loss_fn)
     if isinstance(found, Metric):
         return found
     return MeanMetricWrapper(found, name=get_metric_name(metric, weighted))
 
 
-def weights_with_mask(mask: Any, weights: TensorLike, dtype: Any) -> Any:
+def weights_with_mask(mask: object, weights: TensorLike, dtype: object) -> Any:
     """Weights of samples, 0 where the mask says so."""
     if mask is None:
         return weights
@@ -290,7 +290,7 @@ def weights_with_mask(mask: Any, weights: TensorLike, dtype: Any) -> Any:
     return weights * mask
 
 
-def call_metric_function(metric_fn: Any, y_true: Any, y_pred: Any = None, weights: Any = None, mask: Any = None) -> Any:
+def call_metric_function(metric_fn: Any, y_true: Any, y_pred: Any = None, weights: object = None, mask: Any = None) -> Any:
     """The result of a metric on an output."""
     if y_pred is None:
         return metric_fn(y_true, sample_weight=weights)

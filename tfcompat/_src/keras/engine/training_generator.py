@@ -17,7 +17,7 @@ from tfcompat._src.keras.utils.sequences import Sequence, is_generator_or_sequen
 
 
 def convert_to_generator_like(
-    data: Any, batch_size: int | None = None, steps_per_epoch: int | None = None, epochs: int = 1, shuffle: bool = False
+    data: object, batch_size: int | None = None, steps_per_epoch: int | None = None, epochs: int = 1, shuffle: bool = False
 ) -> tuple[Any, int | None]:
     """A generator, Sequence or iterator of the batches of `data`, and how many an epoch has.
 
@@ -44,7 +44,7 @@ def convert_to_generator_like(
     return _batches(data, samples, batch_size, epochs, shuffle), math.ceil(samples / batch_size)
 
 
-def _batches(data: Any, samples: int, batch_size: int, epochs: int, shuffle: bool) -> Iterator[Any]:
+def _batches(data: object, samples: int, batch_size: int, epochs: int, shuffle: bool) -> Iterator[Any]:
     order = np.arange(samples)
     for _ in range(epochs):
         if shuffle:

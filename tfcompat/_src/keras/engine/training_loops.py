@@ -40,7 +40,7 @@ class _Metrics:
 class _Outputs:
     """The outputs of all batches, one after the other."""
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: object) -> None:
         self._parts: list[list[Any]] = []
         self._structure: Any = None
 
@@ -81,7 +81,7 @@ class Validation(NamedTuple):
 
 
 def iterate(
-    model: Any, source: Any, mode: str, epochs: int = 1, verbose: int = 1, callbacks: Any = None,
+    model: object, source: Any, mode: str, epochs: int = 1, verbose: int = 1, callbacks: object = None,
     validation: Validation | None = None, initial_epoch: int = 0, batch_size: int | None = None,
     steps_name: str = "steps",
 ) -> Any:  # fmt: skip

@@ -197,7 +197,7 @@ def _batch_size(data: tuple) -> int:
     return int(nest.flatten(data)[0].shape[0])
 
 
-def _checked_batch(data: Any) -> tuple:
+def _checked_batch(data: object) -> tuple:
     """(inputs,), (inputs, targets) or (inputs, targets, sample weights).
 
     Raises:
@@ -235,7 +235,7 @@ class GeneratorSource(Source):
     last_size = 0
 
     def __init__(
-        self, model: Any, mode: str, data: Any, steps: int | None = None, class_weight: Any = None, workers: int = 1,
+        self, model: object, mode: str, data: Any, steps: int | None = None, class_weight: object = None, workers: int = 1,
         use_multiprocessing: bool = False, max_queue_size: int = 10, shuffle: bool = False,
     ) -> None:  # fmt: skip
         is_sequence = isinstance(data, Sequence)
@@ -273,7 +273,7 @@ class GeneratorSource(Source):
             self._enqueuer.stop()
 
 
-def batches_of_arrays(model: Any, data: tuple, batch_size: int) -> GeneratorSource:
+def batches_of_arrays(model: object, data: tuple, batch_size: int) -> GeneratorSource:
     """A test on arrays (inputs, targets) or (inputs, targets, sample weights), in batches."""
     data = tuple(part for part in data if any(x is not None for x in nest.flatten(part)))
     batches = make_batches(int(nest.flatten(data)[0].shape[0]), batch_size)
@@ -289,7 +289,7 @@ def _on_batch(model: Any, mode: str, class_weight: Any) -> Callable:
     return lambda x, y=None, sample_weights=None: model.predict_on_batch(x)
 
 
-def check_generator_arguments(y: Any = None, sample_weight: Any = None, validation_split: Any = None) -> None:
+def check_generator_arguments(y: object = None, sample_weight: object = None, validation_split: object = None) -> None:
     """Raises ValueError for arguments that a generator takes the place of."""
     if y is not None:
         raise ValueError(
@@ -317,7 +317,7 @@ def dataset_source(model: Any, mode: str, dataset: Any, class_weight: Any = None
 
 
 def array_source(
-    model: Any, mode: str, inputs: Any, targets: Any, sample_weights: Any, batch_size: int | None, steps: int | None,
+    model: Any, mode: str, inputs: object, targets: object, sample_weights: object, batch_size: int | None, steps: int | None,
     shuffle: bool = False, steps_name: str = "steps", epochs: int = 1,
 ) -> Source:  # fmt: skip
     """The batches of arrays or tensors; arguments as of ArraySource, and how many epochs there are to be."""

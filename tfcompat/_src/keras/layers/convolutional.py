@@ -88,7 +88,7 @@ class Conv(Layer):
         padding = "valid" if self.padding == "causal" else self.padding
         return padding if isinstance(padding, (list, tuple)) else padding.upper()
 
-    def _input_channels(self, input_shape: Any) -> int:
+    def _input_channels(self, input_shape: object) -> int:
         channels = TensorShape(input_shape).as_list()[self._channel_axis]
         if channels is None:
             raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")

@@ -101,7 +101,7 @@ class ConvRNN2D(RNN):
     def _loop_limit(self, steps: int | None) -> int | None:
         return steps
 
-    def reset_states(self, states: Any = None) -> None:
+    def reset_states(self, states: object = None) -> None:
         """Sets the kept states to `states`, arrays, or to zeros.
 
         Raises:
@@ -200,13 +200,13 @@ class ConvLSTM2DCell(DropoutRNNCellMixin, Layer):
             self.bias = self._add_parameter("bias", (self.filters * 4,), "bias", initializer)
         self.built = True
 
-    def _add_parameter(self, name: str, shape: tuple[int, ...], setting: str, initializer: Any) -> Any:
+    def _add_parameter(self, name: str, shape: tuple[int, ...], setting: str, initializer: object) -> Any:
         return self.add_weight(
             shape=shape, initializer=initializer, name=name, regularizer=getattr(self, f"{setting}_regularizer"),
             constraint=getattr(self, f"{setting}_constraint"),
         )  # fmt: skip
 
-    def _bias_with_ones(self, _: Any, *args: Any, **kwargs: Any) -> Tensor:
+    def _bias_with_ones(self, _: object, *args: Any, **kwargs: Any) -> Tensor:
         return concatenate([
             self.bias_initializer((self.filters,), *args, **kwargs),
             Ones()((self.filters,), *args, **kwargs),
@@ -229,12 +229,12 @@ class ConvLSTM2DCell(DropoutRNNCellMixin, Layer):
         state = self.recurrent_activation(x[3] + h[3]) * self.activation(carry)
         return state, [state, carry]
 
-    def input_conv(self, x: TensorLike, w: Any, b: TensorLike | None = None, padding: str = "valid") -> Tensor:
+    def input_conv(self, x: TensorLike, w: object, b: TensorLike | None = None, padding: str = "valid") -> Tensor:
         """The convolution of inputs."""
         outputs = conv2d(x, w, self.strides, padding, self.data_format, self.dilation_rate)
         return outputs if b is None else bias_add(outputs, b, data_format=self.data_format)
 
-    def recurrent_conv(self, x: TensorLike, w: Any) -> Tensor:
+    def recurrent_conv(self, x: TensorLike, w: object) -> Tensor:
         """The convolution of the state."""
         return conv2d(x, w, strides=(1, 1), padding="same", data_format=self.data_format)
 

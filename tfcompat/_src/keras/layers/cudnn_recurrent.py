@@ -99,7 +99,7 @@ class _CuDNNRNN(RNN):
     def _initializer_of_bias(self) -> Any:
         return self.bias_initializer
 
-    def _add_parameter(self, name: str, shape: tuple[int, ...], setting: str, initializer: Any) -> Any:
+    def _add_parameter(self, name: str, shape: tuple[int, ...], setting: str, initializer: object) -> Any:
         return self.add_weight(
             shape=shape, name=name, initializer=initializer, regularizer=getattr(self, f"{setting}_regularizer"),
             constraint=getattr(self, f"{setting}_constraint"),
@@ -195,7 +195,7 @@ class CuDNNLSTM(_CuDNNRNN):
         self.unit_forget_bias = unit_forget_bias
 
     def _initializer_of_bias(self) -> Any:
-        def with_ones(_: Any, *args: Any, **kwargs: Any) -> Tensor:
+        def with_ones(_: object, *args: Any, **kwargs: Any) -> Tensor:
             return concat([
                 self.bias_initializer((self.units * 5,), *args, **kwargs),
                 Ones()((self.units,), *args, **kwargs),

@@ -46,7 +46,7 @@ class BaseDenseAttention(Layer):
     def _calculate_scores(self, query: Any, key: Any) -> Any:
         raise NotImplementedError
 
-    def _apply_scores(self, scores: Any, value: Any, scores_mask: Any = None) -> Tensor:
+    def _apply_scores(self, scores: object, value: object, scores_mask: object = None) -> Tensor:
         if scores_mask is not None:
             scores -= 1.0e9 * cast(logical_not(scores_mask), dtype=floatx())
         return matmul(softmax(scores), value)
@@ -68,7 +68,7 @@ class BaseDenseAttention(Layer):
         self._validate_call_args(inputs=inputs, mask=mask)
         return convert_to_tensor(mask[0]) if mask and mask[0] is not None else None
 
-    def _validate_call_args(self, inputs: Any, mask: Any) -> None:
+    def _validate_call_args(self, inputs: object, mask: Any) -> None:
         name = type(self).__name__
         if not isinstance(inputs, list):
             raise ValueError(
@@ -116,10 +116,10 @@ class Attention(_ScaledAttention):
     def __init__(self, use_scale=False, **kwargs) -> None:
         super().__init__(use_scale, **kwargs)
 
-    def _scale_settings(self, input_shape: Any) -> dict[str, Any]:
+    def _scale_settings(self, input_shape: object) -> dict[str, Any]:
         return {"shape": (), "initializer": Ones()}
 
-    def _calculate_scores(self, query: Any, key: Any) -> Tensor:
+    def _calculate_scores(self, query: object, key: object) -> Tensor:
         scores = matmul(query, key, transpose_b=True)
         return scores if self.scale is None else scores * self.scale
 
@@ -151,7 +151,7 @@ def _lower_triangular_mask(shape: TensorLike) -> Tensor:
     return greater_equal(rows, columns)
 
 
-def _merge_masks(x: Any, y: Any) -> Any:
+def _merge_masks(x: object, y: object) -> Any:
     if x is None or y is None:
         return y if x is None else x
     return logical_and(x, y)

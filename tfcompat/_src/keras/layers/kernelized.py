@@ -20,7 +20,7 @@ from tfcompat._src.variables import initializers
 _KERNELS = ("gaussian", "laplacian")
 
 
-def _check_kernel(name: Any) -> None:
+def _check_kernel(name: object) -> None:
     if isinstance(name, str) and name.lower() not in _KERNELS:
         raise ValueError(f"Unsupported kernel type: '{name}'. Supported kernel types: {list(_KERNELS)}.")
 
@@ -74,7 +74,7 @@ class RandomFourierFeatures(Layer):
         self.kernel = (1.0 / scale) * unscaled
         super().build(shape)
 
-    def _add_fixed(self, name: str, shape: tuple[int, ...], initializer: Any) -> Any:
+    def _add_fixed(self, name: str, shape: tuple[int, ...], initializer: object) -> Any:
         return self.add_weight(name=name, shape=shape, dtype=dtypes.float32, initializer=initializer, trainable=False)
 
     def call(self, inputs: Any) -> Tensor:
@@ -95,7 +95,7 @@ class RandomFourierFeatures(Layer):
         return {**super().get_config(), **own}
 
 
-def _get_random_features_initializer(initializer: Any, shape: tuple[int, int]) -> Any:
+def _get_random_features_initializer(initializer: object, shape: tuple[int, int]) -> Any:
     """The initializer of a kernel's name, whose draws from a Cauchy distribution come from NumPy's generator."""
     _check_kernel(initializer)
     if not isinstance(initializer, str):
@@ -106,5 +106,5 @@ def _get_random_features_initializer(initializer: Any, shape: tuple[int, int]) -
     return initializers.Constant(np.tan(np.pi * (probabilities - 0.5)))
 
 
-def _get_default_scale(initializer: Any, input_dim: int) -> float:
+def _get_default_scale(initializer: object, input_dim: int) -> float:
     return np.sqrt(input_dim / 2.0) if isinstance(initializer, str) and initializer.lower() == "gaussian" else 1.0

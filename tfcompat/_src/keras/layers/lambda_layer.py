@@ -52,7 +52,7 @@ class Lambda(Layer):
         batch = _first_size(input_shape)
         return _map_shapes(lambda s: TensorShape([batch, *TensorShape(s).as_list()]), self._output_shape)
 
-    def _built_shape(self, input_shape: Any) -> Any:
+    def _built_shape(self, input_shape: object) -> Any:
         with Graph().as_default():
             dtype = dtypes.as_dtype(self.dtype or floatx())
             inputs = _map_shapes(lambda s: placeholder(dtype, shape=TensorShape(s)), input_shape)
@@ -114,7 +114,7 @@ class Lambda(Layer):
         return cls(**config)
 
 
-def _serialized(value: Any, raw_allowed: bool) -> tuple[Any, str, str | None]:
+def _serialized(value: object, raw_allowed: bool) -> tuple[Any, str, str | None]:
     """A function as bytecode or by name, with its kind and module; ValueError for anything else, unless raw."""
     if isinstance(value, types.FunctionType):
         return func_dump(value), "lambda", value.__module__
@@ -125,7 +125,7 @@ def _serialized(value: Any, raw_allowed: bool) -> tuple[Any, str, str | None]:
     raise ValueError(f"Invalid input for serialization, type: {type(value)} ")
 
 
-def _deserialized(value: Any, kind: str, module: str | None, custom_objects: dict[str, Any] | None, key: str) -> Any:
+def _deserialized(value: object, kind: str, module: str | None, custom_objects: dict[str, Any] | None, key: str) -> Any:
     if kind == "lambda" and custom_objects and key in custom_objects:
         return custom_objects[key]
     names = {**globals(), **(custom_objects or {})}
@@ -147,7 +147,7 @@ def _deserialized(value: Any, kind: str, module: str | None, custom_objects: dic
 # ---- nests of shapes ----
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     """Whether a value is one shape and not a nest of shapes."""
     if isinstance(value, TensorShape):
         return True
@@ -162,11 +162,11 @@ def _map_shapes(function: Callable, shapes: Any) -> Any:
     return type(shapes)(_map_shapes(function, shape) for shape in shapes)
 
 
-def _as_shapes(shapes: Any) -> Any:
+def _as_shapes(shapes: object) -> Any:
     return _map_shapes(TensorShape, shapes)
 
 
-def _as_tuples(shapes: Any) -> Any:
+def _as_tuples(shapes: object) -> Any:
     return _map_shapes(lambda shape: tuple(TensorShape(shape).as_list()), shapes)
 
 

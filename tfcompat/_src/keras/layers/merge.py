@@ -237,7 +237,7 @@ class Dot(_Merge):
         axes = [self.axes] * 2 if isinstance(self.axes, int) else self.axes
         return [axis % rank if axis < 0 else axis for axis, rank in zip(axes, ranks)]
 
-    def _two_shapes(self, input_shape: Any) -> list[Sizes]:
+    def _two_shapes(self, input_shape: object) -> list[Sizes]:
         if not isinstance(input_shape, list) or len(input_shape) != 2:
             raise ValueError("A `Dot` layer should be called on a list of 2 inputs.")
         return _sizes_of(input_shape)

@@ -302,7 +302,7 @@ class BatchNormalization(Layer):
             d = broadcast(stop_gradient(d, name="renorm_d"))
             scale, offset = _composed_transforms(r, d, scale, offset)
 
-        def updating(variable: Any, update: Callable) -> Callable:
+        def updating(variable: object, update: Callable) -> Callable:
             return lambda: smart_cond(training, update, lambda: variable)
 
         self.add_update(

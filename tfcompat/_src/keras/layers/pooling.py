@@ -47,7 +47,7 @@ class Pooling(Layer):
         self.data_format = conv_utils.normalize_data_format(data_format)
         self.input_spec = InputSpec(ndim=rank + 2)
 
-    def _pooled(self, inputs: Any, size: tuple[int, ...], strides: tuple[int, ...], data_format: str) -> Tensor:
+    def _pooled(self, inputs: object, size: tuple[int, ...], strides: tuple[int, ...], data_format: str) -> Tensor:
         first = data_format == "channels_first"
         size = (1, 1, *size) if first else (1, *size, 1)
         strides = (1, 1, *strides) if first else (1, *strides, 1)

@@ -29,7 +29,7 @@ class _KnownLength(rnn_cells.DropoutRNNCellMixin):
     def _loop_limit(self, steps: int | None) -> int | None:
         return steps
 
-    def _finished(self, output: Any, states: Any) -> Any:
+    def _finished(self, output: object, states: object) -> Any:
         runtime = _runtime(_RUNTIME_UNKNOWN)
         finished = super()._finished(output, states)
         return (finished, runtime) if self.return_runtime and not self.return_state else finished

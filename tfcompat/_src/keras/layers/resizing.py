@@ -45,7 +45,7 @@ class _Spatial(Layer):
             self.data_format = conv_utils.normalize_data_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def _with_sizes(self, input_shape: Any, change: Callable[[int, int], int]) -> TensorShape:
+    def _with_sizes(self, input_shape: object, change: Callable[[int, int], int]) -> TensorShape:
         """The shape with `change(size, i)` for the size of spatial dimension i."""
         sizes = TensorShape(input_shape).as_list()
         for i, axis in enumerate(conv_utils.spatial_axes(self.data_format, self.rank)):

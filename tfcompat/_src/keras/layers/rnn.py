@@ -33,7 +33,7 @@ def class_and_config(layer: Any) -> dict[str, Any]:
     return {"class_name": type(layer).__name__, "config": layer.get_config()}
 
 
-def standardize_args(inputs: Any, initial_state: Any, constants: Any, num_constants: int) -> tuple[Any, Any, Any]:
+def standardize_args(inputs: object, initial_state: object, constants: object, num_constants: int) -> tuple[Any, Any, Any]:
     """The inputs of a recurrent layer, its initial states and its constants, as lists or None.
 
     A list of inputs holds the states, and the constants, behind the first.
@@ -47,7 +47,7 @@ def standardize_args(inputs: Any, initial_state: Any, constants: Any, num_consta
             initial_state = inputs[1:]
         inputs = inputs[0]
 
-    def listed(value: Any) -> Any:
+    def listed(value: object) -> Any:
         return value if value is None else list(value) if isinstance(value, tuple) else to_list(value)
 
     return inputs, listed(initial_state), listed(constants)
@@ -96,7 +96,7 @@ class StackedRNNCells(Layer):
         """The output size of the last cell."""
         return _output_size(self.cells[-1])
 
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> tuple:
+    def get_initial_state(self, inputs: object = None, batch_size: Any = None, dtype: object = None) -> tuple:
         """The initial states of the cells."""
         states = []
         for cell in self._in_state_order(self.cells):
@@ -131,7 +131,7 @@ class StackedRNNCells(Layer):
         return {**super().get_config(), "cells": [class_and_config(cell) for cell in self.cells]}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> StackedRNNCells:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> StackedRNNCells:
         """Cells from what `get_config` gave."""
         deserialize = registry.get("layers.deserialize")
         cells = [deserialize(cell, custom_objects=custom_objects) for cell in config.pop("cells")]
@@ -197,7 +197,7 @@ class RNN(Layer):
 
     @states.setter
     @no_automatic_dependency_tracking
-    def states(self, states: Any) -> None:
+    def states(self, states: object) -> None:
         self._states = states
 
     # ---- shapes ----
@@ -207,7 +207,7 @@ class RNN(Layer):
         batch, time = first[:2][::-1] if self.time_major else first[:2]
         ahead = [time, batch] if self.time_major else [batch, time]
 
-        def output_shape(size: Any) -> TensorShape:
+        def output_shape(size: object) -> TensorShape:
             return TensorShape([*(ahead if self.return_sequences else [batch]), *as_sizes(size)])
 
         sizes = self.cell.state_size if is_multiple_state(self.cell.state_size) else [self.cell.state_size]
@@ -248,7 +248,7 @@ class RNN(Layer):
             self.reset_states()
         self.built = True
 
-    def _input_spec_for(self, shape: Any) -> InputSpec:
+    def _input_spec_for(self, shape: object) -> InputSpec:
         sizes = TensorShape(shape).as_list()
         batch, time = (1, 0) if self.time_major else (0, 1)
         sizes[time] = None
@@ -256,12 +256,12 @@ class RNN(Layer):
             sizes[batch] = None
         return InputSpec(shape=tuple(sizes))
 
-    def _step_shape(self, shape: Any) -> tuple[int | None, ...]:
+    def _step_shape(self, shape: object) -> tuple[int | None, ...]:
         sizes = TensorShape(shape).as_list()
         return tuple(sizes[1:] if self.time_major else [sizes[0], *sizes[2:]])
 
     @staticmethod
-    def _validate_state_spec(cell_state_sizes: Any, init_state_specs: Any) -> None:
+    def _validate_state_spec(cell_state_sizes: object, init_state_specs: object) -> None:
         sizes, specs = nest.flatten(cell_state_sizes), nest.flatten(init_state_specs)
         if len(sizes) != len(specs) or not all(
             TensorShape(spec.shape[1:]).is_compatible_with(as_sizes(size)) for size, spec in zip(sizes, specs)
@@ -283,7 +283,7 @@ class RNN(Layer):
 
     # ---- call ----
 
-    def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: object, initial_state: object = None, constants: object = None, **kwargs: Any) -> Any:
         """As the base class; states and constants that come from layers are inputs of the layer too."""
         inputs, initial_state, constants = standardize_args(inputs, initial_state, constants, self._num_constants)
         if initial_state is None and constants is None:
@@ -330,13 +330,13 @@ class RNN(Layer):
         """The number of steps that the loop is told of."""
         return None
 
-    def _step_function(self, training: Any, with_constants: bool) -> Any:
+    def _step_function(self, training: object, with_constants: bool) -> Any:
         kwargs = {"training": training} if has_arg(self.cell.call, "training") else {}
         if with_constants and not has_arg(self.cell.call, "constants"):
             raise ValueError("RNN cell does not support constants")
         single = getattr(self.cell, "_is_tf_rnn_cell", None) is not None
 
-        def step(inputs: Any, states: Any) -> tuple[Any, Any]:
+        def step(inputs: object, states: Any) -> tuple[Any, Any]:
             given = dict(kwargs)
             if with_constants:
                 states, given["constants"] = states[: -self._num_constants], states[-self._num_constants :]
@@ -353,7 +353,7 @@ class RNN(Layer):
             self.add_update([assign(kept, state) for kept, state in pairs])
         return [*to_list(output), *states] if self.return_state else output
 
-    def _process_inputs(self, inputs: Any, initial_state: Any, constants: Any) -> tuple[Any, Any, Any]:
+    def _process_inputs(self, inputs: object, initial_state: Any, constants: object) -> tuple[Any, Any, Any]:
         if isinstance(inputs, list):
             if self._num_constants:
                 initial_state, constants = inputs[1 : -self._num_constants], inputs[-self._num_constants :]
@@ -431,7 +431,7 @@ class RNN(Layer):
         return layer
 
 
-def _is_one_shape(shape: Any) -> bool:
+def _is_one_shape(shape: object) -> bool:
     """Whether `shape` is a shape and not a nest of them."""
     return isinstance(shape, TensorShape) or all(
         size is None or isinstance(size, (int, np.integer)) for size in nest.flatten(shape)

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
 
 
-def is_multiple_state(state_size: Any) -> bool:
+def is_multiple_state(state_size: object) -> bool:
     """Whether a cell has several states."""
     return hasattr(state_size, "__len__") and not isinstance(state_size, TensorShape)
 
 
-def as_sizes(size: Any) -> list[int | None]:
+def as_sizes(size: object) -> list[int | None]:
     """An int or a shape as a list of sizes."""
     return [size] if isinstance(size, int) else TensorShape(size).as_list()
 
 
-def generate_zero_filled_state(batch_size: Any, state_size: Any, dtype: DTypeLike) -> Any:
+def generate_zero_filled_state(batch_size: object, state_size: object, dtype: DTypeLike) -> Any:
     """Zeros [batch_size, *size] for each size of the nest `state_size`; ValueError without batch size or dtype."""
     if batch_size is None or dtype is None:
         raise ValueError(
@@ -72,7 +72,7 @@ class AbstractRNNCell(Layer):
         """The size of the output."""
         raise NotImplementedError("Abstract method")
 
-    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
+    def get_initial_state(self, inputs: object = None, batch_size: Any = None, dtype: object = None) -> Any:
         """Zeros for a batch."""
         return generate_zero_filled_state_for_cell(self, inputs, batch_size, dtype)
 
@@ -93,11 +93,11 @@ class DropoutRNNCellMixin:
         """Has the next step make a new mask for states."""
         self._recurrent_dropout_mask = self._eager_recurrent_dropout_mask = None
 
-    def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
+    def get_dropout_mask_for_cell(self, inputs: object, training: object, count: int = 1) -> Any:
         """The mask for inputs, or a list of `count`; None without dropout."""
         return self._kept_mask("dropout_mask", self.dropout, inputs, training, count)
 
-    def get_recurrent_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
+    def get_recurrent_dropout_mask_for_cell(self, inputs: object, training: object, count: int = 1) -> Any:
         """The mask for states, or a list of `count`; None without dropout."""
         return self._kept_mask("recurrent_dropout_mask", self.recurrent_dropout, inputs, training, count)
 
@@ -159,7 +159,7 @@ class RecurrentCell(DropoutRNNCellMixin, Layer):
     state_size = property(lambda self: self.units)
     output_size = property(lambda self: self.units)
 
-    def _add_parameter(self, name: str, shape: tuple[int, ...], setting: str, initializer: Any = None) -> Any:
+    def _add_parameter(self, name: str, shape: tuple[int, ...], setting: str, initializer: object = None) -> Any:
         """A weight whose initializer, regularizer and constraint are the cell's for `setting`."""
         return self.add_weight(
             shape=shape, name=name, initializer=initializer or getattr(self, f"{setting}_initializer"),
@@ -341,7 +341,7 @@ class LSTMCell(RecurrentCell):
     state_size = property(lambda self: [self.units, self.units])
 
     def _add_bias(self, columns: int) -> Any:
-        def with_ones(_: Any, *args: Any, **kwargs: Any) -> Tensor:
+        def with_ones(_: object, *args: Any, **kwargs: Any) -> Tensor:
             return concatenate([
                 self.bias_initializer((self.units,), *args, **kwargs),
                 Ones()((self.units,), *args, **kwargs),
@@ -413,5 +413,5 @@ class PeepholeLSTMCell(LSTMCell):
                 shape=(self.units,), name=name, initializer=self.kernel_initializer
             ))  # fmt: skip
 
-    def _peephole(self, gate: str, value: Any, carry: Any) -> Any:
+    def _peephole(self, gate: str, value: object, carry: object) -> Any:
         return value + getattr(self, f"{gate}_gate_peephole_weights") * carry

@@ -60,7 +60,7 @@ def _is_builtin(layer: Layer) -> bool:
     return type(layer).__module__.startswith(__name__.rpartition(".")[0])
 
 
-def _with_known_sizes(ahead: tuple, tensor: Any, first: int, sizes: Any = None) -> tuple:
+def _with_known_sizes(ahead: tuple, tensor: object, first: int, sizes: Any = None) -> tuple:
     """`ahead` and the sizes of `tensor` from dimension `first`: ints where they are known, else scalar tensors."""
     sizes = int_shape(tensor)[first:] if sizes is None else sizes
     if all(sizes):
@@ -209,7 +209,7 @@ class Bidirectional(Wrapper):
             return outputs + states + copy.copy(states)
         return outputs[0] if self.merge_mode else outputs
 
-    def __call__(self, inputs: Any, initial_state: Any = None, constants: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, inputs: object, initial_state: object = None, constants: object = None, **kwargs: Any) -> Any:
         """As the base class; states (of both layers) and constants that come from layers are inputs too."""
         inputs, initial_state, constants = standardize_args(inputs, initial_state, constants, self._num_constants)
         if isinstance(inputs, list):
@@ -321,7 +321,7 @@ class Bidirectional(Wrapper):
         return config
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Bidirectional:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Bidirectional:
         """A layer from what `get_config` gave."""
         config = dict(config)
         num_constants = config.pop("num_constants", 0)

@@ -33,13 +33,13 @@ class _ConfusionMatrixConditionCount(Metric):
 
     _confusion_matrix_cond: ConfusionMatrix
 
-    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(self, thresholds: object = None, name: str | None = None, dtype: object = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.init_thresholds = thresholds
         self.thresholds = metrics_utils.parse_init_thresholds(thresholds)
         self.accumulator = self.add_weight("accumulator", shape=(len(self.thresholds),), initializer=Zeros)
 
-    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         return metrics_utils.update_confusion_matrix_variables(
             {self._confusion_matrix_cond: self.accumulator}, y_true, y_pred, thresholds=self.thresholds,
@@ -88,8 +88,8 @@ class _ShareOfPositives(Metric):
     _other_name: str
 
     def __init__(
-        self, thresholds: Any = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None,
-        dtype: Any = None,
+        self, thresholds: object = None, top_k: int | None = None, class_id: int | None = None, name: str | None = None,
+        dtype: object = None,
     ) -> None:  # fmt: skip
         super().__init__(name=name, dtype=dtype)
         self.init_thresholds, self.top_k, self.class_id = thresholds, top_k, class_id
@@ -98,7 +98,7 @@ class _ShareOfPositives(Metric):
         for count in ("true_positives", self._other_name):
             setattr(self, count, self.add_weight(count, shape=(len(self.thresholds),), initializer=Zeros))
 
-    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         counts = {
             ConfusionMatrix.TRUE_POSITIVES: self.true_positives,
@@ -148,7 +148,7 @@ class _AllCounts(Metric):
         for count in ("true_positives", "true_negatives", "false_positives", "false_negatives"):
             setattr(self, count, self.add_weight(count, shape=(len(self.thresholds),), initializer=Zeros))
 
-    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         counts = {
             ConfusionMatrix.TRUE_POSITIVES: self.true_positives,
@@ -193,7 +193,7 @@ class SensitivityAtSpecificity(SensitivitySpecificityBase):
     """
 
     def __init__(
-        self, specificity: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
+        self, specificity: float, num_thresholds: int = 200, name: str | None = None, dtype: object = None
     ) -> None:
         value = _checked_share(specificity, "specificity")
         super().__init__(value, num_thresholds=num_thresholds, name=name, dtype=dtype)
@@ -216,7 +216,7 @@ class SpecificityAtSensitivity(SensitivitySpecificityBase):
     """
 
     def __init__(
-        self, sensitivity: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
+        self, sensitivity: float, num_thresholds: int = 200, name: str | None = None, dtype: object = None
     ) -> None:
         value = _checked_share(sensitivity, "sensitivity")
         super().__init__(value, num_thresholds=num_thresholds, name=name, dtype=dtype)
@@ -247,7 +247,7 @@ class AUC(_AllCounts):
 
     def __init__(
         self, num_thresholds: int = 200, curve: Any = "ROC", summation_method: Any = "interpolation",
-        name: str | None = None, dtype: Any = None, thresholds: Any = None,
+        name: str | None = None, dtype: object = None, thresholds: Any = None,
     ) -> None:  # fmt: skip
         if thresholds is not None:
             inner = sorted(thresholds)
@@ -317,7 +317,7 @@ class MeanIoU(Metric):
       name, dtype: see tf.keras.metrics.Metric.
     """
 
-    def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(self, num_classes: int, name: str | None = None, dtype: object = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.num_classes = num_classes
         self.total_cm = self.add_weight(

@@ -20,7 +20,7 @@ _FUNCTIONS = (
 _NAMES = {**{f: getattr(losses, f) for f in _FUNCTIONS}, **vars(metric), **vars(wrapped), **vars(confusion)}
 
 
-def clone_metric(metric: Any) -> Any:
+def clone_metric(metric: object) -> Any:
     """A new metric with the configuration of `metric`; anything else itself."""
     if not isinstance(metric, Metric):
         return metric
@@ -38,13 +38,13 @@ def clone_metrics(metrics: Any) -> Any:
 
 
 @export("keras.metrics.serialize")
-def serialize(metric: Any) -> Any:
+def serialize(metric: object) -> Any:
     """The name of a metric function, or the configuration of a metric."""
     return serialize_keras_object(metric)
 
 
 @export("keras.metrics.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: object, custom_objects: dict[str, Any] | None = None) -> Any:
     """The metric that `serialize` gave `config` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         config, module_objects=_NAMES, custom_objects=custom_objects, printable_module_name="metric function"
@@ -52,7 +52,7 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
 
 
 @export("keras.metrics.get")
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """The metric of a name or configuration, or a function itself; ValueError for anything else."""
     if isinstance(identifier, (dict, str)):
         return deserialize(identifier)

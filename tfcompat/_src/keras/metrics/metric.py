@@ -94,8 +94,8 @@ class Metric(Layer):
         return {"name": self.name, "dtype": self.dtype}
 
     def add_weight(
-        self, name: str, shape: Any = (), aggregation: Any = VariableAggregation.SUM,
-        synchronization: Any = VariableSynchronization.ON_READ, initializer: Any = None, dtype: Any = None,
+        self, name: str, shape: object = (), aggregation: object = VariableAggregation.SUM,
+        synchronization: object = VariableSynchronization.ON_READ, initializer: object = None, dtype: object = None,
     ) -> Any:  # fmt: skip
         """A new variable, in no collection."""
         return super().add_weight(
@@ -103,7 +103,7 @@ class Metric(Layer):
             initializer=initializer, collections=[], synchronization=synchronization, aggregation=aggregation,
         )  # fmt: skip
 
-    def _labels_and_predictions(self, y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[Tensor, Tensor, Any]:
+    def _labels_and_predictions(self, y_true: object, y_pred: object, sample_weight: object) -> tuple[Tensor, Tensor, Any]:
         """Both, in the metric's type and with fitting ranks, and the weights."""
         y_true, y_pred = cast(y_true, self._dtype), cast(y_pred, self._dtype)
         (y_true, y_pred), weights = metrics_utils.ragged_assert_compatible_and_get_flat_values(
@@ -112,7 +112,7 @@ class Metric(Layer):
         y_pred, y_true = squeeze_or_expand_dimensions(y_pred, y_true)
         return y_true, y_pred, weights
 
-    def _with_weights(self, values: Tensor, sample_weight: Any, reduce: Callable = reduce_mean) -> tuple[Tensor, Tensor]:
+    def _with_weights(self, values: Tensor, sample_weight: object, reduce: Callable = reduce_mean) -> tuple[Tensor, Tensor]:
         """Values and weights of one shape: `reduce` is applied to the dimensions that the weights lack."""
         weights = cast(sample_weight, self._dtype)
         values, _, weights = squeeze_or_expand_dimensions(values, sample_weight=weights)
@@ -169,7 +169,7 @@ class Reduce(Metric):
 class Sum(Reduce):
     """The weighted sum of values."""
 
-    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+    def __init__(self, name: str = "sum", dtype: object = None) -> None:
         super().__init__(metrics_utils.Reduction.SUM, name, dtype)
 
 
@@ -196,7 +196,7 @@ class MeanMetricWrapper(Mean):
         super().__init__(name=name, dtype=dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: object, y_pred: object, sample_weight: object = None) -> Any:
         """Adds a batch of labels and predictions.
 
         Args:
@@ -213,11 +213,11 @@ class MeanMetricWrapper(Mean):
 class SumOverBatchSizeMetricWrapper(SumOverBatchSize):
     """As MeanMetricWrapper, over the number of values instead of the sum of the weights."""
 
-    def __init__(self, fn: Callable, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(self, fn: Callable, name: str | None = None, dtype: object = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=dtype)
         self._fn, self._fn_kwargs = fn, kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: object, y_pred: object, sample_weight: object = None) -> Any:
         """Adds a batch of labels and predictions."""
         y_true, y_pred = cast(y_true, self._dtype), cast(y_pred, self._dtype)
         y_pred, y_true = squeeze_or_expand_dimensions(y_pred, y_true)
@@ -231,11 +231,11 @@ class SumOverBatchSizeMetricWrapper(SumOverBatchSize):
 class MeanRelativeError(Mean):
     """The mean of |y_true - y_pred| over `normalizer`, a tensor of their shape."""
 
-    def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
+    def __init__(self, normalizer: object, name: str | None = None, dtype: object = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.normalizer = cast(normalizer, self._dtype)
 
-    def update_state(self, y_true: Any, y_pred: TensorLike, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: object = None) -> Any:
         """Adds a batch of labels and predictions."""
         y_true, y_pred = cast(y_true, self._dtype), cast(y_pred, self._dtype)
         (y_pred, y_true), weights = metrics_utils.ragged_assert_compatible_and_get_flat_values(
@@ -255,10 +255,10 @@ class MeanRelativeError(Mean):
 class RootMeanSquaredError(Mean):
     """The root of the mean of (y_pred - y_true) ** 2."""
 
-    def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
+    def __init__(self, name: str = "root_mean_squared_error", dtype: object = None) -> None:
         super().__init__(name, dtype=dtype)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(self, y_true: object, y_pred: object, sample_weight: object = None) -> Any:
         """Adds a batch of labels and predictions."""
         y_true, y_pred = cast(y_true, self._dtype), cast(y_pred, self._dtype)
         y_pred, y_true = squeeze_or_expand_dimensions(y_pred, y_true)
@@ -272,7 +272,7 @@ class RootMeanSquaredError(Mean):
 class MeanTensor(Metric):
     """The weighted mean of tensors of one shape, element by element."""
 
-    def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_tensor", dtype: object = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self._shape: TensorShape | None = None
         self._total = self._count = None
@@ -287,7 +287,7 @@ class MeanTensor(Metric):
     total = property(lambda self: self._total)
     count = property(lambda self: self._count)
 
-    def update_state(self, values: TensorLike, sample_weight: Any = None) -> Any:
+    def update_state(self, values: TensorLike, sample_weight: object = None) -> Any:
         """Adds a tensor; ValueError where its shape is not that of the first one."""
         values = cast(values, self._dtype)
         if self._shape is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def accuracy(y_true: Any, y_pred: Any) -> Tensor:
+def accuracy(y_true: object, y_pred: object) -> Tensor:
     """1 where `y_pred` equals `y_true`, and 0 elsewhere."""
     (y_pred, y_true), _ = metrics_utils.ragged_assert_compatible_and_get_flat_values([y_pred, y_true])
     y_pred.shape.assert_is_compatible_with(y_true.shape)
@@ -42,12 +42,12 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
 
 
 @export("keras.metrics.categorical_accuracy")
-def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
+def categorical_accuracy(y_true: object, y_pred: object) -> Tensor:
     """1 where the class of the largest prediction is that of the one-hot label, and 0 elsewhere."""
     return cast(equal(argmax(y_true, axis=-1), argmax(y_pred, axis=-1)), floatx())
 
 
-def _class_numbers(y_true: TensorLike, y_pred: Any) -> Any:
+def _class_numbers(y_true: TensorLike, y_pred: object) -> Any:
     """Labels [batch, ...] also where [batch, ..., 1] were given."""
     ranks = [convert_to_tensor(y).shape.ndims for y in (y_pred, y_true)]
     if None not in ranks and len(int_shape(y_true)) == len(int_shape(y_pred)):
@@ -56,7 +56,7 @@ def _class_numbers(y_true: TensorLike, y_pred: Any) -> Any:
 
 
 @export("keras.metrics.sparse_categorical_accuracy")
-def sparse_categorical_accuracy(y_true: TensorLike, y_pred: Any) -> Tensor:
+def sparse_categorical_accuracy(y_true: TensorLike, y_pred: object) -> Tensor:
     """1 where the class of the largest prediction is the label, and 0 elsewhere."""
     y_true = _class_numbers(y_true, y_pred)
     y_pred = argmax(y_pred, axis=-1)
@@ -66,7 +66,7 @@ def sparse_categorical_accuracy(y_true: TensorLike, y_pred: Any) -> Tensor:
 
 
 @export("keras.metrics.top_k_categorical_accuracy")
-def top_k_categorical_accuracy(y_true: Any, y_pred: TensorLike, k: int = 5) -> Tensor:
+def top_k_categorical_accuracy(y_true: object, y_pred: TensorLike, k: int = 5) -> Tensor:
     """1 where the class of the one-hot label is among the `k` largest predictions, and 0 elsewhere."""
     return cast(in_top_k(y_pred, argmax(y_true, axis=-1), k), floatx())
 
@@ -82,7 +82,7 @@ def sparse_top_k_categorical_accuracy(y_true: TensorLike, y_pred: TensorLike, k:
 class Accuracy(MeanMetricWrapper):
     """How often predictions equal labels."""
 
-    def __init__(self, name: str = "accuracy", dtype: Any = None) -> None:
+    def __init__(self, name: str = "accuracy", dtype: object = None) -> None:
         super().__init__(accuracy, name, dtype=dtype)
 
 
@@ -90,7 +90,7 @@ class Accuracy(MeanMetricWrapper):
 class BinaryAccuracy(MeanMetricWrapper):
     """See `binary_accuracy`."""
 
-    def __init__(self, name: str = "binary_accuracy", dtype: Any = None, threshold: float = 0.5) -> None:
+    def __init__(self, name: str = "binary_accuracy", dtype: object = None, threshold: float = 0.5) -> None:
         super().__init__(binary_accuracy, name, dtype=dtype, threshold=threshold)
 
 
@@ -98,7 +98,7 @@ class BinaryAccuracy(MeanMetricWrapper):
 class CategoricalAccuracy(MeanMetricWrapper):
     """See `categorical_accuracy`."""
 
-    def __init__(self, name: str = "categorical_accuracy", dtype: Any = None) -> None:
+    def __init__(self, name: str = "categorical_accuracy", dtype: object = None) -> None:
         super().__init__(categorical_accuracy, name, dtype=dtype)
 
 
@@ -106,7 +106,7 @@ class CategoricalAccuracy(MeanMetricWrapper):
 class SparseCategoricalAccuracy(MeanMetricWrapper):
     """See `sparse_categorical_accuracy`."""
 
-    def __init__(self, name: str = "sparse_categorical_accuracy", dtype: Any = None) -> None:
+    def __init__(self, name: str = "sparse_categorical_accuracy", dtype: object = None) -> None:
         super().__init__(sparse_categorical_accuracy, name, dtype=dtype)
 
 
@@ -114,7 +114,7 @@ class SparseCategoricalAccuracy(MeanMetricWrapper):
 class TopKCategoricalAccuracy(MeanMetricWrapper):
     """See `top_k_categorical_accuracy`."""
 
-    def __init__(self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: Any = None) -> None:
+    def __init__(self, k: int = 5, name: str = "top_k_categorical_accuracy", dtype: object = None) -> None:
         super().__init__(top_k_categorical_accuracy, name, dtype=dtype, k=k)
 
 
@@ -122,7 +122,7 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
     """See `sparse_top_k_categorical_accuracy`."""
 
-    def __init__(self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None) -> None:
+    def __init__(self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: object = None) -> None:
         super().__init__(sparse_top_k_categorical_accuracy, name, dtype=dtype, k=k)
 
 
@@ -130,7 +130,7 @@ class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
 class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine of the angle between labels and predictions along `axis`."""
 
-    def __init__(self, name: str = "cosine_similarity", dtype: Any = None, axis: int = -1) -> None:
+    def __init__(self, name: str = "cosine_similarity", dtype: object = None, axis: int = -1) -> None:
         super().__init__(losses.cosine_similarity, name, dtype=dtype, axis=axis)
 
 
@@ -138,7 +138,7 @@ class CosineSimilarity(MeanMetricWrapper):
 class MeanAbsoluteError(MeanMetricWrapper):
     """See tf.keras.losses.mean_absolute_error."""
 
-    def __init__(self, name: str = "mean_absolute_error", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_absolute_error", dtype: object = None) -> None:
         super().__init__(losses.mean_absolute_error, name, dtype=dtype)
 
 
@@ -146,7 +146,7 @@ class MeanAbsoluteError(MeanMetricWrapper):
 class MeanAbsolutePercentageError(MeanMetricWrapper):
     """See tf.keras.losses.mean_absolute_percentage_error."""
 
-    def __init__(self, name: str = "mean_absolute_percentage_error", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_absolute_percentage_error", dtype: object = None) -> None:
         super().__init__(losses.mean_absolute_percentage_error, name, dtype=dtype)
 
 
@@ -154,7 +154,7 @@ class MeanAbsolutePercentageError(MeanMetricWrapper):
 class MeanSquaredError(MeanMetricWrapper):
     """See tf.keras.losses.mean_squared_error."""
 
-    def __init__(self, name: str = "mean_squared_error", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_squared_error", dtype: object = None) -> None:
         super().__init__(losses.mean_squared_error, name, dtype=dtype)
 
 
@@ -162,7 +162,7 @@ class MeanSquaredError(MeanMetricWrapper):
 class MeanSquaredLogarithmicError(MeanMetricWrapper):
     """See tf.keras.losses.mean_squared_logarithmic_error."""
 
-    def __init__(self, name: str = "mean_squared_logarithmic_error", dtype: Any = None) -> None:
+    def __init__(self, name: str = "mean_squared_logarithmic_error", dtype: object = None) -> None:
         super().__init__(losses.mean_squared_logarithmic_error, name, dtype=dtype)
 
 
@@ -170,7 +170,7 @@ class MeanSquaredLogarithmicError(MeanMetricWrapper):
 class Hinge(MeanMetricWrapper):
     """See tf.keras.losses.hinge."""
 
-    def __init__(self, name: str = "hinge", dtype: Any = None) -> None:
+    def __init__(self, name: str = "hinge", dtype: object = None) -> None:
         super().__init__(losses.hinge, name, dtype=dtype)
 
 
@@ -178,7 +178,7 @@ class Hinge(MeanMetricWrapper):
 class SquaredHinge(MeanMetricWrapper):
     """See tf.keras.losses.squared_hinge."""
 
-    def __init__(self, name: str = "squared_hinge", dtype: Any = None) -> None:
+    def __init__(self, name: str = "squared_hinge", dtype: object = None) -> None:
         super().__init__(losses.squared_hinge, name, dtype=dtype)
 
 
@@ -186,7 +186,7 @@ class SquaredHinge(MeanMetricWrapper):
 class CategoricalHinge(MeanMetricWrapper):
     """See tf.keras.losses.categorical_hinge."""
 
-    def __init__(self, name: str = "categorical_hinge", dtype: Any = None) -> None:
+    def __init__(self, name: str = "categorical_hinge", dtype: object = None) -> None:
         super().__init__(losses.categorical_hinge, name, dtype=dtype)
 
 
@@ -194,7 +194,7 @@ class CategoricalHinge(MeanMetricWrapper):
 class LogCoshError(MeanMetricWrapper):
     """See tf.keras.losses.logcosh."""
 
-    def __init__(self, name: str = "logcosh", dtype: Any = None) -> None:
+    def __init__(self, name: str = "logcosh", dtype: object = None) -> None:
         super().__init__(losses.logcosh, name, dtype=dtype)
 
 
@@ -202,7 +202,7 @@ class LogCoshError(MeanMetricWrapper):
 class Poisson(MeanMetricWrapper):
     """See tf.keras.losses.poisson."""
 
-    def __init__(self, name: str = "poisson", dtype: Any = None) -> None:
+    def __init__(self, name: str = "poisson", dtype: object = None) -> None:
         super().__init__(losses.poisson, name, dtype=dtype)
 
 
@@ -210,7 +210,7 @@ class Poisson(MeanMetricWrapper):
 class KLDivergence(MeanMetricWrapper):
     """See tf.keras.losses.kullback_leibler_divergence."""
 
-    def __init__(self, name: str = "kullback_leibler_divergence", dtype: Any = None) -> None:
+    def __init__(self, name: str = "kullback_leibler_divergence", dtype: object = None) -> None:
         super().__init__(losses.kullback_leibler_divergence, name, dtype=dtype)
 
 
@@ -219,7 +219,7 @@ class BinaryCrossentropy(MeanMetricWrapper):
     """See tf.keras.losses.binary_crossentropy."""
 
     def __init__(
-        self, name: str = "binary_crossentropy", dtype: Any = None, from_logits: bool = False, label_smoothing: float = 0
+        self, name: str = "binary_crossentropy", dtype: object = None, from_logits: bool = False, label_smoothing: float = 0
     ) -> None:
         settings = {"from_logits": from_logits, "label_smoothing": label_smoothing}
         super().__init__(losses.binary_crossentropy, name, dtype=dtype, **settings)
@@ -230,7 +230,7 @@ class CategoricalCrossentropy(MeanMetricWrapper):
     """See tf.keras.losses.categorical_crossentropy."""
 
     def __init__(
-        self, name: str = "categorical_crossentropy", dtype: Any = None, from_logits: bool = False,
+        self, name: str = "categorical_crossentropy", dtype: object = None, from_logits: bool = False,
         label_smoothing: float = 0,
     ) -> None:  # fmt: skip
         settings = {"from_logits": from_logits, "label_smoothing": label_smoothing}
@@ -242,7 +242,7 @@ class SparseCategoricalCrossentropy(MeanMetricWrapper):
     """See tf.keras.losses.sparse_categorical_crossentropy."""
 
     def __init__(
-        self, name: str = "sparse_categorical_crossentropy", dtype: Any = None, from_logits: bool = False, axis: int = -1
+        self, name: str = "sparse_categorical_crossentropy", dtype: object = None, from_logits: bool = False, axis: int = -1
     ) -> None:
         super().__init__(
             losses.sparse_categorical_crossentropy, name, dtype=dtype, from_logits=from_logits, axis=axis

@@ -49,7 +49,7 @@ class SGD(OptimizerV2):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.01, momentum: Any = 0.0, nesterov: bool = False, name: str = "SGD", **kwargs: Any
+        self, learning_rate: object = 0.01, momentum: object = 0.0, nesterov: bool = False, name: str = "SGD", **kwargs: Any
     ) -> None:
         super().__init__(name, **kwargs)
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
@@ -71,7 +71,7 @@ class SGD(OptimizerV2):
         settings = {"lr": c["lr_t"], "momentum": c["momentum"], "use_nesterov": self.nesterov}
         return "KerasMomentum", {"accum": "momentum"}, settings
 
-    def _resource_apply_dense(self, grad: Tensor, var: Any, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: object, apply_state: object = None) -> Any:
         if self._momentum:
             return super()._resource_apply_dense(grad, var, apply_state)
         c = self._coefficients(var, apply_state)
@@ -105,7 +105,7 @@ class Adagrad(OptimizerV2):
     set_weights = _set_weights
 
     def __init__(
-        self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
+        self, learning_rate: object = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
         name: str = "Adagrad", **kwargs: Any,
     ) -> None:  # fmt: skip
         if initial_accumulator_value < 0.0:
@@ -160,7 +160,7 @@ class Adadelta(OptimizerV2):
     set_weights = _set_weights
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: float = 1e-7, name: str = "Adadelta", **kwargs: Any
+        self, learning_rate: object = 0.001, rho: object = 0.95, epsilon: float = 1e-7, name: str = "Adadelta", **kwargs: Any
     ) -> None:
         super().__init__(name, **kwargs)
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
@@ -207,7 +207,7 @@ class RMSprop(OptimizerV2):
     set_weights = _set_weights
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: Any = 0.9, momentum: Any = 0.0, epsilon: float = 1e-7,
+        self, learning_rate: object = 0.001, rho: object = 0.9, momentum: object = 0.0, epsilon: float = 1e-7,
         centered: bool = False, name: str = "RMSprop", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name, **kwargs)
@@ -238,7 +238,7 @@ class RMSprop(OptimizerV2):
         settings = {"lr": c["lr_t"], "rho": c["rho"], "momentum": c["momentum"], "epsilon": c["epsilon"]}
         return "CenteredRMSProp" if self.centered else "RMSProp", slots, settings
 
-    def _resource_apply_dense(self, grad: Tensor, var: Any, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: object, apply_state: object = None) -> Any:
         if self._momentum:
             return super()._resource_apply_dense(grad, var, apply_state)
         c = self._coefficients(var, apply_state)
@@ -251,7 +251,7 @@ class RMSprop(OptimizerV2):
         step = c["lr_t"] * grad / (sqrt(spread) + c["epsilon"])
         return self._assign(var, var - step).op
 
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor, apply_state: Any = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Any:
         if self._momentum:
             return super()._resource_apply_sparse(grad, var, indices, apply_state)
         c = self._coefficients(var, apply_state)
@@ -299,8 +299,8 @@ class Ftrl(OptimizerV2):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, learning_rate_power: Any = -0.5, initial_accumulator_value: float = 0.1,
-        l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0, name: str = "Ftrl",
+        self, learning_rate: object = 0.001, learning_rate_power: Any = -0.5, initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: object = 0.0, l2_regularization_strength: object = 0.0, name: str = "Ftrl",
         l2_shrinkage_regularization_strength: float = 0.0, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name, **kwargs)

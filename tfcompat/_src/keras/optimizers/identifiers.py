@@ -21,7 +21,7 @@ _CLASSES: dict[str, type] = {
 
 
 @export("keras.optimizers.serialize", "contrib.keras.optimizers.serialize")
-def serialize(optimizer: Any) -> Any:
+def serialize(optimizer: object) -> Any:
     """The class name and configuration of an optimizer."""
     return serialize_keras_object(optimizer)
 
@@ -37,7 +37,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
 
 
 @export("keras.optimizers.get", "contrib.keras.optimizers.get")
-def get(identifier: Any) -> Any:
+def get(identifier: object) -> Any:
     """The optimizer of a name or configuration, one itself, or a tf.train.Optimizer wrapped as one.
 
     Raises:

@@ -143,7 +143,7 @@ class SGD(Optimizer):
         self._make_variables(iterations=0, lr=lr, momentum=momentum, decay=decay)
         self.initial_decay, self.nesterov = decay, nesterov
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         self.updates = [assign_add(self.iterations, 1)]
         rate = self._rate()
@@ -171,7 +171,7 @@ class RMSprop(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
         self.initial_decay = decay
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         self.weights = _zeros(params, typed=True)
         self.updates = [assign_add(self.iterations, 1)]
@@ -196,7 +196,7 @@ class Adagrad(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
         self.initial_decay = decay
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         self.weights = _zeros(params)
         self.updates = [assign_add(self.iterations, 1)]
@@ -223,7 +223,7 @@ class Adadelta(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
         self.rho, self.initial_decay = rho, decay
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         accumulators, steps = _zeros(params), _zeros(params)
         self.weights = accumulators + steps
@@ -254,7 +254,7 @@ class Adam(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
         self.initial_decay, self.amsgrad = decay, amsgrad
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         self.updates = []
         rate = self._rate()
@@ -292,7 +292,7 @@ class Adamax(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
         self.initial_decay = decay
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         self.updates = []
         rate = self._rate()
@@ -326,7 +326,7 @@ class Nadam(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
         self.schedule_decay = schedule_decay
 
-    def get_updates(self, loss: Any, params: list[Any]) -> list[Any]:
+    def get_updates(self, loss: object, params: list[Any]) -> list[Any]:
         grads = self.get_gradients(loss, params)
         self.updates = []
         t = self._next_step()
@@ -358,7 +358,7 @@ class Nadam(Optimizer):
 class TFOptimizer(Optimizer, Trackable):
     """A tf.train.Optimizer as an optimizer of Keras; `iterations` counts its steps."""
 
-    def __init__(self, optimizer: Any, iterations: Any = None) -> None:
+    def __init__(self, optimizer: Any, iterations: object = None) -> None:
         self.optimizer = optimizer
         self._track_trackable(optimizer, name="optimizer")
         if iterations is None:

@@ -68,11 +68,11 @@ class LossScaleOptimizer(OptimizerV2):
         reciprocal = 1.0 / self._loss_scale()
         return [None if g is None else g * cast(reciprocal, g.dtype) for g in grads]
 
-    def _compute_gradients(self, loss: Any, var_list: Any, grad_loss: Any = None) -> list[tuple[Any, Any]]:
+    def _compute_gradients(self, loss: object, var_list: object, grad_loss: object = None) -> list[tuple[Any, Any]]:
         pairs = self._optimizer._compute_gradients(self.get_scaled_loss(loss), var_list, grad_loss)
         return list(zip(self.get_unscaled_gradients(g for g, _ in pairs), (v for _, v in pairs)))
 
-    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+    def get_gradients(self, loss: object, params: object) -> list[Any]:
         return self.get_unscaled_gradients(self._optimizer.get_gradients(self.get_scaled_loss(loss), params))
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Any]], name: str | None = None) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _set_moments(self: OptimizerV2, learning_rate: Any, beta_1: Any, beta_2: Any, epsilon: float, kwargs: dict[str, Any]) -> None:
+def _set_moments(self: OptimizerV2, learning_rate: object, beta_1: object, beta_2: object, epsilon: float, kwargs: dict[str, Any]) -> None:
     """Sets what an optimizer has with two averages: `m` of gradients, `v` of their magnitudes."""
     self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
     self._set_hyper("decay", self._initial_decay)
@@ -58,7 +58,7 @@ class Adam(OptimizerV2):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, epsilon: float = 1e-7,
+        self, learning_rate: object = 0.001, beta_1: object = 0.9, beta_2: object = 0.999, epsilon: float = 1e-7,
         amsgrad: bool = False, name: str = "Adam", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name, **kwargs)
@@ -85,7 +85,7 @@ class Adam(OptimizerV2):
         count = (len(self.weights) - 1) // 2
         super().set_weights(weights[: len(self.weights)] if len(weights) == 3 * count + 1 else weights)
 
-    def _resource_apply_dense(self, grad: Tensor, var: Any, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: object, apply_state: object = None) -> Any:
         c = self._coefficients(var, apply_state)
         settings = {
             "beta1_power": c["beta_1_power"], "beta2_power": c["beta_2_power"], "lr": c["lr_t"],
@@ -95,7 +95,7 @@ class Adam(OptimizerV2):
             return self._fused("AdamWithAmsgrad", var, {"m": "m", "v": "v", "vhat": "vhat"}, settings)
         return self._fused("Adam", var, {"m": "m", "v": "v"}, settings)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: TensorLike, indices: Tensor, apply_state: Any = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: TensorLike, indices: Tensor, apply_state: object = None) -> Any:
         c = self._coefficients(var, apply_state)
         rows = grad * c["one_minus_beta_1_t"]
         m, _ = self._decay_and_add(self.get_slot(var, "m"), c["beta_1_t"], rows, indices)
@@ -129,7 +129,7 @@ class Adamax(OptimizerV2):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, epsilon: float = 1e-7,
+        self, learning_rate: object = 0.001, beta_1: object = 0.9, beta_2: object = 0.999, epsilon: float = 1e-7,
         name: str = "Adamax", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(name, **kwargs)
@@ -150,7 +150,7 @@ class Adamax(OptimizerV2):
             zero=zeros((), dtype=dtypes.int64),
         )  # fmt: skip
 
-    def _resource_apply_dense(self, grad: Tensor, var: Any, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: object, apply_state: object = None) -> Any:
         c = self._coefficients(var, apply_state)
         settings = {
             "beta1_power": c["beta_1_power"], "lr": c["lr_t"], "beta1": c["beta_1_t"], "beta2": c["beta_2_t"],
@@ -158,7 +158,7 @@ class Adamax(OptimizerV2):
         }  # fmt: skip
         return self._fused("AdaMax", var, {"m": "m", "v": "v"}, settings)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor, apply_state: Any = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Any:
         c = self._coefficients(var, apply_state)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         m_rows = gather(m, indices, axis=c["zero"]) * c["beta_1_t"] + grad * c["one_minus_beta_1_t"]
@@ -192,7 +192,7 @@ class Nadam(OptimizerV2):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta_1: Any = 0.9, beta_2: Any = 0.999, epsilon: float = 1e-7,
+        self, learning_rate: object = 0.001, beta_1: object = 0.9, beta_2: object = 0.999, epsilon: float = 1e-7,
         name: str = "Nadam", **kwargs: Any,
     ) -> None:  # fmt: skip
         kwargs["decay"] = kwargs.pop("schedule_decay", 0.004)
@@ -244,7 +244,7 @@ class Nadam(OptimizerV2):
             "v_t_prime_denominator": 1.0 - power(beta_2, step),
         }
 
-    def _resource_apply_dense(self, grad: Tensor, var: Any, apply_state: Any = None) -> Any:
+    def _resource_apply_dense(self, grad: Tensor, var: object, apply_state: object = None) -> Any:
         c = self._coefficients(var, apply_state)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         g_hat = grad / c["one_minus_m_schedule_new"]
@@ -255,7 +255,7 @@ class Nadam(OptimizerV2):
         m_bar = c["one_minus_m_t"] * g_hat + c["m_t_1"] * m_hat
         return self._assign(var, var - c["lr_t"] * m_bar / (sqrt(v_hat) + c["epsilon"])).op
 
-    def _resource_apply_sparse(self, grad: Tensor, var: Any, indices: Tensor, apply_state: Any = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Any:
         c = self._coefficients(var, apply_state)
         g_hat = grad / c["one_minus_m_schedule_new"]
         rows = grad * c["one_minus_beta_1_t"]

@@ -96,7 +96,7 @@ class OptimizerV2(Trackable):
 
     # ---- a step ----
 
-    def minimize(self, loss: Callable[[], Any], var_list: Any, grad_loss: Any = None, name: str | None = None) -> Any:
+    def minimize(self, loss: Callable[[], Any], var_list: object, grad_loss: object = None, name: str | None = None) -> Any:
         """The operation that makes one step down the gradient of a loss.
 
         Args:
@@ -171,7 +171,7 @@ class OptimizerV2(Trackable):
                 functools.partial(self._distributed_apply, apply_state=apply_state), args=(pairs,), kwargs={"name": name}
             )
 
-    def _distributed_apply(self, distribution: Any, grads_and_vars: Any, name: str | None, apply_state: Any) -> Any:
+    def _distributed_apply(self, distribution: Any, grads_and_vars: Any, name: str | None, apply_state: object) -> Any:
         extended = distribution.extended
         grads = extended.batch_reduce_to(ReduceOp.SUM, grads_and_vars)
         update = functools.partial(self._update, apply_state)
@@ -275,7 +275,7 @@ class OptimizerV2(Trackable):
 
     # ---- hyperparameters ----
 
-    def _set_hyper(self, name: str, value: Any) -> None:
+    def _set_hyper(self, name: str, value: object) -> None:
         """Names a hyperparameter, or gives it a new value: a number, a tensor, a function or a schedule."""
         if isinstance(value, Trackable):
             self._track_trackable(value, name, overwrite=True)
@@ -285,7 +285,7 @@ class OptimizerV2(Trackable):
         else:
             self._hyper[name] = value
 
-    def _get_hyper(self, name: str, dtype: Any = None) -> Any:
+    def _get_hyper(self, name: str, dtype: object = None) -> Any:
         """A hyperparameter as variable, tensor or schedule, and cast where `dtype` is given."""
         if not self._hypers_created:
             self._create_hypers()
@@ -326,7 +326,7 @@ class OptimizerV2(Trackable):
             return self._get_hyper(name)
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         name = "learning_rate" if name == "lr" else name
         if name in self.__dict__.get("_hyper", {}):
             self._set_hyper(name, value)
@@ -355,8 +355,8 @@ class OptimizerV2(Trackable):
         self._weights.append(variable)
 
     def add_weight(
-        self, name: str, shape: Any, dtype: DTypeLike | None = None, initializer: Any = "zeros", trainable: bool | None = None,
-        synchronization: Any = VariableSynchronization.AUTO, aggregation: Any = VariableAggregation.NONE,
+        self, name: str, shape: object, dtype: DTypeLike | None = None, initializer: object = "zeros", trainable: bool | None = None,
+        synchronization: object = VariableSynchronization.AUTO, aggregation: object = VariableAggregation.NONE,
     ) -> Any:  # fmt: skip
         """A new variable of the optimizer; ValueError where it is trainable and synchronized on read."""
         if isinstance(initializer, str) or callable(initializer):
@@ -393,7 +393,7 @@ class OptimizerV2(Trackable):
         self._weights.append(slot)
         return slot
 
-    def get_slot(self, var: Any, slot_name: str) -> Any:
+    def get_slot(self, var: object, slot_name: str) -> Any:
         """The slot of a variable; KeyError where there is none."""
         return self._slots[_var_key(var)][slot_name]
 
@@ -464,7 +464,7 @@ class OptimizerV2(Trackable):
         with control_dependencies([raw.ResourceScatterUpdate(x.handle, i, v)]):
             return x.value()
 
-    def _decay_and_add(self, slot: Any, decay: Tensor, rows: Tensor, indices: Tensor) -> tuple[Tensor, Callable]:
+    def _decay_and_add(self, slot: object, decay: Tensor, rows: Tensor, indices: Tensor) -> tuple[Tensor, Callable]:
         """`slot * decay` with `rows` added: the whole of it, and a function that gives its rows at `indices`."""
         decayed = self._assign(slot, slot * decay)
         with control_dependencies([decayed]):
@@ -491,7 +491,7 @@ class OptimizerV2(Trackable):
         """The types that losses, variables and gradients may have."""
         return {dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64}
 
-    def _call_if_callable(self, param: Any) -> Any:
+    def _call_if_callable(self, param: object) -> Any:
         return param() if callable(param) else param
 
 
@@ -506,7 +506,7 @@ class RestoredOptimizer(OptimizerV2):
         raise NotImplementedError("Optimizers that were read from a SavedModel have no configuration.")
 
 
-def _accepted(function: Callable, apply_state: Any) -> dict[str, Any]:
+def _accepted(function: Callable, apply_state: object) -> dict[str, Any]:
     """The argument `apply_state`, where `function` takes it."""
     return {"apply_state": apply_state} if "apply_state" in inspect.signature(function).parameters else {}
 

@@ -10,13 +10,13 @@ from tfcompat._src.train import schedules
 
 
 @export("keras.optimizers.schedules.serialize")
-def serialize(learning_rate_schedule: Any) -> Any:
+def serialize(learning_rate_schedule: object) -> Any:
     """The class name and configuration of a schedule."""
     return serialize_keras_object(learning_rate_schedule)
 
 
 @export("keras.optimizers.schedules.deserialize")
-def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+def deserialize(config: object, custom_objects: dict[str, Any] | None = None) -> Any:
     """The schedule that `serialize` gave `config` for; ValueError where it is unknown."""
     return deserialize_keras_object(
         config, module_objects=vars(schedules), custom_objects=custom_objects, printable_module_name="decay"

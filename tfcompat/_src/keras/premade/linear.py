@@ -78,6 +78,6 @@ class LinearModel(Model):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> LinearModel:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> LinearModel:
         """A model from what `get_config` gave."""
         return cls(**config)

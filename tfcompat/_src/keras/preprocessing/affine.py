@@ -63,7 +63,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
 
 @export("keras.preprocessing.image.save_img")
 def save_img(
-    path: Any, x: Any, data_format: str | None = None, file_format: str | None = None, scale: bool = True, **kwargs: Any
+    path: object, x: object, data_format: str | None = None, file_format: str | None = None, scale: bool = True, **kwargs: object
 ) -> None:
     """Writes an array as an image file; `kwargs` are those of Pillow's `save`."""
     img = array_to_img(x, data_format=data_format, scale=scale)
@@ -112,7 +112,7 @@ def load_img(
     return img.resize((target_size[1], target_size[0]), getattr(pillow.Resampling, interpolation.upper()))
 
 
-def flip_axis(x: Any, axis: int) -> np.ndarray:
+def flip_axis(x: object, axis: int) -> np.ndarray:
     """`x` in reverse order along `axis`."""
     return np.flip(np.asarray(x), axis)
 

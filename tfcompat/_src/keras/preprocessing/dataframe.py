@@ -25,7 +25,7 @@ class DataFrameIterator(_FileIterator):
     allowed_class_modes = {"binary", "categorical", "input", "multi_output", "raw", "sparse", None}
 
     def __init__(
-        self, dataframe: Any, directory: str | None = None, image_data_generator: Any = None, x_col: str = "filename",
+        self, dataframe: Any, directory: str | None = None, image_data_generator: object = None, x_col: str = "filename",
         y_col: Any = "class", weight_col: str | None = None, target_size: tuple[int, int] = (256, 256),
         color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32,
         shuffle: bool = True, seed: int | None = None, data_format: str | None = "channels_last",

@@ -59,8 +59,8 @@ class ImageDataGenerator:
         self, featurewise_center: bool = False, samplewise_center: bool = False,
         featurewise_std_normalization: bool = False, samplewise_std_normalization: bool = False,
         zca_whitening: bool = False, zca_epsilon: float = 1e-6, rotation_range: float = 0,
-        width_shift_range: Any = 0.0, height_shift_range: Any = 0.0, brightness_range: Any = None,
-        shear_range: float = 0.0, zoom_range: Any = 0.0, channel_shift_range: float = 0.0, fill_mode: str = "nearest",
+        width_shift_range: object = 0.0, height_shift_range: object = 0.0, brightness_range: object = None,
+        shear_range: float = 0.0, zoom_range: object = 0.0, channel_shift_range: float = 0.0, fill_mode: str = "nearest",
         cval: float = 0.0, horizontal_flip: bool = False, vertical_flip: bool = False, rescale: float | None = None,
         preprocessing_function: Callable | None = None, data_format: str | None = None, validation_split: float = 0.0,
         dtype: Any = None,
@@ -111,7 +111,7 @@ class ImageDataGenerator:
     # ---- batches ----
 
     def flow(
-        self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True, sample_weight: Any = None,
+        self, x: object, y: object = None, batch_size: int = 32, shuffle: bool = True, sample_weight: object = None,
         seed: int | None = None, save_to_dir: str | None = None, save_prefix: str = "", save_format: str = "png",
         subset: str | None = None,
     ) -> NumpyArrayIterator:  # fmt: skip
@@ -131,7 +131,7 @@ class ImageDataGenerator:
         )  # fmt: skip
 
     def flow_from_directory(
-        self, directory: str, target_size: tuple[int, int] = (256, 256), color_mode: str = "rgb", classes: Any = None,
+        self, directory: str, target_size: tuple[int, int] = (256, 256), color_mode: str = "rgb", classes: object = None,
         class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True, seed: int | None = None,
         save_to_dir: str | None = None, save_prefix: str = "", save_format: str = "png", follow_links: bool = False,
         subset: str | None = None, interpolation: str = "nearest",
@@ -155,9 +155,9 @@ class ImageDataGenerator:
         )  # fmt: skip
 
     def flow_from_dataframe(
-        self, dataframe: Any, directory: str | None = None, x_col: str = "filename", y_col: Any = "class",
+        self, dataframe: object, directory: str | None = None, x_col: str = "filename", y_col: object = "class",
         weight_col: str | None = None, target_size: tuple[int, int] = (256, 256), color_mode: str = "rgb",
-        classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True,
+        classes: object = None, class_mode: str | None = "categorical", batch_size: int = 32, shuffle: bool = True,
         seed: int | None = None, save_to_dir: str | None = None, save_prefix: str = "", save_format: str = "png",
         subset: str | None = None, interpolation: str = "nearest", validate_filenames: bool = True, **kwargs: Any,
     ) -> DataFrameIterator:  # fmt: skip
@@ -209,7 +209,7 @@ class ImageDataGenerator:
             x = np.reshape(np.dot(flat, self.principal_components), x.shape)
         return x
 
-    def _is_fitted(self, setting: str, found: Any) -> bool:
+    def _is_fitted(self, setting: str, found: object) -> bool:
         if found is None:
             warnings.warn(
                 f"This ImageDataGenerator specifies `{setting}`, but it hasn't been fit on any training data. Fit it "

@@ -112,7 +112,7 @@ class NumpyArrayIterator(Iterator):
 
     def __init__(
         self, x: Any, y: Any, image_data_generator: Any, batch_size: int = 32, shuffle: bool = False,
-        sample_weight: Any = None, seed: int | None = None, data_format: str | None = None,
+        sample_weight: object = None, seed: int | None = None, data_format: str | None = None,
         save_to_dir: str | None = None, save_prefix: str = "", save_format: str = "png", subset: str | None = None,
         dtype: Any = None,
     ) -> None:  # fmt: skip
@@ -147,7 +147,7 @@ class NumpyArrayIterator(Iterator):
         return (inputs, self.y[index_array], *weights)
 
 
-def _with_others(x: Any) -> tuple[Any, list[np.ndarray]]:
+def _with_others(x: object) -> tuple[Any, list[np.ndarray]]:
     """The images, and the arrays given beside them."""
     if not isinstance(x, (tuple, list)):
         return x, []
@@ -267,7 +267,7 @@ class DirectoryIterator(_FileIterator):
     allowed_class_modes = {"categorical", "binary", "sparse", "input", None}
 
     def __init__(
-        self, directory: str, image_data_generator: Any, target_size: tuple[int, int] = (256, 256),
+        self, directory: str, image_data_generator: object, target_size: tuple[int, int] = (256, 256),
         color_mode: str = "rgb", classes: Any = None, class_mode: str | None = "categorical", batch_size: int = 32,
         shuffle: bool = True, seed: int | None = None, data_format: str | None = None, save_to_dir: str | None = None,
         save_prefix: str = "", save_format: str = "png", follow_links: bool = False, subset: str | None = None,
@@ -313,7 +313,7 @@ class DirectoryIterator(_FileIterator):
         return found[int(first * len(found)) : int(last * len(found))]
 
 
-def require_class_mode(mode: Any, known: set) -> None:
+def require_class_mode(mode: object, known: set) -> None:
     """Raises ValueError where a class mode is not known."""
     if mode not in known:
         raise ValueError(f"Invalid class_mode: {mode}; expected one of: {known}")

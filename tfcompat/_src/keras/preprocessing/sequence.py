@@ -192,5 +192,5 @@ class TimeseriesGenerator(Sequence):
         return json.dumps({"class_name": type(self).__name__, "config": self.get_config()}, **kwargs)
 
 
-def _as_json(series: Any) -> str:
+def _as_json(series: object) -> str:
     return json.dumps(series.tolist() if isinstance(series, np.ndarray) else series)

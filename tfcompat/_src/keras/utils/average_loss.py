@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -49,7 +49,7 @@ def _replicas(caller: str) -> int:
 
 
 @export("nn.compute_average_loss")
-def compute_average_loss(per_example_loss: TensorLike, sample_weight: Any = None, global_batch_size: Any = None) -> Tensor:
+def compute_average_loss(per_example_loss: TensorLike, sample_weight: object = None, global_batch_size: object = None) -> Tensor:
     """The weighted sum of the losses of examples, divided by the size of the batch on all replicas.
 
     Args:
@@ -76,7 +76,7 @@ def compute_average_loss(per_example_loss: TensorLike, sample_weight: Any = None
 
 
 @export("nn.scale_regularization_loss")
-def scale_regularization_loss(regularization_loss: Any) -> Tensor:
+def scale_regularization_loss(regularization_loss: object) -> Tensor:
     """The sum of losses divided by the number of replicas.
 
     Raises:

@@ -126,7 +126,7 @@ def conv_output_shape(
 # ---- kernels ----
 
 
-def convert_kernel(kernel: Any) -> np.ndarray:
+def convert_kernel(kernel: object) -> np.ndarray:
     """A kernel with its spatial dimensions in reverse order, as Theano and TensorFlow differ; ValueError for its rank."""
     kernel = np.asarray(kernel)
     if not 3 <= kernel.ndim <= 5:
@@ -171,7 +171,7 @@ def _connections(
             yield output, position
 
 
-def conv_kernel_mask(input_shape: tuple[int, ...], kernel_shape: Any, strides: Any, padding: str) -> np.ndarray:
+def conv_kernel_mask(input_shape: tuple[int, ...], kernel_shape: object, strides: object, padding: str) -> np.ndarray:
     """Which inputs each output of a convolution is computed of.
 
     Returns:
@@ -189,7 +189,7 @@ def conv_kernel_mask(input_shape: tuple[int, ...], kernel_shape: Any, strides: A
 
 
 def conv_kernel_idxs(
-    input_shape: tuple[int, ...], kernel_shape: Any, strides: Any, padding: str, filters_in: int, filters_out: int,
+    input_shape: tuple[int, ...], kernel_shape: object, strides: object, padding: str, filters_in: int, filters_out: int,
     data_format: str,
 ) -> Iterator[tuple[int, int]]:  # fmt: skip
     """The pairs (output, input) of elements, counted in flat tensors with channels, that a convolution connects.

@@ -28,7 +28,7 @@ def data_dir(cache_subdir: str = "datasets", cache_dir: str | None = None) -> pa
 @export("keras.utils.get_file")
 def get_file(
     fname: str, origin: str, untar: bool = False, md5_hash: str | None = None, file_hash: str | None = None,
-    cache_subdir: str = "datasets", hash_algorithm: str = "auto", extract: bool = False, archive_format: Any = "auto",
+    cache_subdir: str = "datasets", hash_algorithm: str = "auto", extract: bool = False, archive_format: object = "auto",
     cache_dir: str | None = None,
 ) -> str:  # fmt: skip
     """The path of a file, fetched from `origin` where it is not there with the hash given.
@@ -111,6 +111,6 @@ def _hash_file(fpath: Any, algorithm: str = "sha256", chunk_size: int = 65535) -
     return digest.hexdigest()
 
 
-def validate_file(fpath: Any, file_hash: str, algorithm: str = "auto", chunk_size: int = 65535) -> bool:
+def validate_file(fpath: object, file_hash: str, algorithm: str = "auto", chunk_size: int = 65535) -> bool:
     """Whether a file has the hash given; the algorithm is "md5", "sha256" or "auto", by its length."""
     return _hash_file(fpath, _algorithm(algorithm, file_hash), chunk_size) == str(file_hash)

@@ -54,13 +54,13 @@ def get_custom_objects() -> dict[str, Any]:
     return _custom_objects
 
 
-def serialize_keras_class_and_config(cls_name: str, cls_config: Any) -> dict[str, Any]:
+def serialize_keras_class_and_config(cls_name: str, cls_config: object) -> dict[str, Any]:
     """The configuration of an object: the name of its class and what the class is made with."""
     return {"class_name": cls_name, "config": cls_config}
 
 
 @export("keras.utils.serialize_keras_object")
-def serialize_keras_object(instance: Any) -> Any:
+def serialize_keras_object(instance: object) -> Any:
     """The configuration of an object with `get_config`, or the name of a function; ValueError for anything else."""
     instance = inspect.unwrap(instance) if callable(instance) else instance
     if instance is None:
@@ -81,7 +81,7 @@ def _find(name: str, module_objects: Mapping[str, Any] | None, custom_objects: M
 
 
 def class_and_config_for_serialized_keras_object(
-    config: Any, module_objects: Mapping[str, Any] | None = None, custom_objects: Mapping[str, Any] | None = None,
+    config: object, module_objects: Mapping[str, Any] | None = None, custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> tuple[Any, Any]:  # fmt: skip
     """The class that a configuration names, and what to make it with.
@@ -99,7 +99,7 @@ def class_and_config_for_serialized_keras_object(
 
 @export("keras.utils.deserialize_keras_object")
 def deserialize_keras_object(
-    identifier: Any, module_objects: Mapping[str, Any] | None = None, custom_objects: Mapping[str, Any] | None = None,
+    identifier: object, module_objects: Mapping[str, Any] | None = None, custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> Any:  # fmt: skip
     """The object of a configuration, or the function or a new object of the class with a name.
@@ -221,12 +221,12 @@ def slice_arrays(arrays: Any, start: Any = None, stop: Any = None) -> Any:
     return arrays[chosen] if picks or hasattr(start, "__getitem__") else [None]
 
 
-def to_list(x: Any) -> list[Any]:
+def to_list(x: object) -> list[Any]:
     """A list itself, anything else as the only element of one."""
     return x if isinstance(x, list) else [x]
 
 
-def object_list_uid(object_list: Any) -> str:
+def object_list_uid(object_list: object) -> str:
     """A key for the identities of objects."""
     return ", ".join(str(abs(id(x))) for x in nest.flatten(object_list))
 
@@ -238,7 +238,7 @@ def to_snake_case(name: str) -> str:
     return f"private{name}" if name.startswith("_") else name
 
 
-def is_all_none(structure: Any) -> bool:
+def is_all_none(structure: object) -> bool:
     """Whether a nest holds nothing but None."""
     return all(element is None for element in nest.flatten(structure))
 

@@ -14,7 +14,7 @@ from tfcompat._src.keras.utils.conv_utils import convert_kernel
 
 
 @export("keras.utils.get_source_inputs")
-def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> Any:
+def get_source_inputs(tensor: object, layer: Any = None, node_index: int | None = None) -> Any:
     """The model inputs that a tensor comes from.
 
     Args:

@@ -96,7 +96,7 @@ def _fitted_weights(weights: Tensor, y_pred: Tensor, pred_rank: int | None) -> T
     return cond(equal(rank_of_weights, 0), lambda: weights, fitted)
 
 
-def scale_losses_by_sample_weight(losses: TensorLike, sample_weight: Any) -> Tensor:
+def scale_losses_by_sample_weight(losses: TensorLike, sample_weight: object) -> Tensor:
     """`losses` times their weights, as float32."""
     losses, weights = cast(losses, dtypes.float32), cast(sample_weight, dtypes.float32)
     losses, _, weights = squeeze_or_expand_dimensions(losses, None, weights)
@@ -116,7 +116,7 @@ def reduce_weighted_loss(weighted_losses: Tensor, reduction: str = ReductionV2.S
 
 
 def compute_weighted_loss(
-    losses: TensorLike, sample_weight: Any = None, reduction: str = ReductionV2.SUM_OVER_BATCH_SIZE, name: str | None = None
+    losses: TensorLike, sample_weight: object = None, reduction: str = ReductionV2.SUM_OVER_BATCH_SIZE, name: str | None = None
 ) -> Tensor:
     """Weights losses and reduces them.
 

@@ -124,7 +124,7 @@ def result_wrapper(result_fn: Callable) -> Callable:
     return wrapped
 
 
-def call_replica_local_fn(fn: Callable, *args: Any, **kwargs: Any) -> Any:
+def call_replica_local_fn(fn: Callable, *args: object, **kwargs: object) -> Any:
     """Calls `fn`, in cross-replica context once for each replica."""
     if not (has_strategy() and in_cross_replica_context()):
         return fn(*args, **kwargs)
@@ -136,7 +136,7 @@ def call_replica_local_fn(fn: Callable, *args: Any, **kwargs: Any) -> Any:
 # ---- ragged values ----
 
 
-def ragged_assert_compatible_and_get_flat_values(values: Any, mask: Any = None) -> tuple[Any, Any]:
+def ragged_assert_compatible_and_get_flat_values(values: object, mask: object = None) -> tuple[Any, Any]:
     """The flat values of ragged tensors and of their mask, checked to have the same rows; dense ones as they are.
 
     Args:
@@ -176,7 +176,7 @@ def assert_thresholds_range(thresholds: Any) -> None:
         raise ValueError(f"Threshold values must be in [0, 1]. Invalid values: {invalid}")
 
 
-def parse_init_thresholds(thresholds: Any, default_threshold: float = 0.5) -> list[float]:
+def parse_init_thresholds(thresholds: object, default_threshold: float = 0.5) -> list[float]:
     """Thresholds as a list, with their default; ValueError where one is not in [0, 1]."""
     if thresholds is None:
         return to_list(default_threshold)
@@ -202,7 +202,7 @@ def _checked_variables(variables: dict[ConfusionMatrix, Any]) -> None:
 
 
 def update_confusion_matrix_variables(
-    variables_to_update: dict[ConfusionMatrix, Any] | None, y_true: Any, y_pred: TensorLike, thresholds: Any,
+    variables_to_update: dict[ConfusionMatrix, Any] | None, y_true: object, y_pred: TensorLike, thresholds: object,
     top_k: int | None = None, class_id: int | None = None, sample_weight: TensorLike | None = None,
 ) -> Operation | None:  # fmt: skip
     """The operation that adds to counts of a confusion matrix, one for each threshold.

@@ -18,15 +18,15 @@ class ListWrapper:
         return self._list
 
 
-def _is_node_data(value: Any) -> bool:
+def _is_node_data(value: object) -> bool:
     """Whether a value is [name of the layer, number of its node, number of the tensor], or that and a dict of arguments."""
     return isinstance(value, list) and len(value) in (3, 4) and isinstance(value[0], str)
 
 
-def convert_inner_node_data(nested: Any, wrap: bool = False) -> Any:
+def convert_inner_node_data(nested: object, wrap: bool = False) -> Any:
     """A nest whose innermost lists of node data are ListWrappers with `wrap`, and plain lists without."""
 
-    def is_element(value: Any) -> bool:
+    def is_element(value: object) -> bool:
         return isinstance(value, ListWrapper) or _is_node_data(value) or not nest.is_nested(value)
 
     def convert(value: Any) -> Any:

@@ -10,7 +10,7 @@ from tfcompat._src.base.export import export
 
 
 @export("keras.utils.to_categorical")
-def to_categorical(y: Any, num_classes: int | None = None, dtype: str = "float32") -> np.ndarray:
+def to_categorical(y: object, num_classes: int | None = None, dtype: str = "float32") -> np.ndarray:
     """Class numbers as one-hot rows.
 
     Args:

@@ -43,7 +43,7 @@ class Sequence:
         yield from (self[i] for i in range(len(self)))
 
 
-def is_generator_or_sequence(x: Any) -> bool:
+def is_generator_or_sequence(x: object) -> bool:
     """Whether `x` is a generator or a Sequence."""
     return inspect.isgenerator(x) or isinstance(x, Sequence)
 
@@ -193,7 +193,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
       shuffle: whether each epoch has another order.
     """
 
-    def __init__(self, sequence: Any, use_multiprocessing: bool = False, shuffle: bool = False) -> None:
+    def __init__(self, sequence: object, use_multiprocessing: bool = False, shuffle: bool = False) -> None:
         super().__init__(sequence, use_multiprocessing)
         self.shuffle = shuffle
 
@@ -237,7 +237,7 @@ class GeneratorEnqueuer(SequenceEnqueuer):
       random_seed: seed of NumPy in the processes, to which each adds its number.
     """
 
-    def __init__(self, sequence: Any, use_multiprocessing: bool = False, random_seed: int | None = None) -> None:
+    def __init__(self, sequence: object, use_multiprocessing: bool = False, random_seed: int | None = None) -> None:
         super().__init__(sequence, use_multiprocessing)
         self.random_seed = random_seed
 

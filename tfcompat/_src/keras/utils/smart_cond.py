@@ -19,6 +19,6 @@ def smart_cond(pred: TensorLike, true_fn: Callable | None = None, false_fn: Call
     return control.smart_cond(pred, true_fn=true_fn, false_fn=false_fn, name=name)
 
 
-def constant_value(pred: Any) -> bool | None:
+def constant_value(pred: object) -> bool | None:
     """The value of `pred` where it is known while the graph is built."""
     return None if isinstance(pred, Variable) else control.smart_constant_value(pred)

@@ -122,13 +122,13 @@ class _Drawing:
         return f"{label}\n|{{input:|output:}}|{{{{{inputs}}}|{{{outputs}}}}}"
 
 
-def _shape(layer: Any, attribute: str) -> str:
+def _shape(layer: object, attribute: str) -> str:
     return str(getattr(layer, attribute, "?")).replace("None", "?")
 
 
 @export("keras.utils.plot_model")
 def plot_model(
-    model: Any, to_file: str = "model.png", show_shapes: bool = False, show_layer_names: bool = True,
+    model: object, to_file: str = "model.png", show_shapes: bool = False, show_layer_names: bool = True,
     rankdir: str = "TB", expand_nested: bool = False, dpi: int = 96,
 ) -> Any:  # fmt: skip
     """Draws a model to a file, whose name says the format; see `model_to_dot`.

@@ -183,13 +183,13 @@ def batch_to_space_nd(input: TensorLike, block_shape: TensorLike, crops: TensorL
     return raw.BatchToSpaceND(input, block_shape, crops, name=name)
 
 
-def _square(block_size: Any) -> np.ndarray:
+def _square(block_size: object) -> np.ndarray:
     return np.array([block_size, block_size], np.int64)
 
 
 @export("space_to_batch", "nn.space_to_batch")
 def space_to_batch(
-    input: TensorLike, paddings: TensorLike, block_size: Any = None, name: str | None = None, block_shape: Any = None
+    input: TensorLike, paddings: TensorLike, block_size: object = None, name: str | None = None, block_shape: object = None
 ) -> Tensor:
     """`space_to_batch_nd` of [batch, height, width, depth] with square blocks of `block_size` (or `block_shape`)."""
     block_size = deprecated_argument_lookup("block_shape", block_shape, "block_size", block_size)
@@ -199,7 +199,7 @@ def space_to_batch(
 
 
 @export("batch_to_space")
-def batch_to_space(input: TensorLike, crops: TensorLike, block_size: Any, name: str | None = None, block_shape: Any = None) -> Tensor:
+def batch_to_space(input: TensorLike, crops: TensorLike, block_size: object, name: str | None = None, block_shape: object = None) -> Tensor:
     """`batch_to_space_nd` of [batch, height, width, depth] with square blocks of `block_size` (or `block_shape`)."""
     block_size = deprecated_argument_lookup("block_shape", block_shape, "block_size", block_size)
     result = batch_to_space_nd(input, crops=crops, block_shape=_square(block_size), name=name)

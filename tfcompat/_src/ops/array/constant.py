@@ -90,7 +90,7 @@ op(
 
 
 @export("placeholder")
-def placeholder(dtype: Any, shape: ShapeLike = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: object, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """A tensor whose value must be fed to every `Session.run` that needs it.
 
     Args:
@@ -243,7 +243,7 @@ def _ensure_shape(x, *, shape):
 
 
 @export("ensure_shape")
-def ensure_shape(x: TensorLike, shape: Any, name: str | None = None) -> Tensor:
+def ensure_shape(x: TensorLike, shape: object, name: str | None = None) -> Tensor:
     """The value of `x`, with `shape` merged into its static shape; InvalidArgumentError in a run with another."""
     wanted = shape if isinstance(shape, TensorShape) else TensorShape(shape)
     return raw.EnsureShape(x, shape=wanted, name=name)

@@ -218,7 +218,7 @@ def _matrix_diag_v2(x, k, rows, columns, padding):
 
 @export("linalg.diag", "matrix_diag")
 def matrix_diag(
-    diagonal: TensorLike, name: str = "diag", k: TensorLike = 0, num_rows: TensorLike = -1, num_cols: TensorLike = -1, padding_value: Any = 0
+    diagonal: TensorLike, name: str = "diag", k: TensorLike = 0, num_rows: TensorLike = -1, num_cols: TensorLike = -1, padding_value: object = 0
 ) -> Tensor:
     """Matrices with the given diagonals.
 
@@ -237,11 +237,11 @@ def matrix_diag(
     return raw.MatrixDiagV2(diagonal, k, num_rows, num_cols, _padding_for(diagonal, padding_value), name=name)
 
 
-def _is_plain(*values: Any, plain: int = 0) -> bool:
+def _is_plain(*values: object, plain: int = 0) -> bool:
     return all(isinstance(v, (int, float)) and v == plain for v in values)
 
 
-def _padding_for(tensor: Any, value: Any) -> Any:
+def _padding_for(tensor: object, value: object) -> Any:
     dtype = getattr(tensor, "dtype", None)
     return (
         value
@@ -315,7 +315,7 @@ def _matrix_diag_part_v2(x, k, padding):
 
 
 @export("linalg.diag_part", "matrix_diag_part")
-def matrix_diag_part(input: TensorLike, name: str = "diag_part", k: TensorLike = 0, padding_value: Any = 0) -> Tensor:
+def matrix_diag_part(input: TensorLike, name: str = "diag_part", k: TensorLike = 0, padding_value: object = 0) -> Tensor:
     """The diagonals of matrices; arguments as in `matrix_diag`, `padding_value` fills up the shorter ones."""
     if _is_plain(k, padding_value):
         return raw.MatrixDiagPart(input, name=name)

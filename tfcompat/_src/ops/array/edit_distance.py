@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def _edit_distance(
 
 
 @export("edit_distance")
-def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
+def edit_distance(hypothesis: object, truth: object, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of the sequences in the last dimension of two SparseTensors.
 
     Args:
@@ -110,7 +110,7 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
     )  # fmt: skip
 
 
-def _sparse(value: Any, label: str) -> SparseTensor:
+def _sparse(value: object, label: str) -> SparseTensor:
     if not is_sparse(value):
         raise TypeError(f"{label} must be a SparseTensor.")
     return value if isinstance(value, SparseTensor) else SparseTensor.from_value(value)

@@ -95,7 +95,7 @@ def _ones_like(x):
     return jnp.ones(x.shape, x.dtype)
 
 
-def _has_few_elements(shape: Any) -> bool:
+def _has_few_elements(shape: object) -> bool:
     """Whether `shape` is a list of sizes whose product is small.
 
     A tensor among the sizes makes the nodes of the comparison and counts as unknown, as in 1.15.
@@ -111,7 +111,7 @@ def _has_few_elements(shape: Any) -> bool:
     return not isinstance(less, Tensor) and bool(less)
 
 
-def _constant_fill(value: Any, shape: TensorLike, dtype: dtypes.DType, name: str) -> Tensor:
+def _constant_fill(value: object, shape: TensorLike, dtype: dtypes.DType, name: str) -> Tensor:
     """A Const where the number of elements is known and small, else a Fill."""
     if not isinstance(shape, Tensor):
         try:
@@ -132,7 +132,7 @@ def _constant_fill(value: Any, shape: TensorLike, dtype: dtypes.DType, name: str
 
 
 @export("zeros")
-def zeros(shape: TensorLike, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def zeros(shape: TensorLike, dtype: object = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (False, empty strings).
 
     Args:
@@ -147,7 +147,7 @@ def zeros(shape: TensorLike, dtype: Any = dtypes.float32, name: str | None = Non
 
 
 @export("ones")
-def ones(shape: TensorLike, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def ones(shape: TensorLike, dtype: object = dtypes.float32, name: str | None = None) -> Tensor:
     """A tensor of ones (True).
 
     Args:
@@ -181,7 +181,7 @@ def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | N
 
 
 @export("ones_like")
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+def ones_like(tensor: object, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones in the shape of `tensor`.
 
     Args:

@@ -210,7 +210,7 @@ def _gather_v2(params, indices, axis, *, batch_dims):
 def gather(
     params: TensorLike,
     indices: TensorLike,
-    validate_indices: Any = None,
+    validate_indices: object = None,
     name: str | None = None,
     axis: TensorLike | None = None,
     batch_dims: int = 0,
@@ -353,7 +353,7 @@ def _one_hot(indices, depth, on, off, *, axis):
 
 @export("one_hot")
 def one_hot(
-    indices: TensorLike, depth: TensorLike, on_value: TensorLike | None = None, off_value: TensorLike | None = None, axis: int | None = None, dtype: Any = None,
+    indices: TensorLike, depth: TensorLike, on_value: TensorLike | None = None, off_value: TensorLike | None = None, axis: int | None = None, dtype: object = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`on_value` at the places that `indices` name along a new dimension, `off_value` elsewhere.

@@ -11,8 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tfcompat._src.base import checks, dtypes
-from tfcompat._src.base.arrays import TensorLike
+from tfcompat._src.base import arrays, checks, dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import Dimension, TensorShape
 from tfcompat._src.graph import shape_inference as si
@@ -147,7 +146,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 @export("unstack")
-def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+def unstack(value: arrays.TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """Takes a tensor apart along `axis`.
 
     Args:
@@ -257,7 +256,7 @@ def concatenated(xp: Any, values: tuple, axis: np.ndarray) -> Any:
     return xp.concatenate(values, at)
 
 
-def _slices_gradient(values: list, axis: Tensor, grad: TensorLike) -> list:
+def _slices_gradient(values: list, axis: Tensor, grad: arrays.TensorLike) -> list:
     """The parts of `grad` that belong to each of the concatenated `values`."""
     known_axis = known_value(axis)
     if isinstance(grad, Tensor) and axis.op.type == "Const" and output_context(axis.op) is not output_context(grad.op):
@@ -367,7 +366,7 @@ def _concat_offset(axis, shapes):
 
 
 @export("concat")
-def concat(values: Any, axis: TensorLike, name: str = "concat") -> Tensor:
+def concat(values: object, axis: arrays.TensorLike, name: str = "concat") -> Tensor:
     """Joins tensors along an existing dimension.
 
     Args:
@@ -413,7 +412,7 @@ def _split_shape(c):
     return [sizes[:axis] + (part,) + sizes[axis + 1 :]] * count
 
 
-def _parts(xp: Any, value: Any, lengths: list, axis: int) -> tuple:
+def _parts(xp: object, value: Any, lengths: list, axis: int) -> tuple:
     if xp is jnp:
         return tuple(jax.lax.split(jnp.asarray(value), lengths, axis))
     return tuple(np.split(value, np.cumsum(lengths)[:-1], axis))
@@ -478,7 +477,7 @@ def _split_v_shape(c):
     return [sizes[:axis] + (n,) + sizes[axis + 1 :] for n in _lengths([int(g) for g in given], sizes[axis])]
 
 
-def _split_by_sizes(xp: Any, value: Any, sizes: np.ndarray, axis: np.ndarray) -> tuple:
+def _split_by_sizes(xp: object, value: Any, sizes: np.ndarray, axis: np.ndarray) -> tuple:
     at = _checked_axis(axis, value.ndim)
     given, total = [int(s) for s in sizes], value.shape[at]
     known = sum(g for g in given if g != -1)
@@ -506,7 +505,7 @@ op(
 
 @export("split")
 def split(
-    value: TensorLike, num_or_size_splits: TensorLike, axis: TensorLike = 0, num: int | None = None, name: str = "split"
+    value: arrays.TensorLike, num_or_size_splits: arrays.TensorLike, axis: arrays.TensorLike = 0, num: int | None = None, name: str = "split"
 ) -> list[Tensor]:
     """Cuts a tensor into parts along `axis`.
 
@@ -585,7 +584,7 @@ op("Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = in
 
 
 @export("tile", "manip.tile")
-def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:
+def tile(input: arrays.TensorLike, multiples: arrays.TensorLike, name: str | None = None) -> Tensor:
     """`input` repeated along its dimensions.
 
     Args:
@@ -638,7 +637,7 @@ def _packed(values: Any, dtype: dtypes.DType, name: str) -> Any:
 
 
 def _pack_conversion(
-    values: TensorLike, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
+    values: arrays.TensorLike, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
     inferred = None if as_ref else _first_dtype(values)
     if inferred is None:

@@ -95,8 +95,8 @@ def _extract_volume_patches(x, *, ksizes, strides, padding):
 
 @export("image.extract_image_patches", "extract_image_patches")
 def extract_image_patches(
-    images: TensorLike, ksizes: Any = None, strides: Sequence[int] | None = None, rates: Sequence[int] | None = None, padding: str | None = None,
-    name: str | None = None, sizes: Any = None,
+    images: TensorLike, ksizes: object = None, strides: Sequence[int] | None = None, rates: Sequence[int] | None = None, padding: str | None = None,
+    name: str | None = None, sizes: object = None,
 ) -> Tensor:  # fmt: skip
     """Puts the elements of sliding windows of images into the depth dimension.
 

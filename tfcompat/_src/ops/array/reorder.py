@@ -75,7 +75,7 @@ op(
 
 
 @export("transpose")
-def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+def transpose(a: Any, perm: object = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
     """A tensor with its dimensions in another order.
 
     Args:

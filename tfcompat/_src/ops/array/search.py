@@ -43,7 +43,7 @@ def _where(x):
     return np.concatenate([place.reshape(-1, 1) for place in x.nonzero()], 1, dtype=np.int64)
 
 
-def _where_or_select(condition: Any, x: Any, y: Any, name: str | None, select: Any) -> Tensor:
+def _where_or_select(condition: object, x: Any, y: Any, name: str | None, select: Any) -> Tensor:
     if x is None and y is None:
         with name_scope(name, "Where", [condition]) as scope:
             return raw.Where(convert_to_tensor(condition, preferred_dtype=dtypes.bool, name="condition"), name=scope)
@@ -53,7 +53,7 @@ def _where_or_select(condition: Any, x: Any, y: Any, name: str | None, select: A
 
 
 @export("where")
-def where(condition: TensorLike, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(condition: TensorLike, x: object = None, y: object = None, name: str | None = None) -> Tensor:
     """The positions at which `condition` is true; with `x` and `y`, elements of `x` there and of `y` elsewhere.
 
     Args:
@@ -71,7 +71,7 @@ def where(condition: TensorLike, x: Any = None, y: Any = None, name: str | None 
 
 
 @export("where_v2")
-def where_v2(condition: TensorLike, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where_v2(condition: TensorLike, x: object = None, y: object = None, name: str | None = None) -> Tensor:
     """`where`, with `condition`, `x` and `y` broadcast against each other."""
     return _where_or_select(condition, x, y, name, raw.SelectV2)
 
@@ -279,7 +279,7 @@ def _halved(rows: Any, values: Any, passes: Callable) -> Any:
     passes: whether a value lies behind an element.
     """
 
-    def halve(_: Any, state: tuple) -> tuple:
+    def halve(_: object, state: tuple) -> tuple:
         start, count = state
         half = count // 2
         element = jnp.take_along_axis(rows, jnp.minimum(start + half, rows.shape[1] - 1), axis=1)
@@ -309,7 +309,7 @@ _bound("UpperBound", lambda element, value: ~(value < element))
 
 @export("searchsorted")
 def searchsorted(
-    sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: Any = dtypes.int32, name: str | None = None
+    sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: object = dtypes.int32, name: str | None = None
 ) -> Tensor:
     """Where each of `values` would go in the sorted rows of `sorted_sequence`.
 

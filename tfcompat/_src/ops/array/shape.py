@@ -70,12 +70,12 @@ def _rank(x):
     return np.array(len(x.shape), np.int32)
 
 
-def _is_sparse(value: Any) -> bool:
+def _is_sparse(value: object) -> bool:
     return hasattr(value, "dense_shape") and hasattr(value, "indices")
 
 
 @export("shape")
-def shape(input: TensorLike, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def shape(input: TensorLike, name: str | None = None, out_type: object = dtypes.int32) -> Tensor:
     """The shape of a tensor as a vector, a constant where it is fully known.
 
     Args:
@@ -104,7 +104,7 @@ def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, nam
 
 
 @export("size")
-def size(input: TensorLike, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def size(input: TensorLike, name: str | None = None, out_type: object = dtypes.int32) -> Tensor:
     """The number of elements of a tensor or SparseTensor, a constant where it is known."""
     return size_internal(input, name, optimize=True, out_type=out_type)
 
@@ -275,7 +275,7 @@ def _expand_dims(x, dim):
 
 
 @export("expand_dims")
-def expand_dims(input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims(input: TensorLike, axis: TensorLike | None = None, name: str | None = None, dim: object = None) -> Tensor:
     """`input` with a new dimension of size 1.
 
     Args:
@@ -328,7 +328,7 @@ def _squeeze(x, *, squeeze_dims):
 
 
 @export("squeeze")
-def squeeze(input: TensorLike, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
+def squeeze(input: TensorLike, axis: object = None, name: str | None = None, squeeze_dims: object = None) -> Tensor:
     """`input` without dimensions of size 1.
 
     Args:
@@ -345,7 +345,7 @@ def squeeze(input: TensorLike, axis: Any = None, name: str | None = None, squeez
 
 
 @export("compat.v2.squeeze")
-def squeeze_v2(input: TensorLike, axis: Any = None, name: str | None = None) -> Tensor:
+def squeeze_v2(input: TensorLike, axis: object = None, name: str | None = None) -> Tensor:
     """`squeeze` with the arguments of TensorFlow 2."""
     return squeeze(input, axis, name)
 

@@ -231,14 +231,14 @@ def _interval(
     return Interval(wanted.indices(size)[0], stride, len(range(*wanted.indices(size))))
 
 
-def resolve(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
+def resolve(sizes: tuple, begin: object, end: object, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
     """What is taken of each dimension, and the sizes of the result; ValueError for a slice that cannot be."""
     entries, result = layout(len(sizes), len(strides), masks)
     taken = [_interval(d, s, e, begin, end, strides, masks) for d, (s, e) in enumerate(zip(sizes, entries))]
     return taken, tuple(1 if r == _NEW else taken[r].count for r in result)
 
 
-def _require_equal_vectors(begin: Any, end: Any, strides: Any) -> None:
+def _require_equal_vectors(begin: object, end: object, strides: object) -> None:
     text = _unequal(begin, end, strides)
     if text:
         raise invalid(text)
@@ -252,7 +252,7 @@ def _unequal(begin: Any, end: Any, strides: Any) -> str | None:
     return f"Expected begin, end, and strides to be 1D equal size tensors, but got shapes {shapes[0]}, {shapes[1]}, and {shapes[2]} instead."
 
 
-def _resolve_at_run(sizes: tuple, begin: Any, end: Any, strides: Any, masks: Masks) -> tuple[list[Interval], tuple]:
+def _resolve_at_run(sizes: tuple, begin: object, end: object, strides: object, masks: Masks) -> tuple[list[Interval], tuple]:
     if begin is not None:
         _require_equal_vectors(begin, end, strides)
     try:
@@ -386,7 +386,7 @@ def _strided_slice(x, begin, end, strides, masks):
 
 @export("strided_slice")
 def strided_slice(
-    input_: TensorLike, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
+    input_: TensorLike, begin: object, end: object, strides: object = None, begin_mask: int = 0, end_mask: int = 0,
     ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, var: Any = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """A Python-like slice of a tensor, written as vectors; `tensor[...]` is the readable form.

@@ -40,7 +40,7 @@ def _check_index(index: Any) -> None:
     raise TypeError(f"{_SLICE_TYPE_ERROR}, got {index!r}")
 
 
-def _is_bound(value: Any) -> bool:
+def _is_bound(value: object) -> bool:
     """Whether a slice names this bound (`sys.maxsize` stands for the end)."""
     if value is None or not isinstance(value, Tensor) and value == sys.maxsize:
         return False
@@ -48,7 +48,7 @@ def _is_bound(value: Any) -> bool:
     return True
 
 
-def _is_mask(spec: Any) -> bool:
+def _is_mask(spec: object) -> bool:
     return (
         isinstance(spec, bool)
         or getattr(spec, "dtype", None) in (dtypes.bool, np.bool_)
@@ -59,7 +59,7 @@ def _is_mask(spec: Any) -> bool:
 class _Entries:
     """The entries of an index expression as begin, end, strides and masks."""
 
-    def __init__(self, spec: Any) -> None:
+    def __init__(self, spec: object) -> None:
         self.begin: list = []
         self.end: list = []
         self.strides: list = []
@@ -83,7 +83,7 @@ class _Entries:
             _check_index(entry)
             self._append(entry, entry + 1, 1, "shrink_axis_mask")
 
-    def _append(self, begin: Any, end: Any, stride: Any, *marks: str) -> None:
+    def _append(self, begin: object, end: object, stride: object, *marks: str) -> None:
         for mark in marks:
             self.masks[mark] |= 1 << len(self.begin)
         self.begin.append(begin)
@@ -100,7 +100,7 @@ class _Entries:
         return packed
 
 
-def slice_helper(tensor: TensorLike, slice_spec: TensorLike, var: Any = None) -> Tensor:
+def slice_helper(tensor: TensorLike, slice_spec: TensorLike, var: object = None) -> Tensor:
     """`tensor[slice_spec]`: integers, scalar tensors, slices, `...`, `tf.newaxis`, or a boolean mask.
 
     Args:
@@ -118,7 +118,7 @@ def slice_helper(tensor: TensorLike, slice_spec: TensorLike, var: Any = None) ->
         return strided_slice(tensor, *entries.vectors(), **entries.masks, var=var, name=name)
 
 
-def slice_variable(var: Any, slice_spec: Any) -> Tensor:
+def slice_variable(var: Any, slice_spec: object) -> Tensor:
     """`var[slice_spec]` of a variable."""
     return slice_helper(var.value(), slice_spec, var)
 

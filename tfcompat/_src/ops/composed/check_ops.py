@@ -35,7 +35,7 @@ _NUMERIC = frozenset((
 # ---- comparison of two tensors ----
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A piece of a message: the value of a tensor where it is known while building."""
     known = constant_value(value) if isinstance(value, Tensor) else None
     return str(value if known is None else known)
@@ -51,7 +51,7 @@ def _first(value: Any, count: int) -> np.ndarray:
     return flat[: count if count >= 0 else None]
 
 
-def _listed(value: Any, count: int) -> str:
+def _listed(value: object, count: int) -> str:
     """A piece of an eager message: the first elements of a tensor."""
     if not isinstance(value, Tensor):
         return str(value)
@@ -157,7 +157,7 @@ assert_greater_equal = export("assert_greater_equal", "debugging.assert_greater_
 
 @export("assert_near", "debugging.assert_near")
 def assert_near(
-    x: TensorLike, y: TensorLike, rtol: Any = None, atol: Any = None, data: Any = None, summarize: int | None = None,
+    x: TensorLike, y: TensorLike, rtol: object = None, atol: object = None, data: Any = None, summarize: int | None = None,
     message: str | None = None, name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands |x - y| < atol + rtol * |y| for every pair of elements.
@@ -238,7 +238,7 @@ def _name(tensor: Tensor) -> str:
 
 
 @export("assert_proper_iterable", "debugging.assert_proper_iterable")
-def assert_proper_iterable(values: Any) -> None:
+def assert_proper_iterable(values: object) -> None:
     """Demands that `values` is iterable and no tensor, array or string, which iterate by accident; raises TypeError."""
     if isinstance(values, (Tensor, SparseTensor, np.ndarray, bytes, str)):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
@@ -257,7 +257,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 
 
 @export("assert_type", "debugging.assert_type")
-def assert_type(tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:
+def assert_type(tensor: TensorLike, tf_type: object, message: str | None = None, name: str | None = None) -> Operation:
     """Demands that `tensor` has the dtype `tf_type`; TypeError where it has another."""
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
@@ -281,7 +281,7 @@ def _called(item: Any) -> str:
     return str(item) if executing_eagerly() else getattr(item, "name", item)
 
 
-def assert_same_base_type(items: Iterable[Any], expected_type: Any = None) -> Any:
+def assert_same_base_type(items: Iterable[Any], expected_type: object = None) -> Any:
     """The base dtype that all of `items` (tensors or None) have; ValueError where one has another than `expected_type`."""
     first = None
     for item in items:
@@ -315,7 +315,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> dtypes.DT
 
 
 @export("is_numeric_tensor", "debugging.is_numeric_tensor")
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: object) -> bool:
     """Whether `tensor` is a Tensor of a numeric dtype (one of those that 1.15 lists: no float16, no complex128)."""
     return isinstance(tensor, Tensor) and tensor.dtype in _NUMERIC
 

@@ -14,7 +14,7 @@ from tfcompat._src.ops.ragged.value import RaggedTensorValue
 from tfcompat._src.ops.sparse.combine import sparse_concat
 
 
-def is_composite_or_composite_value(tensor: Any) -> bool:
+def is_composite_or_composite_value(tensor: object) -> bool:
     """Whether an object is made of tensors, or is the value of a sparse or ragged tensor."""
     return isinstance(tensor, (CompositeTensor, SparseTensorValue, RaggedTensorValue))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -58,7 +58,7 @@ def squeezed_where(wanted: int, rank_diff: Tensor, value: Tensor) -> Tensor:
 
 @export("confusion_matrix", "math.confusion_matrix")
 def confusion_matrix(
-    labels: TensorLike, predictions: TensorLike, num_classes: Any = None, dtype: DTypeLike = dtypes.int32, name: str | None = None,
+    labels: TensorLike, predictions: TensorLike, num_classes: object = None, dtype: DTypeLike = dtypes.int32, name: str | None = None,
     weights: TensorLike | None = None,
 ) -> Tensor:  # fmt: skip
     """The matrix whose element [i, j] counts the examples of class i that were predicted as class j.

@@ -18,10 +18,10 @@ from tfcompat._src.ops.math.binary import minimum
 
 @export("eye", "linalg.eye")
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
+    num_rows: object,
+    num_columns: object = None,
     batch_shape: Any = None,
-    dtype: Any = dtypes.float32,
+    dtype: object = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """Ones on the diagonal, zeros elsewhere.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @export("debugging.assert_all_finite", "verify_tensor_all_finite")
 def verify_tensor_all_finite(
-    t: Any = None, msg: str | None = None, name: str | None = None, x: TensorLike | None = None, message: str | None = None
+    t: object = None, msg: str | None = None, name: str | None = None, x: TensorLike | None = None, message: str | None = None
 ) -> Tensor:
     """The value of a tensor, given only where all of it is finite.
 

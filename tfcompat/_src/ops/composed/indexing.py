@@ -60,7 +60,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 @export("gather_nd", "manip.gather_nd")
-def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
+def gather_nd(params: object, indices: object, name: str | None = None, batch_dims: Any = 0) -> Tensor:
     """The slices of `params` at the positions in the last dimension of `indices`.
 
     Args:
@@ -81,7 +81,7 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     return raw.GatherNd(params, indices, name=name)
 
 
-def _check_batch_dims(batch_dims: Any, params: Tensor, indices: Tensor) -> None:
+def _check_batch_dims(batch_dims: object, params: Tensor, indices: Tensor) -> None:
     if not isinstance(batch_dims, int):
         raise TypeError(f"batch_dims must be an int; got {batch_dims!r}")
     if batch_dims < 0:
@@ -213,7 +213,7 @@ def convert_to_int_tensor(tensor: TensorLike, name: str, dtype: DTypeLike = dtyp
     return raw.Cast(tensor, DstT=dtype)
 
 
-def get_positive_axis(axis: Any, ndims: int | None) -> int:
+def get_positive_axis(axis: object, ndims: int | None) -> int:
     """A dimension counted from the front; TypeError unless it is an int, ValueError outside [-ndims, ndims)."""
     if not isinstance(axis, int):
         raise TypeError(f"axis must be an int; got {type(axis).__name__}")

@@ -61,7 +61,7 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
 
 
 @export("sparse.mask", "sparse_mask")
-def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> Any:
+def sparse_mask(a: Any, mask_indices: object, name: str | None = None) -> Any:
     """IndexedSlices `a` without the rows whose index is in the vector `mask_indices`."""
     with name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
         kept, rows = raw.ListDiff(a.indices, mask_indices)

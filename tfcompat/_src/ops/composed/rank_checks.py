@@ -61,7 +61,7 @@ def _checked_rank(
 
 
 def _assert_one(
-    default_name: str, words: str, holds: Callable, condition: Callable, x: Any, rank: Any, data: Any,
+    default_name: str, words: str, holds: Callable, condition: Callable, x: object, rank: object, data: Any,
     summarize: int | None, message: str | None, name: str | None,
 ) -> Operation:  # fmt: skip
     with name_scope(name, default_name, (x, rank, *(data or ()))):
@@ -83,7 +83,7 @@ def _assert_one(
 
 @export("assert_rank", "debugging.assert_rank")
 def assert_rank(
-    x: TensorLike, rank: TensorLike, data: Any = None, summarize: int | None = None, message: str | None = None,
+    x: TensorLike, rank: TensorLike, data: object = None, summarize: int | None = None, message: str | None = None,
     name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands that `x` has `rank` dimensions.
@@ -106,7 +106,7 @@ def assert_rank(
 
 @export("assert_rank_at_least", "debugging.assert_rank_at_least")
 def assert_rank_at_least(
-    x: TensorLike, rank: TensorLike, data: Any = None, summarize: int | None = None, message: str | None = None,
+    x: TensorLike, rank: TensorLike, data: object = None, summarize: int | None = None, message: str | None = None,
     name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands that `x` has `rank` dimensions or more; arguments and errors are those of `assert_rank`."""
@@ -118,7 +118,7 @@ def assert_rank_at_least(
 
 @export("assert_rank_in", "debugging.assert_rank_in")
 def assert_rank_in(
-    x: Any, ranks: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
+    x: object, ranks: Any, data: Any = None, summarize: int | None = None, message: str | None = None,
     name: str | None = None,
 ) -> Operation:  # fmt: skip
     """An operation that demands that `x` has one of `ranks` dimensions; arguments and errors are those of `assert_rank`."""
@@ -211,7 +211,7 @@ def _rank_assertion(c: _Constraint, **arguments: Any) -> Operation | None:
     return assert_rank(c.tensor, rank, **arguments)
 
 
-def _size_assertions(constraints: list[_Constraint], data: Any, summarize: int | None, message: str) -> list[Operation]:
+def _size_assertions(constraints: list[_Constraint], data: object, summarize: int | None, message: str) -> list[Operation]:
     assertions, given = [], {}
     for c in constraints:
         for i, symbol in enumerate(c.symbols):
@@ -254,7 +254,7 @@ def _size_assertion(
 
 @export("debugging.assert_shapes")
 def assert_shapes(
-    shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+    shapes: Any, data: object = None, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> Operation:
     """An operation that demands sizes, and that sizes of one name are equal.
 

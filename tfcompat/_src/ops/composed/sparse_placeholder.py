@@ -13,7 +13,7 @@ from tfcompat._src.ops.array.constant import placeholder
 
 
 @export("sparse_placeholder", "sparse.placeholder")
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_placeholder(dtype: object, shape: Any = None, name: str | None = None) -> SparseTensor:
     """A SparseTensor whose three parts must be fed, as a SparseTensorValue.
 
     Args:

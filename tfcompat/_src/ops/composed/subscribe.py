@@ -15,7 +15,7 @@ from tfcompat._src.ops.array.constant import identity
 SideEffect = Callable[[Tensor], list]
 
 
-def subscribe(tensors: Any, side_effects: SideEffect | Iterable[SideEffect]) -> Any:
+def subscribe(tensors: object, side_effects: SideEffect | Iterable[SideEffect]) -> Any:
     """Puts an Identity with side effects between tensors and everything that uses them.
 
     Args:
@@ -33,7 +33,7 @@ def subscribe(tensors: Any, side_effects: SideEffect | Iterable[SideEffect]) -> 
     return _nested(tensors, effects, {})
 
 
-def _nested(value: Any, effects: list[SideEffect], waiting: dict[Operation, list[Operation]]) -> Any:
+def _nested(value: object, effects: list[SideEffect], waiting: dict[Operation, list[Operation]]) -> Any:
     """`waiting`: the operations that waited for an operation before its first output was subscribed."""
     if isinstance(value, Tensor):
         return _subscribed(value, effects, waiting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.operation import Operation
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @export("compat.v2.assert_equal", "compat.v2.debugging.assert_equal")
 def assert_equal_v2(
-    x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, y: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_equal` without `data`."""
     return check_ops.assert_equal(x, y, message=message, summarize=summarize, name=name)
@@ -23,7 +23,7 @@ def assert_equal_v2(
 
 @export("compat.v2.assert_greater", "compat.v2.debugging.assert_greater")
 def assert_greater_v2(
-    x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, y: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_greater` without `data`."""
     return check_ops.assert_greater(x, y, message=message, summarize=summarize, name=name)
@@ -31,7 +31,7 @@ def assert_greater_v2(
 
 @export("compat.v2.assert_less", "compat.v2.debugging.assert_less")
 def assert_less_v2(
-    x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, y: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_less` without `data`."""
     return check_ops.assert_less(x, y, message=message, summarize=summarize, name=name)
@@ -39,7 +39,7 @@ def assert_less_v2(
 
 @export("compat.v2.debugging.assert_greater_equal")
 def assert_greater_equal_v2(
-    x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, y: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_greater_equal` without `data`."""
     return check_ops.assert_greater_equal(x, y, message=message, summarize=summarize, name=name)
@@ -47,7 +47,7 @@ def assert_greater_equal_v2(
 
 @export("compat.v2.debugging.assert_less_equal")
 def assert_less_equal_v2(
-    x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, y: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_less_equal` without `data`."""
     return check_ops.assert_less_equal(x, y, message=message, summarize=summarize, name=name)
@@ -55,7 +55,7 @@ def assert_less_equal_v2(
 
 @export("compat.v2.debugging.assert_none_equal")
 def assert_none_equal_v2(
-    x: Any, y: Any, summarize: int | None = None, message: str | None = None, name: str | None = None
+    x: object, y: object, summarize: int | None = None, message: str | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_none_equal` without `data`."""
     return check_ops.assert_none_equal(x, y, summarize=summarize, message=message, name=name)
@@ -63,7 +63,7 @@ def assert_none_equal_v2(
 
 @export("compat.v2.debugging.assert_near")
 def assert_near_v2(
-    x: TensorLike, y: TensorLike, rtol: Any = None, atol: Any = None, message: str | None = None, summarize: int | None = None,
+    x: TensorLike, y: TensorLike, rtol: object = None, atol: object = None, message: str | None = None, summarize: int | None = None,
     name: str | None = None,
 ) -> Operation | None:  # fmt: skip
     """`tf.debugging.assert_near` without `data`."""
@@ -72,7 +72,7 @@ def assert_near_v2(
 
 @export("compat.v2.debugging.assert_negative")
 def assert_negative_v2(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_negative` without `data`."""
     return check_ops.assert_negative(x, message=message, summarize=summarize, name=name)
@@ -80,7 +80,7 @@ def assert_negative_v2(
 
 @export("compat.v2.debugging.assert_non_negative")
 def assert_non_negative_v2(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_non_negative` without `data`."""
     return check_ops.assert_non_negative(x, message=message, summarize=summarize, name=name)
@@ -88,7 +88,7 @@ def assert_non_negative_v2(
 
 @export("compat.v2.debugging.assert_non_positive")
 def assert_non_positive_v2(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_non_positive` without `data`."""
     return check_ops.assert_non_positive(x, message=message, summarize=summarize, name=name)
@@ -96,7 +96,7 @@ def assert_non_positive_v2(
 
 @export("compat.v2.debugging.assert_positive")
 def assert_positive_v2(
-    x: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: object, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> Operation | None:
     """`tf.debugging.assert_positive` without `data`."""
     return check_ops.assert_positive(x, message=message, summarize=summarize, name=name)
@@ -115,7 +115,7 @@ def assert_rank_at_least_v2(x: TensorLike, rank: TensorLike, message: str | None
 
 
 @export("compat.v2.debugging.assert_rank_in")
-def assert_rank_in_v2(x: TensorLike, ranks: Any, message: str | None = None, name: str | None = None) -> Operation | None:
+def assert_rank_in_v2(x: TensorLike, ranks: object, message: str | None = None, name: str | None = None) -> Operation | None:
     """`tf.debugging.assert_rank_in` without `data` and `summarize`."""
     return rank_checks.assert_rank_in(x, ranks, message=message, name=name)
 

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 @export("compat.v2.sparse.add")
-def sparse_add_v2(a: Any, b: Any, threshold: TensorLike = 0) -> Any:
+def sparse_add_v2(a: object, b: object, threshold: TensorLike = 0) -> Any:
     """`tf.sparse.add` without `thresh`."""
     return combine.sparse_add(a, b, threshold)
 
 
 @export("compat.v2.sparse.concat")
-def sparse_concat_v2(axis: int, sp_inputs: Any, expand_nonconcat_dims: bool = False, name: str | None = None) -> Any:
+def sparse_concat_v2(axis: int, sp_inputs: object, expand_nonconcat_dims: bool = False, name: str | None = None) -> Any:
     """`tf.sparse.concat` with `name` at the end."""
     return combine.sparse_concat(axis, sp_inputs, name, expand_nonconcat_dims=expand_nonconcat_dims)
 
 
 @export("compat.v2.sparse.segment_mean")
 def sparse_segment_mean_v2(
-    data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, name: str | None = None
+    data: object, indices: object, segment_ids: object, num_segments: object = None, name: str | None = None
 ) -> Tensor:
     """`tf.sparse.segment_mean` with `name` at the end."""
     return sparse_segment.sparse_segment_mean(data, indices, segment_ids, name, num_segments)
@@ -40,7 +40,7 @@ def sparse_segment_mean_v2(
 
 @export("compat.v2.sparse.segment_sqrt_n")
 def sparse_segment_sqrt_n_v2(
-    data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, name: str | None = None
+    data: object, indices: object, segment_ids: object, num_segments: object = None, name: str | None = None
 ) -> Tensor:
     """`tf.sparse.segment_sqrt_n` with `name` at the end."""
     return sparse_segment.sparse_segment_sqrt_n(data, indices, segment_ids, name, num_segments)
@@ -48,7 +48,7 @@ def sparse_segment_sqrt_n_v2(
 
 @export("compat.v2.sparse.segment_sum")
 def sparse_segment_sum_v2(
-    data: Any, indices: Any, segment_ids: Any, num_segments: Any = None, name: str | None = None
+    data: object, indices: object, segment_ids: object, num_segments: object = None, name: str | None = None
 ) -> Tensor:
     """`tf.sparse.segment_sum` with `name` at the end."""
     return sparse_segment.sparse_segment_sum(data, indices, segment_ids, name, num_segments)
@@ -56,20 +56,20 @@ def sparse_segment_sum_v2(
 
 @export("compat.v2.sparse.split")
 def sparse_split_v2(
-    sp_input: Any = None, num_split: int | None = None, axis: TensorLike | None = None, name: str | None = None
+    sp_input: object = None, num_split: int | None = None, axis: TensorLike | None = None, name: str | None = None
 ) -> list[Any]:
     """`tf.sparse.split` of arguments by position."""
     return layout.sparse_split(sp_input=sp_input, num_split=num_split, axis=axis, name=name)
 
 
 @export("compat.v2.io.serialize_sparse")
-def serialize_sparse_v2(sp_input: Any, out_type: DTypeLike = dtypes.string, name: str | None = None) -> Tensor:
+def serialize_sparse_v2(sp_input: object, out_type: DTypeLike = dtypes.string, name: str | None = None) -> Tensor:
     """`tf.io.serialize_sparse` with `name` at the end."""
     return serialize.serialize_sparse(sp_input, name, out_type)
 
 
 @export("compat.v2.io.serialize_many_sparse")
-def serialize_many_sparse_v2(sp_input: Any, out_type: DTypeLike = dtypes.string, name: str | None = None) -> Tensor:
+def serialize_many_sparse_v2(sp_input: object, out_type: DTypeLike = dtypes.string, name: str | None = None) -> Tensor:
     """`tf.io.serialize_many_sparse` with `name` at the end."""
     return serialize.serialize_many_sparse(sp_input, name, out_type)
 
@@ -103,14 +103,14 @@ def tuple_v2(tensors: Any, control_inputs: Any = None, name: str | None = None) 
 
 
 @export("compat.v2.cond")
-def cond_for_tf_v2(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+def cond_for_tf_v2(pred: object, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """`tf.cond` that keeps lists of one element."""
     return cond.cond(pred, true_fn, false_fn, strict=True, name=name)
 
 
 @export("compat.v2.while_loop")
 def while_loop_v2(
-    cond: Any, body: Any, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10,
+    cond: Any, body: Any, loop_vars: object, shape_invariants: object = None, parallel_iterations: int = 10,
     back_prop: bool = True, swap_memory: bool = False, maximum_iterations: TensorLike | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """`tf.while_loop` that gives what it was given: a list of one element stays one."""

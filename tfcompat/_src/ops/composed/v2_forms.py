@@ -46,7 +46,7 @@ def zeros_like_v2(input: TensorLike, dtype: DTypeLike | None = None, name: str |
 
 
 @export("compat.v2.ones_like")
-def ones_like_v2(input: TensorLike, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like_v2(input: TensorLike, dtype: object = None, name: str | None = None) -> Tensor:
     """`tf.ones_like` that always takes known shapes as constants."""
     return fill.ones_like(input, dtype, name, optimize=True)
 
@@ -65,7 +65,7 @@ def pad_v2(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", con
 
 @export("compat.v2.math.confusion_matrix")
 def confusion_matrix_v2(
-    labels: TensorLike, predictions: TensorLike, num_classes: Any = None, weights: TensorLike | None = None, dtype: DTypeLike = dtypes.int32,
+    labels: TensorLike, predictions: TensorLike, num_classes: object = None, weights: TensorLike | None = None, dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.confusion_matrix` with `weights` before `dtype`."""
@@ -83,59 +83,59 @@ def decode_raw_v2(
 
 
 @export("compat.v2.transpose")
-def transpose_v2(a: TensorLike, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
+def transpose_v2(a: TensorLike, perm: object = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
     """`tf.transpose` with `conjugate` before `name`."""
     return reorder.transpose(a, perm=perm, name=name, conjugate=conjugate)
 
 
 @export("compat.v2.gather")
 def gather_v2(
-    params: TensorLike, indices: TensorLike, validate_indices: Any = None, axis: TensorLike | None = None, batch_dims: int = 0, name: str | None = None
+    params: TensorLike, indices: TensorLike, validate_indices: object = None, axis: TensorLike | None = None, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
     """`tf.gather` with `name` at the end."""
     return gather.gather(params, indices, name=name, axis=axis, validate_indices=validate_indices, batch_dims=batch_dims)
 
 
 @export("compat.v2.gather_nd")
-def gather_nd_v2(params: TensorLike, indices: TensorLike, batch_dims: Any = 0, name: str | None = None) -> Tensor:
+def gather_nd_v2(params: TensorLike, indices: TensorLike, batch_dims: object = 0, name: str | None = None) -> Tensor:
     """`tf.gather_nd` with `batch_dims` before `name`."""
     return indexing.gather_nd(params, indices, name=name, batch_dims=batch_dims)
 
 
 @export("compat.v2.argmax", "compat.v2.math.argmax")
-def argmax_v2(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None) -> Tensor:
+def argmax_v2(input: object, axis: object = None, output_type: object = dtypes.int64, name: str | None = None) -> Tensor:
     """`tf.argmax` without the deprecated `dimension`; axis 0 where none is given."""
     return reduce.argmax(input, 0 if axis is None else axis, name, output_type=output_type)
 
 
 @export("compat.v2.argmin", "compat.v2.math.argmin")
-def argmin_v2(input: Any, axis: Any = None, output_type: Any = dtypes.int64, name: str | None = None) -> Tensor:
+def argmin_v2(input: object, axis: object = None, output_type: object = dtypes.int64, name: str | None = None) -> Tensor:
     """`tf.argmin` without the deprecated `dimension`; axis 0 where none is given."""
     return reduce.argmin(input, 0 if axis is None else axis, name, output_type=output_type)
 
 
 @export("compat.v2.math.count_nonzero")
 def count_nonzero_v2(
-    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = dtypes.int64, name: str | None = None
+    input: object, axis: object = None, keepdims: bool | None = None, dtype: object = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """`tf.count_nonzero` without its deprecated arguments."""
     return reduce.count_nonzero(input, axis=axis, keepdims=keepdims, dtype=dtype, name=name)
 
 
 @export("compat.v2.math.l2_normalize", "compat.v2.linalg.l2_normalize", "compat.v2.nn.l2_normalize")
-def l2_normalize_v2(x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+def l2_normalize_v2(x: TensorLike, axis: object = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
     """`tf.nn.l2_normalize` without the deprecated `dim`."""
     return moments.l2_normalize(x, axis, epsilon, name)
 
 
 @export("compat.v2.nn.moments")
-def moments_v2(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+def moments_v2(x: object, axes: object, shift: object = None, keepdims: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """`tf.nn.moments` without the deprecated `keep_dims`."""
     return moments.moments(x, axes, shift=shift, name=name, keepdims=keepdims)
 
 
 @export("compat.v2.scalar_mul", "compat.v2.math.scalar_mul")
-def scalar_mul_v2(scalar: Any, x: Any, name: str | None = None) -> Any:
+def scalar_mul_v2(scalar: object, x: object, name: str | None = None) -> Any:
     """`tf.scalar_mul` in a name scope."""
     with name_scope(name, "scalar_mul", [x]) as name:
         return binary.scalar_mul(scalar, x, name)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @export("compat.v2.nn.avg_pool2d")
 def avg_pool2d_v2(
-    input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
+    input: object, ksize: object, strides: object, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
     """`tf.nn.avg_pool` with `input`."""
     return pool_functions.avg_pool(input, ksize, strides, padding, data_format, name)
@@ -40,7 +40,7 @@ def avg_pool2d_v2(
 
 @export("compat.v2.nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization_v2(
-    input: Any, mean: Any, variance: Any, beta: Any, gamma: Any, variance_epsilon: float,
+    input: object, mean: object, variance: object, beta: object, gamma: object, variance_epsilon: float,
     scale_after_normalization: bool, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.batch_norm_with_global_normalization` under the names of TensorFlow 2."""
@@ -51,7 +51,7 @@ def batch_norm_with_global_normalization_v2(
 
 @export("compat.v2.nn.conv1d")
 def conv1d_v2(
-    input: Any, filters: Any, stride: Any, padding: Any, data_format: str = "NWC", dilations: Any = None,
+    input: object, filters: object, stride: Any, padding: Any, data_format: str = "NWC", dilations: object = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv1d` without `use_cudnn_on_gpu`."""
@@ -62,7 +62,7 @@ def conv1d_v2(
 
 @export("compat.v2.nn.conv2d")
 def conv2d_v2(
-    input: TensorLike, filters: TensorLike, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = None,
+    input: TensorLike, filters: TensorLike, strides: object, padding: object, data_format: str = "NHWC", dilations: object = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv2d` without `use_cudnn_on_gpu`."""
@@ -74,7 +74,7 @@ def conv2d_v2(
 
 @export("compat.v2.nn.conv3d")
 def conv3d_v2(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str = "NDHWC", dilations: Any = None,
+    input: object, filters: object, strides: object, padding: Any, data_format: str = "NDHWC", dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv3d` with `filters`."""
@@ -86,8 +86,8 @@ def conv3d_v2(
 
 @export("compat.v2.nn.conv2d_transpose")
 def conv2d_transpose_v2(
-    input: Any, filters: Any, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str = "NHWC",
-    dilations: Any = None, name: str | None = None,
+    input: object, filters: object, output_shape: object, strides: object, padding: str = "SAME", data_format: str = "NHWC",
+    dilations: object = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv2d_transpose` with `dilations` before `name`."""
     return conv_functions.conv2d_transpose(
@@ -97,8 +97,8 @@ def conv2d_transpose_v2(
 
 @export("compat.v2.nn.conv3d_transpose")
 def conv3d_transpose_v2(
-    input: Any, filters: Any, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str = "NDHWC",
-    dilations: Any = None, name: str | None = None,
+    input: object, filters: object, output_shape: object, strides: object, padding: str = "SAME", data_format: str = "NDHWC",
+    dilations: object = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv3d_transpose` with `dilations` before `name`."""
     return conv_functions.conv3d_transpose(
@@ -108,8 +108,8 @@ def conv3d_transpose_v2(
 
 @export("compat.v2.nn.convolution")
 def convolution_v2(
-    input: Any, filters: Any, strides: Any = None, padding: str = "VALID", data_format: str | None = None,
-    dilations: Any = None, name: str | None = None,
+    input: object, filters: object, strides: object = None, padding: str = "VALID", data_format: str | None = None,
+    dilations: object = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.convolution` with `strides` before `padding`."""
     return dilated.convolution(input, filters, padding, strides, dilations, name, data_format)
@@ -117,8 +117,8 @@ def convolution_v2(
 
 @export("compat.v2.nn.pool")
 def pool_v2(
-    input: TensorLike, window_shape: Any, pooling_type: str, strides: Any = None, padding: str = "VALID",
-    data_format: str | None = None, dilations: Any = None, name: str | None = None,
+    input: TensorLike, window_shape: object, pooling_type: str, strides: object = None, padding: str = "VALID",
+    data_format: str | None = None, dilations: object = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.pool` with `strides` before `padding`."""
     return dilated.pool(input, window_shape, pooling_type, padding, dilations, strides, name, data_format)
@@ -182,20 +182,20 @@ def crelu_v2(features: TensorLike, axis: int = -1, name: str | None = None) -> T
 
 
 @export("compat.v2.nn.dropout")
-def dropout_v2(x: TensorLike, rate: TensorLike, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
+def dropout_v2(x: TensorLike, rate: TensorLike, noise_shape: object = None, seed: int | None = None, name: str | None = None) -> Tensor:
     """`tf.nn.dropout` by the share of elements that become 0."""
     return dropout.dropout(x, noise_shape=noise_shape, seed=seed, name=name, rate=rate)
 
 
 @export("compat.v2.nn.embedding_lookup")
-def embedding_lookup_v2(params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
+def embedding_lookup_v2(params: object, ids: TensorLike, max_norm: float | None = None, name: str | None = None) -> Tensor:
     """`tf.nn.embedding_lookup` where parts of `params` hold following rows."""
     return embedding.embedding_lookup(params, ids, "div", name, max_norm=max_norm)
 
 
 @export("compat.v2.nn.embedding_lookup_sparse")
 def embedding_lookup_sparse_v2(
-    params: Any, sp_ids: Any, sp_weights: Any, combiner: str | None = None, max_norm: float | None = None,
+    params: object, sp_ids: object, sp_weights: object, combiner: str | None = None, max_norm: float | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.embedding_lookup_sparse` where parts of `params` hold following rows."""
@@ -210,8 +210,8 @@ def in_top_k_v2(targets: TensorLike, predictions: TensorLike, k: TensorLike, nam
 
 @export("compat.v2.nn.nce_loss")
 def nce_loss_v2(
-    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int = 1,
-    sampled_values: Any = None, remove_accidental_hits: bool = False, name: str = "nce_loss",
+    weights: object, biases: object, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int = 1,
+    sampled_values: object = None, remove_accidental_hits: bool = False, name: str = "nce_loss",
 ) -> Tensor:  # fmt: skip
     """`tf.nn.nce_loss` where parts of `weights` hold following rows."""
     return nce.nce_loss(
@@ -231,8 +231,8 @@ def nce_loss_v2(
 
 @export("compat.v2.nn.sampled_softmax_loss")
 def sampled_softmax_loss_v2(
-    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int = 1,
-    sampled_values: Any = None, remove_accidental_hits: bool = True, seed: int | None = None,
+    weights: object, biases: object, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int = 1,
+    sampled_values: object = None, remove_accidental_hits: bool = True, seed: int | None = None,
     name: str = "sampled_softmax_loss",
 ) -> Tensor:  # fmt: skip
     """`tf.nn.sampled_softmax_loss` where parts of `weights` hold following rows."""
@@ -274,7 +274,7 @@ def sufficient_statistics_v2(
 
 @export("compat.v2.nn.weighted_moments")
 def weighted_moments_v2(
-    x: TensorLike, axes: Any, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
+    x: TensorLike, axes: object, frequency_weights: TensorLike, keepdims: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
     """`tf.nn.weighted_moments` without `keep_dims`."""
     return moments.weighted_moments(x, axes, frequency_weights, name=name, keepdims=keepdims)
@@ -306,7 +306,7 @@ def batch_to_space_v2(input: TensorLike, block_shape: TensorLike, crops: TensorL
 
 @export("compat.v2.nn.max_pool_with_argmax")
 def max_pool_with_argmax_v2(
-    input: TensorLike, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", output_dtype: Any = dtypes.int64,
+    input: TensorLike, ksize: object, strides: object, padding: str, data_format: str = "NHWC", output_dtype: object = dtypes.int64,
     include_batch_in_index: bool = False, name: str | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`tf.nn.max_pool_with_argmax`, whose window may be given by one int, or by height and width."""

@@ -37,7 +37,7 @@ def _switch_shape(c: Any) -> list:
     return [c.inputs[0]] * 2
 
 
-def _switch_gradient(node: Operation, *grads: Any) -> list:
+def _switch_gradient(node: Operation, *grads: object) -> list:
     """The gradients of both sides joined; outside of a conditional each is first let through on its side only."""
     context = node._get_control_flow_context()
     if is_listed(node) and context is not None and context.IsWhileContext():
@@ -52,7 +52,7 @@ def _switch_gradient(node: Operation, *grads: Any) -> list:
     return [merge(list(grads), name="cond_grad")[0], None]
 
 
-def _variable_gradient(node: Any, off: Any, on: TensorLike) -> Any:
+def _variable_gradient(node: object, off: object, on: TensorLike) -> Any:
     """The gradient of a loop variable: what comes through the Exit begins it, and closes it until the second visit brings that of the body."""
     merges = get_default_graph()._control_flow_context.grad_state.merges
     if node in merges:
@@ -105,7 +105,7 @@ def _common(a: tuple | None, b: tuple | None) -> tuple | None:
     return tuple(x if x == y else None for x, y in zip(a, b))
 
 
-def _merge_gradient(node: Operation, grad: TensorLike, _: Any) -> list:
+def _merge_gradient(node: Operation, grad: TensorLike, _: object) -> list:
     """The gradient goes into the branch that was taken, or to the iteration before."""
     context = output_context(node.inputs[0].op)
     around = get_default_graph()._control_flow_context
@@ -142,7 +142,7 @@ op(
 )  # fmt: skip
 
 
-def switch(data: TensorLike, pred: TensorLike, dtype: Any = None, name: str | None = None) -> Any:
+def switch(data: TensorLike, pred: TensorLike, dtype: object = None, name: str | None = None) -> Any:
     """Sends `data` to output 1 where `pred` is true, else to output 0."""
     with name_scope(name, "Switch", [data, pred]) as scope:
         if isinstance(data, IndexedSlices):

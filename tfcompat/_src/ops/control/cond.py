@@ -206,7 +206,7 @@ def _chosen(branch: Callable, strict: bool) -> Any:
     return result if strict or not isinstance(result, (list, tuple)) or len(result) != 1 else result[0]
 
 
-def _one_of(name: str, value: Any, deprecated_name: str, deprecated: Any) -> Any:
+def _one_of(name: str, value: object, deprecated_name: str, deprecated: object) -> Any:
     if deprecated is None:
         return value
     if value is not None:
@@ -256,7 +256,7 @@ def _merged(pred: Tensor, contexts: list[CondContext], results: list[tuple], str
     return _unpacked(packed, packed)[0] if not strict else packed
 
 
-def _give_same_index_type(a: Any, b: Any) -> None:
+def _give_same_index_type(a: object, b: object) -> None:
     """Indices of IndexedSlices become int64 where only one of the two has int64."""
     if isinstance(a, IndexedSlices) and isinstance(b, IndexedSlices) and a.indices.dtype != b.indices.dtype:
         a._indices, b._indices = (raw.Cast(v.indices, DstT=dtypes.int64) for v in (a, b))
@@ -269,7 +269,7 @@ def _unpacked(original: Any, result: Any) -> tuple[Any, Any]:
     return original, result
 
 
-def smart_constant_value(pred: Any) -> bool | None:
+def smart_constant_value(pred: object) -> bool | None:
     """The value of a predicate that is known while the graph is built, else None; TypeError where it is no bool."""
     if isinstance(pred, Tensor):
         value = constant_value(pred)
@@ -296,7 +296,7 @@ def smart_cond(pred: TensorLike, true_fn: Callable | None = None, false_fn: Call
 
 @export("case")
 def case(
-    pred_fn_pairs: Any, default: Callable | None = None, exclusive: bool = False, strict: bool = False, name: str = "case"
+    pred_fn_pairs: object, default: Callable | None = None, exclusive: bool = False, strict: bool = False, name: str = "case"
 ) -> Any:
     """The result of the function whose predicate is the first true one, else of `default`.
 
@@ -313,14 +313,14 @@ def case(
 
 
 @export("contrib.framework.smart_case")
-def smart_case(pred_fn_pairs: Any, default: Callable | None = None, exclusive: bool = False, name: str = "smart_case") -> Any:
+def smart_case(pred_fn_pairs: object, default: Callable | None = None, exclusive: bool = False, name: str = "smart_case") -> Any:
     """`case` that calls only one function where the predicates are known; they may be Python bools too."""
     return _case_helper(smart_cond, pred_fn_pairs, default, exclusive, name, allow_python_preds=True)
 
 
 def _case_helper(
-    cond_fn: Callable, pred_fn_pairs: Any, default: Callable | None, exclusive: bool, name: str | None, allow_python_preds: bool = False,
-    **cond_kwargs: Any,
+    cond_fn: Callable, pred_fn_pairs: object, default: Callable | None, exclusive: bool, name: str | None, allow_python_preds: bool = False,
+    **cond_kwargs: object,
 ) -> Any:  # fmt: skip
     """`case` by calls of `cond_fn`, which is like `cond` and also gets `cond_kwargs`."""
     pairs = _checked_pairs(pred_fn_pairs, allow_python_preds)
@@ -338,7 +338,7 @@ def _case_helper(
             return _chain(list(zip(predicates, guarded)), default, functools.partial(cond_fn, **cond_kwargs))
 
 
-def _checked_pairs(pairs: Any, python_predicates: bool = False) -> list[tuple[Any, Callable]]:
+def _checked_pairs(pairs: object, python_predicates: bool = False) -> list[tuple[Any, Callable]]:
     if isinstance(pairs, collections.abc.Mapping):
         pairs = list(pairs.items()) if isinstance(pairs, collections.OrderedDict) else sorted(
             pairs.items(), key=lambda item: item[0].name
@@ -423,7 +423,7 @@ def Assert(condition: TensorLike, data: list[Any], summarize: int | None = None,
         return guarded.op
 
 
-def _assert_now(condition: Any, data: list[Any], summarize: int) -> None:
+def _assert_now(condition: object, data: list[Any], summarize: int) -> None:
     if not condition:
         shown = "\n".join(_summarized(convert_to_tensor(value).numpy(), summarize) for value in data)
         raise errors.InvalidArgumentError(None, None, f"Expected '{condition!s}' to be true. Summarized data: {shown}")

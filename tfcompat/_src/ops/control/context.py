@@ -177,7 +177,7 @@ def left(context: ControlFlowContext) -> Iterator[None]:
         context.Enter()
 
 
-def in_loop(op: Operation, loop: Any) -> bool:
+def in_loop(op: Operation, loop: object) -> bool:
     """Whether a node's outputs are values of the loop context `loop` itself."""
     context = output_context(op)
     return context is not None and context.GetWhileContext() is loop

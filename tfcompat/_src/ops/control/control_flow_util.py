@@ -131,7 +131,7 @@ def GetContainingCondContext(ctxt: Any) -> Any:
     return None
 
 
-def IsContainingContext(ctxt: Any, maybe_containing_ctxt: Any) -> bool:
+def IsContainingContext(ctxt: Any, maybe_containing_ctxt: object) -> bool:
     """Whether `maybe_containing_ctxt` is `ctxt` or lies around it."""
     while ctxt is not maybe_containing_ctxt:
         if ctxt is None:

@@ -67,7 +67,7 @@ class GradientsDebugger:
             raise ValueError(f"The graph already contains an op named {name}")
         return watched
 
-    def watch_gradients_by_tensors(self, graph: Graph, tensors: Any) -> GradientsDebugger:
+    def watch_gradients_by_tensors(self, graph: Graph, tensors: object) -> GradientsDebugger:
         """Watches tensors whose uses are in the graph already.
 
         Args:

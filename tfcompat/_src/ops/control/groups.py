@@ -64,7 +64,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
             return no_op(name=scope)
 
 
-def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str | None = None) -> Any:
+def with_dependencies(dependencies: Iterable[Any], output_tensor: object, name: str | None = None) -> Any:
     """The value of `output_tensor` (a tensor or IndexedSlices), given only after `dependencies` have run."""
     if executing_eagerly():
         return output_tensor
@@ -77,11 +77,11 @@ def with_dependencies(dependencies: Iterable[Any], output_tensor: Any, name: str
             return IndexedSlices(raw.Identity(value.values, name=scope), value.indices, value.dense_shape)
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return is_dense_tensor_like(value) or isinstance(value, IndexedSlices)
 
 
-def _control_op(value: Any) -> Operation:
+def _control_op(value: object) -> Operation:
     if isinstance(value, Tensor):
         return value.op
     if not isinstance(value, Operation):
@@ -115,7 +115,7 @@ def tuple_(tensors: Iterable[Any], name: str | None = None, control_inputs: Iter
         return [_gated(t, gate) for t in values]
 
 
-def _gated(value: Any, gate: Operation) -> Any:
+def _gated(value: object, gate: Operation) -> Any:
     if value is None:
         return None
     if isinstance(value, Operation):

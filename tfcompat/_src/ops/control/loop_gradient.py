@@ -44,7 +44,7 @@ op(
 )  # fmt: skip
 
 
-def _second_derivative(node: Operation, *grads2: Any) -> list:
+def _second_derivative(node: Operation, *grads2: object) -> list:
     """The gradients of what was captured, and of the gradients that came in."""
     exits, captured, grads = (node.input_named(name) for name in ("exits", "captured", "grads"))
     steps, counters = node.input_named("steps"), node.input_named("counters")

@@ -25,7 +25,7 @@ def _routed(*values: Any, **attrs: Any) -> Any:
     raise NotImplementedError("the Exit of no loop, or a ref in a loop that nothing leaves")
 
 
-def _passed(data: Any, **attrs: Any) -> Any:
+def _passed(data: object, **attrs: object) -> Any:
     """Where there is no loop, a value goes on as it is."""
     return data
 
@@ -48,7 +48,7 @@ def _backward_loop() -> Any:
     return context.grad_state if context is not None and context.back_prop else None
 
 
-def _enter_gradient(node: Any, grad: Any) -> list:
+def _enter_gradient(node: object, grad: object) -> list:
     """Leaves the backward loop, with the sum over all iterations for an invariant; inside one iteration a value is itself."""
     loop = _backward_loop()
     if loop is None:
@@ -56,7 +56,7 @@ def _enter_gradient(node: Any, grad: Any) -> list:
     return [loop.leave(node, grad)]
 
 
-def _exit_gradient(node: Any, grad: Any) -> list:
+def _exit_gradient(node: Any, grad: object) -> list:
     """Enters the backward loop."""
     context = get_default_graph()._control_flow_context
     if context is None:
@@ -68,7 +68,7 @@ def _exit_gradient(node: Any, grad: Any) -> list:
     return [context.grad_state.enter(node, grad)]
 
 
-def _pass_gradient(node: Any, grad: Any) -> list:
+def _pass_gradient(node: object, grad: object) -> list:
     return [grad]
 
 

@@ -25,7 +25,7 @@ PFOR_CONFIG_ARG = "pfor_config"
 _PARALLEL_ITERATIONS = 10
 
 
-def for_loop(loop_fn: Callable, loop_fn_dtypes: Any, iters: Any, parallel_iterations: int | None = None) -> Any:
+def for_loop(loop_fn: Callable, loop_fn_dtypes: object, iters: object, parallel_iterations: int | None = None) -> Any:
     """Calls `loop_fn` with 0, 1, ..., `iters` - 1 in a `while_loop`, and stacks what it returns.
 
     Args:
@@ -42,7 +42,7 @@ def for_loop(loop_fn: Callable, loop_fn_dtypes: Any, iters: Any, parallel_iterat
     return nest.pack_sequence_as(loop_fn_dtypes, results)
 
 
-def _loop(loop_fn: Callable, wanted: list[Any], shapes: list[Any], iters: Any, parallel_iterations: int | None) -> list[Any]:
+def _loop(loop_fn: Callable, wanted: list[Any], shapes: list[Any], iters: object, parallel_iterations: int | None) -> list[Any]:
     outputs: list[Any] = [None] * len(wanted)
 
     def body(i: Tensor, arrays: list[TensorArray]) -> tuple[Tensor, list[TensorArray]]:
@@ -58,11 +58,11 @@ def _loop(loop_fn: Callable, wanted: list[Any], shapes: list[Any], iters: Any, p
     return [ta.stack() if isinstance(out, Tensor) else end for out, ta, end in zip(outputs, arrays, done)]
 
 
-def _dense(output: Any) -> Any:
+def _dense(output: object) -> Any:
     return output + 0 if isinstance(output, IndexedSlices) else output
 
 
-def pfor(loop_fn: Callable, iters: Any, parallel_iterations: int | None = None) -> Any:
+def pfor(loop_fn: Callable, iters: object, parallel_iterations: int | None = None) -> Any:
     """`for_loop` that finds the types and shapes of what `loop_fn` gives by calling it once more.
 
     Raises:
@@ -83,7 +83,7 @@ def pfor(loop_fn: Callable, iters: Any, parallel_iterations: int | None = None) 
 
 
 @export("vectorized_map")
-def vectorized_map(fn: Callable, elems: Any) -> Any:
+def vectorized_map(fn: Callable, elems: object) -> Any:
     """What `fn` gives for each row of `elems`, stacked.
 
     Args:

@@ -130,7 +130,7 @@ def _print_v2(text, *, output_stream, end):
     return ()
 
 
-def _stream_name(stream: Any) -> str:
+def _stream_name(stream: object) -> str:
     if isinstance(stream, str) and stream.startswith("file://"):
         return stream
     known = [
@@ -155,7 +155,7 @@ def _unused_placeholder(text: str) -> str:
     return found
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return is_dense_tensor_like(value) or isinstance(value, SparseTensor)
 
 

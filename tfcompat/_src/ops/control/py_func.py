@@ -56,7 +56,7 @@ def register(kind: str, function: Callable) -> str:
     return token
 
 
-def _as_array(value: Any) -> np.ndarray:
+def _as_array(value: object) -> np.ndarray:
     """A result as an array; strings are bytes objects, with the NULs at their end that an array of NumPy's kind "S" drops."""
     array = np.asarray(value, order="C")
     if array.dtype.kind not in "USO":
@@ -85,7 +85,7 @@ def _argument(value: Any) -> Any:
     return np.array(value, order="C") if np.ndim(value) else np.asarray(value)[()]
 
 
-def _returned(value: Any) -> list[np.ndarray]:
+def _returned(value: object) -> list[np.ndarray]:
     if value is None:
         return []
     if isinstance(value, (list, tuple)):
@@ -144,7 +144,7 @@ for _name, _effects in (("PyFunc", Effects(external=True, copies=True, calls=Tru
 
 
 @export("py_func")
-def py_func(func: Callable, inp: list, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:
+def py_func(func: Callable, inp: list, Tout: object, stateful: bool = True, name: str | None = None) -> Any:
     """Calls a Python function on NumPy arrays each time the operation runs.
 
     Args:
@@ -186,6 +186,6 @@ def _called_now(func: Callable, inp: list) -> Any:
 
 
 @export("numpy_function")
-def numpy_function(func: Callable, inp: list, Tout: Any, name: str | None = None) -> Any:
+def numpy_function(func: Callable, inp: list, Tout: object, name: str | None = None) -> Any:
     """`py_func` of a stateful function."""
     return py_func(func, inp, Tout, stateful=True, name=name)

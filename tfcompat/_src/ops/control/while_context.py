@@ -38,8 +38,8 @@ class WhileContext(ControlFlowContext):
     """
 
     def __init__(
-        self, maximum_iterations: Any = None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
-        name: str = "while_context", grad_state: Any = None,
+        self, maximum_iterations: object = None, parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
+        name: str = "while_context", grad_state: object = None,
     ) -> None:  # fmt: skip
         super().__init__()
         if not isinstance(parallel_iterations, int) or parallel_iterations <= 0:
@@ -193,7 +193,7 @@ class WhileContext(ControlFlowContext):
 
     # ---- building ----
 
-    def BuildLoop(self, pred: Callable, body: Callable, loop_vars: Any, shape_invariants: Any, return_same_structure: bool) -> Any:
+    def BuildLoop(self, pred: Callable, body: Callable, loop_vars: object, shape_invariants: object, return_same_structure: bool) -> Any:
         """Adds condition and body to the graph; the loop variables after the loop, in the body's structure."""
         flat = [flow_of(v) for v in nest.flatten(loop_vars, expand_composites=False)]
         flat = [v if isinstance(v, CompositeTensor) else convert_to_tensor(v) for v in flat]
@@ -209,7 +209,7 @@ class WhileContext(ControlFlowContext):
         packed = nest.pack_sequence_as(result, with_flows(flat_result, exits), expand_composites=True)
         return packed[0] if len(exits) == 1 and not return_same_structure else packed
 
-    def _build(self, pred: Callable, body: Callable, original: Any, tensors: list[Tensor], shapes: list[TensorShape]) -> tuple:
+    def _build(self, pred: Callable, body: Callable, original: object, tensors: list[Tensor], shapes: list[TensorShape]) -> tuple:
         flat = nest.flatten(original, expand_composites=True)
         merges = self._loop_variables(tensors, shapes)
         packed = nest.pack_sequence_as(original, with_flows(flat, merges), expand_composites=True)
@@ -277,12 +277,12 @@ class WhileContext(ControlFlowContext):
         return result
 
 
-def flow_of(value: Any) -> Any:
+def flow_of(value: object) -> Any:
     """The tensor that stands for a value in a loop: the flow of a TensorArray."""
     return value.flow if isinstance(value, TensorArray) else value
 
 
-def as_leaf(original: Any, tensor: Tensor) -> Any:
+def as_leaf(original: object, tensor: Tensor) -> Any:
     """A tensor in place of `original`: as the flow of an array where that is a TensorArray."""
     return with_flow(original, tensor) if isinstance(original, TensorArray) else tensor
 

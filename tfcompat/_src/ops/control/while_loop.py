@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @export("while_loop")
 def while_loop(
-    cond: Callable, body: Callable, loop_vars: Any, shape_invariants: Any = None, parallel_iterations: int = 10, back_prop: bool = True,
+    cond: Callable, body: Callable, loop_vars: Any, shape_invariants: object = None, parallel_iterations: int = 10, back_prop: bool = True,
     swap_memory: bool = False, name: str | None = None, maximum_iterations: TensorLike | None = None, return_same_structure: bool = False,
 ) -> Any:  # fmt: skip
     """Repeats `body` while `cond` is true.
@@ -105,7 +105,7 @@ def _counted(cond: Callable, body: Callable, loop_vars: Any, limit: Any, unpack:
     """Condition, body and variables with a counter before them that ends the loop at `limit`."""
     counter = constant(0, limit.dtype, name="iteration_counter")
 
-    def arguments(variables: Any) -> Any:
+    def arguments(variables: object) -> Any:
         return (variables,) if unpack else variables
 
     def counted_cond(i: Any, variables: Any) -> Any:

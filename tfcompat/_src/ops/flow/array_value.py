@@ -48,7 +48,7 @@ def _is_below(index: Any, limit: Any) -> bool:
 class ArrayOverflow(errors.OpError):
     """A growing array needs more room than its program has; the program is compiled again with more."""
 
-    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+    def __init__(self, node_def: object, op: Any, message: str) -> None:
         super().__init__(node_def, op, message, errors.RESOURCE_EXHAUSTED)
 
 
@@ -134,11 +134,11 @@ def _require_rows(indices: Any, value: Any) -> None:
         raise invalid(f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {value.shape[0]}")
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     return isinstance(value, (int, np.integer, np.ndarray))
 
 
-def _with_element(buffer: Any, value: Any, index: Any) -> Any:
+def _with_element(buffer: Any, value: object, index: object) -> Any:
     """`buffer` with `value` at `index`.
 
     An element is written once, so nothing has come into the place that is overwritten: the gradient goes on as it is, where
@@ -149,12 +149,12 @@ def _with_element(buffer: Any, value: Any, index: Any) -> Any:
     return _with_real_element(buffer, value, jnp.asarray(index, np.int32))
 
 
-def _element(buffer: Any, index: Any) -> Any:
+def _element(buffer: object, index: object) -> Any:
     return jax.lax.dynamic_index_in_dim(buffer, index, 0, keepdims=False, allow_negative_indices=False)
 
 
 @jax.custom_vjp
-def _with_real_element(buffer: Any, value: Any, index: Any) -> Any:
+def _with_real_element(buffer: object, value: object, index: object) -> Any:
     return jax.lax.dynamic_update_index_in_dim(buffer, value, index, 0, allow_negative_indices=False)
 
 
@@ -342,7 +342,7 @@ class DeviceArray:
             return jnp.zeros(self.buffer.shape[1:], self.buffer.dtype)
         return _element(jnp.asarray(self.buffer), index)
 
-    def _require_shape(self, index: Any) -> None:
+    def _require_shape(self, index: object) -> None:
         if self.buffer is None:
             raise invalid(
                 f"TensorArray {self.meta.name}: Could not read from TensorArray index {index}.  Furthermore, the element shape is not "
@@ -439,7 +439,7 @@ class DeviceArray:
         return self.length
 
 
-def _flag(ok: Any) -> Any:
+def _flag(ok: object) -> Any:
     return bool(ok) if isinstance(ok, (bool, np.bool_, np.ndarray)) else ok
 
 
@@ -482,7 +482,7 @@ class HostArray:
     def zeros(self) -> HostArray:
         return self.gradient("gradients")
 
-    def __add__(self, other: Any) -> HostArray:
+    def __add__(self, other: object) -> HostArray:
         """Elements added up; a number stands for a flow without elements."""
         if not isinstance(other, HostArray):
             return self
@@ -504,7 +504,7 @@ class HostArray:
             made.buffer = np.stack([np.zeros(shape, self.meta.dtype) if e is None else e for e in self.items])
         return made
 
-    def write(self, index: Any, value: Any) -> HostArray:
+    def write(self, index: Any, value: object) -> HostArray:
         _require_scalar(index)
         index, name = int(index), self.meta.name
         items = list(self.items)
@@ -558,7 +558,7 @@ class HostArray:
                 )
         return np.stack(found)
 
-    def scatter(self, indices: Any, value: Any) -> HostArray:
+    def scatter(self, indices: Any, value: object) -> HostArray:
         _require_rows(indices, value)
         if len(indices) and int(np.max(indices)) >= len(self.items) and not self.meta.dynamic:
             raise invalid(f"Max scatter index must be < array size ({int(np.max(indices))} vs. {len(self.items)})")
@@ -581,7 +581,7 @@ class HostArray:
                 )
         return np.concatenate(found), np.array([len(e) for e in found], np.int64)
 
-    def split(self, value: Any, lengths: np.ndarray) -> HostArray:
+    def split(self, value: object, lengths: np.ndarray) -> HostArray:
         value = np.asarray(value)
         _check_lengths(value, lengths, None if self.meta.dynamic else len(self.items))
         array, start = self, 0

@@ -30,7 +30,7 @@ def _build_element_shape(shape: Any) -> Any:
     return [-1 if d is None else d for d in sizes]
 
 
-def empty_tensor_list(element_shape: TensorLike, element_dtype: Any, max_num_elements: Any = None, name: str | None = None) -> Tensor:
+def empty_tensor_list(element_shape: TensorLike, element_dtype: object, max_num_elements: object = None, name: str | None = None) -> Tensor:
     """A list without elements, which takes up to `max_num_elements`."""
     limit = -1 if max_num_elements is None else max_num_elements
     return raw.EmptyTensorList(_build_element_shape(element_shape), limit, element_dtype=element_dtype, name=name)
@@ -47,13 +47,13 @@ def tensor_list_from_tensor(tensor: TensorLike, element_shape: TensorLike, name:
 
 
 def tensor_list_get_item(
-    input_handle: TensorLike, index: TensorLike, element_dtype: Any, element_shape: TensorLike | None = None, name: str | None = None
+    input_handle: TensorLike, index: TensorLike, element_dtype: object, element_shape: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """The element at `index`."""
     return raw.TensorListGetItem(input_handle, index, _build_element_shape(element_shape), element_dtype=element_dtype, name=name)
 
 
-def tensor_list_pop_back(input_handle: TensorLike, element_dtype: Any, name: str | None = None) -> Any:
+def tensor_list_pop_back(input_handle: TensorLike, element_dtype: object, name: str | None = None) -> Any:
     """The list without its last element, and that element."""
     return raw.TensorListPopBack(input_handle, -1, element_dtype=element_dtype, name=name)
 

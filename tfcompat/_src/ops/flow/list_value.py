@@ -19,7 +19,7 @@ def invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
 
 
-def dtype_text(dtype: Any) -> str:
+def dtype_text(dtype: object) -> str:
     return dtypes.cpp_name(str(dtype))
 
 
@@ -57,7 +57,7 @@ def zeros_like(array: np.ndarray) -> np.ndarray:
     return made
 
 
-def variant(value: Any) -> np.ndarray:
+def variant(value: object) -> np.ndarray:
     """A scalar variant that holds `value`."""
     found = np.empty((), object)
     found[()] = value
@@ -88,7 +88,7 @@ class TensorList:
     def with_items(self, items: Any) -> TensorList:
         return replace(self, items=tuple(items))
 
-    def require_dtype(self, dtype: Any) -> TensorList:
+    def require_dtype(self, dtype: object) -> TensorList:
         if self.dtype != dtype:
             raise invalid(f"Invalid data types; op elements {dtype_text(dtype)} but list elements {dtype_text(self.dtype)}")
         return self

@@ -43,7 +43,7 @@ class Stack:
             self._elements.append(np.array(element) if isinstance(element, np.ndarray) else element)
         return element
 
-    def pop(self, dtype: Any) -> np.ndarray:
+    def pop(self, dtype: object) -> np.ndarray:
         with self._lock:
             self._require_open()
             if not self._elements:

@@ -233,7 +233,7 @@ class EagerTensorArray(TensorArray):
 
     def __init__(
         self, dtype: DTypeLike, size: Any = None, dynamic_size: bool | None = None, clear_after_read: bool | None = None,
-        tensor_array_name: str | None = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
+        tensor_array_name: str | None = None, handle: object = None, flow: object = None, infer_shape: bool = True,
         element_shape: ShapeLike = None, colocate_with_first_write_call: bool = True, name: str | None = None,
     ) -> None:  # fmt: skip
         if handle is not None:
@@ -366,7 +366,7 @@ class EagerTensorArray(TensorArray):
         self._elements.clear()
 
 
-def _check_arguments(size: Any, dynamic_size: Any, clear_after_read: Any, tensor_array_name: Any, handle: Any, element_shape: Any) -> None:
+def _check_arguments(size: object, dynamic_size: object, clear_after_read: object, tensor_array_name: object, handle: object, element_shape: object) -> None:
     if handle is None:
         if size is None:
             raise ValueError("Size must be provided if handle is not provided")

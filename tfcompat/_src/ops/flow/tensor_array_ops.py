@@ -65,7 +65,7 @@ def _gradient_array_shape(c: Any) -> list:
     return [(2,), ()]
 
 
-def _require_array(flow: Any) -> Any:
+def _require_array(flow: object) -> Any:
     if not hasattr(flow, "gradient"):
         raise errors.UnimplementedError(
             None, None, "No gradient reaches this TensorArray in this run: only a branch that was not taken reads it. tfcompat finds no "
@@ -164,13 +164,13 @@ def _GetGradSource(op_or_tensor: Any) -> str:
     return "/".join(parts[: found[-1] + 1])
 
 
-def _gradient_array_of(node: Operation, flow: Any, source: Any, dtype: Any) -> TensorArray:
+def _gradient_array_of(node: Operation, flow: object, source: object, dtype: object) -> TensorArray:
     """The array of the gradients of the elements of a node's array."""
     array = TensorArray(dtype, handle=node.inputs[0], flow=flow, colocate_with_first_write_call=False)
     return array.grad(_GetGradSource(source), flow=flow)
 
 
-def _write_gradient(node: Operation, flow: Any) -> list:
+def _write_gradient(node: Operation, flow: object) -> list:
     array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
     return [None, None, array.read(node.inputs[1]), flow]
 
@@ -188,7 +188,7 @@ def _read_shape(c: InferenceContext) -> list:
     return [_element_sizes(c)]
 
 
-def _read_gradient(node: Operation, grad: Any) -> list:
+def _read_gradient(node: Operation, grad: object) -> list:
     array = _gradient_array_of(node, node.inputs[2], grad, node.get_attr("dtype"))
     return [None, None, array.write(node.inputs[1], grad).flow]
 
@@ -206,7 +206,7 @@ def _gathered_shape(c: InferenceContext) -> list:
     return [None if sizes is None else (*count, *sizes)]
 
 
-def _gather_gradient(node: Operation, grad: Any) -> list:
+def _gather_gradient(node: Operation, grad: object) -> list:
     array = _gradient_array_of(node, node.inputs[2], grad, node.get_attr("dtype"))
     return [None, None, array.scatter(node.inputs[1], grad).flow]
 
@@ -232,7 +232,7 @@ def _scattered_shape(c: InferenceContext) -> list:
     return [()]
 
 
-def _scatter_gradient(node: Operation, flow: Any) -> list:
+def _scatter_gradient(node: Operation, flow: object) -> list:
     array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
     return [None, None, array.gather(node.inputs[1]), flow]
 
@@ -255,7 +255,7 @@ def _concat_shape(c: Any) -> list:
     return [None, (None,)]
 
 
-def _concat_gradient(node: Operation, grad: Any, _: Any) -> list:
+def _concat_gradient(node: Operation, grad: object, _: object) -> list:
     array = _gradient_array_of(node, node.inputs[1], grad, node.get_attr("dtype"))
     return [None, array.split(grad, node.outputs[1]).flow]
 
@@ -271,7 +271,7 @@ op(
 )  # fmt: skip
 
 
-def _split_gradient(node: Operation, flow: Any) -> list:
+def _split_gradient(node: Operation, flow: object) -> list:
     array = _gradient_array_of(node, flow, flow, node.get_attr("T"))
     return [None, array.concat(), None, flow]
 

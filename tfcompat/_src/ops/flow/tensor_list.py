@@ -214,7 +214,7 @@ def _pop(handle, shape, *, element_dtype):
     return variant(found.with_items(found.items[:-1])), item
 
 
-def _unset_item(sizes: Sizes, dtype: Any, rest: str) -> np.ndarray:
+def _unset_item(sizes: Sizes, dtype: object, rest: str) -> np.ndarray:
     if not is_full(sizes):
         raise invalid(f"Trying to read an uninitialized tensor but element_shape is not fully defined{rest}{shape_text(sizes)}")
     return zeros(sizes, dtype)
@@ -476,7 +476,7 @@ def _concat(handle, *, element_dtype, element_shape):
     return _concat_v2(handle, shape, np.zeros(0, np.int64), element_dtype=element_dtype)
 
 
-def _concat_gradient(node: Operation, grad: TensorLike, _: Any) -> list:
+def _concat_gradient(node: Operation, grad: TensorLike, _: object) -> list:
     sizes = raw.TensorListElementShape(node.inputs[0], shape_type="int32")
     return [raw.TensorListSplit(grad, sizes, node.outputs[1])] + [None] * (len(node.inputs) - 1)
 

@@ -92,7 +92,7 @@ def per_image_standardization(image: TensorLike) -> Tensor:
 
 
 @export("image.adjust_brightness")
-def adjust_brightness(image: TensorLike, delta: Any) -> Tensor:
+def adjust_brightness(image: TensorLike, delta: object) -> Tensor:
     """`image` plus `delta`, which counts in units of the whole range, 1."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         floating, original = _as_float(image, "image")
@@ -110,7 +110,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
 
 
 @export("image.adjust_gamma")
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+def adjust_gamma(image: object, gamma: Any = 1, gain: Any = 1) -> Tensor:
     """gain * image ** gamma, of values in [0, 1]; ValueError for a negative gamma."""
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         floating, original = _as_float(image, "image")

@@ -289,7 +289,7 @@ def _sample_v2(
 @export("image.sample_distorted_bounding_box")
 def sample_distorted_bounding_box(
     image_size: TensorLike, bounding_boxes: TensorLike, seed: int | None = None, seed2: int | None = None, min_object_covered: TensorLike = 0.1,
-    aspect_ratio_range: Any = None, area_range: Any = None, max_attempts: int | None = None,
+    aspect_ratio_range: object = None, area_range: object = None, max_attempts: int | None = None,
     use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None,
 ) -> Any:  # fmt: skip
     """A random crop of an image that shows enough of one of its boxes.
@@ -324,8 +324,8 @@ def sample_distorted_bounding_box(
 
 @export("compat.v2.image.sample_distorted_bounding_box")
 def sample_distorted_bounding_box_v2(
-    image_size: TensorLike, bounding_boxes: TensorLike, seed: int = 0, min_object_covered: TensorLike = 0.1, aspect_ratio_range: Any = None,
-    area_range: Any = None, max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None,
+    image_size: TensorLike, bounding_boxes: TensorLike, seed: int = 0, min_object_covered: TensorLike = 0.1, aspect_ratio_range: object = None,
+    area_range: object = None, max_attempts: int | None = None, use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """`sample_distorted_bounding_box` with one seed."""

@@ -90,7 +90,7 @@ def _escaped(data: bytes) -> str:
 
 
 def _decode(
-    contents: Any, channels: int, dtype: Any = np.uint8, window: Any = None, many_frames: bool = False, **jpeg_options: Any,
+    contents: object, channels: int, dtype: Any = np.uint8, window: Any = None, many_frames: bool = False, **jpeg_options: Any,
 ) -> np.ndarray:  # fmt: skip
     """The image in a file of any of the three formats, whichever op decodes it; GIF ops give four dimensions."""
     if channels not in (0, 1, 3, 4):

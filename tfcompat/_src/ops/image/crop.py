@@ -209,8 +209,8 @@ def _crop_and_resize_grad_boxes(grads, image, boxes, box_index):
 
 @export("image.crop_and_resize")
 def crop_and_resize(
-    image: TensorLike, boxes: TensorLike, box_ind: Any = None, crop_size: TensorLike | None = None, method: str = "bilinear",
-    extrapolation_value: float = 0, name: str | None = None, box_indices: Any = None,
+    image: TensorLike, boxes: TensorLike, box_ind: object = None, crop_size: TensorLike | None = None, method: str = "bilinear",
+    extrapolation_value: float = 0, name: str | None = None, box_indices: object = None,
 ) -> Tensor:  # fmt: skip
     """Cuts boxes out of images and resizes each to `crop_size`.
 

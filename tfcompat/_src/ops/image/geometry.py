@@ -213,7 +213,7 @@ def _central_start(size: Any, fraction: float) -> Any:
 
 @export("image.pad_to_bounding_box")
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: object, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """Images with zeros around them.
 
@@ -244,7 +244,7 @@ def pad_to_bounding_box(
 
 @export("image.crop_to_bounding_box")
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: object, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
     """A rectangle out of images.
 

@@ -145,7 +145,7 @@ def _overlap_of_boxes(boxes: np.ndarray) -> Callable:
     """Intersection over union of one box and some others; 0 where a box has no area."""
     low, high, area = _corners(boxes)
 
-    def overlap(i: int, others: Any) -> np.ndarray:
+    def overlap(i: int, others: object) -> np.ndarray:
         sides = np.maximum(np.minimum(high[i], high[others]) - np.maximum(low[i], low[others]), boxes.dtype.type(0))
         common = sides.prod(1, dtype=boxes.dtype)
         empty = (area[i] <= 0) | (area[others] <= 0)
@@ -155,7 +155,7 @@ def _overlap_of_boxes(boxes: np.ndarray) -> Callable:
     return overlap
 
 
-def _select(scores: np.ndarray, count: int, threshold: Any, lowest: Any, sigma: Any, overlap: Callable) -> tuple:
+def _select(scores: np.ndarray, count: int, threshold: Any, lowest: object, sigma: Any, overlap: Callable) -> tuple:
     """Greedy (soft, where `sigma` is positive) suppression: numbers and scores of picked boxes.
 
     A picked box stays a candidate, as in 1.15: one without area does not overlap itself, and is picked again.
@@ -229,7 +229,7 @@ def _require_scores(scores: Any, count: int) -> None:
         raise _invalid("scores has incompatible shape")
 
 
-def _suppress(boxes: Any, scores: Any, size: Any, threshold: Any, lowest: Any = None, sigma: Any = 0) -> tuple:
+def _suppress(boxes: Any, scores: Any, size: object, threshold: Any, lowest: Any = None, sigma: Any = 0) -> tuple:
     threshold = np.asarray(threshold, boxes.dtype)
     count = _checked_count(boxes, scores, size, threshold)
     lowest = np.finfo(scores.dtype).min if lowest is None else np.asarray(lowest, scores.dtype)
@@ -343,7 +343,7 @@ def _combined(boxes, scores, per_class, total, threshold, lowest, *, pad_per_cla
     return outputs
 
 
-def _check_combined(boxes: Any, scores: Any, per_class: Any, total: Any, threshold: Any, lowest: Any) -> None:
+def _check_combined(boxes: Any, scores: Any, per_class: Any, total: Any, threshold: Any, lowest: object) -> None:
     named = ((per_class, "max_size_per_class"), (total, "max_total_size"), (threshold, "iou_threshold"),
              (lowest, "score_threshold"))  # fmt: skip
     for value, what in named:
@@ -364,7 +364,7 @@ def _check_combined(boxes: Any, scores: Any, per_class: Any, total: Any, thresho
         raise _invalid("scores has incompatible shape")
 
 
-def _above(boxes: np.ndarray, scores: np.ndarray, count: int, threshold: Any, lowest: Any) -> list[int]:
+def _above(boxes: np.ndarray, scores: np.ndarray, count: int, threshold: object, lowest: object) -> list[int]:
     """Greedy suppression of what overlaps by more than the threshold, each box taken once."""
     overlap, picked = _overlap_of_boxes(boxes), []
     for i in np.argsort(-scores, kind="stable").tolist():

@@ -50,7 +50,7 @@ def verify_compatible_image_shapes(img1: Tensor, img2: Tensor) -> tuple[Tensor, 
     return shape1, shape2, checks
 
 
-def _as_single(max_val: Any, *images: Tensor) -> list[Tensor]:
+def _as_single(max_val: object, *images: Tensor) -> list[Tensor]:
     """The largest value and the images as float32."""
     max_val = cast(max_val, images[0].dtype)
     return [convert_image_dtype(x, dtypes.float32) for x in (max_val, *images)]
@@ -105,7 +105,7 @@ def _similarity(x: Tensor, y: Tensor, blur: Callable, max_val: Any, k1: float, k
 
 
 def _ssim_per_channel(
-    img1: Tensor, img2: Tensor, max_val: Any, filter_size: int, filter_sigma: float, k1: float, k2: float
+    img1: Tensor, img2: Tensor, max_val: object, filter_size: int, filter_sigma: float, k1: float, k2: float
 ) -> tuple[Tensor, Tensor]:
     window, sigma = constant(filter_size, dtypes.int32), constant(filter_sigma, img1.dtype)
     shapes = shape_n([img1, img2])
@@ -170,7 +170,7 @@ def _halved(imgs: list, heads: list, tails: list, divisor: Tensor) -> tuple[list
 
 @export("image.ssim_multiscale")
 def ssim_multiscale(
-    img1: TensorLike, img2: TensorLike, max_val: Any, power_factors: Any = _SCALE_WEIGHTS, filter_size: int = 11,
+    img1: TensorLike, img2: TensorLike, max_val: object, power_factors: Any = _SCALE_WEIGHTS, filter_size: int = 11,
     filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
 ) -> Tensor:  # fmt: skip
     """The structural similarity of images over several scales.

@@ -110,7 +110,7 @@ def _require_size(images: Any, size: Any) -> tuple[int, int]:
     return height, width
 
 
-def _checked_size(images: Any, size: Any, align_corners: bool, half_pixel_centers: bool = False) -> tuple[int, int]:
+def _checked_size(images: Any, size: object, align_corners: bool, half_pixel_centers: bool = False) -> tuple[int, int]:
     if align_corners and half_pixel_centers:
         raise _invalid("If half_pixel_centers is True, align_corners must be False.")
     _require_rank(images, "input")
@@ -122,7 +122,7 @@ def _checked_size(images: Any, size: Any, align_corners: bool, half_pixel_center
     return found
 
 
-def _check_grad(grads: Any, image: Any, align_corners: bool = False, half_pixel_centers: bool = False) -> None:
+def _check_grad(grads: object, image: object, align_corners: bool = False, half_pixel_centers: bool = False) -> None:
     if align_corners and half_pixel_centers:
         raise _invalid("If half_pixel_centers is True, align_corners must be False.")
     _require_rank(grads, "input_grad")

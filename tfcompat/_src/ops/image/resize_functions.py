@@ -104,7 +104,7 @@ def _resize(
 
 @export("image.resize_images", "image.resize")
 def resize_images(
-    images: TensorLike, size: TensorLike, method: Any = ResizeMethodV1.BILINEAR, align_corners: bool = False,
+    images: TensorLike, size: TensorLike, method: object = ResizeMethodV1.BILINEAR, align_corners: bool = False,
     preserve_aspect_ratio: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Images in another size.
@@ -168,7 +168,7 @@ def resize_images_v2(
     return _resize(images, resize, size, preserve_aspect_ratio, name, False)
 
 
-def _resize_with_pad(image: Any, target_height: Any, target_width: Any, resize: Callable) -> Tensor:
+def _resize_with_pad(image: object, target_height: Any, target_width: Any, resize: Callable) -> Tensor:
     with name_scope(None, "resize_image_with_pad", [image]):
         image, is_batch = as_batch(to_tensor(image, name="image"))
         checks = check_at_least_3d(image)
@@ -194,7 +194,7 @@ def _resize_with_pad(image: Any, target_height: Any, target_width: Any, resize: 
 
 @export("image.resize_image_with_pad")
 def resize_image_with_pad(
-    image: TensorLike, target_height: Any, target_width: Any, method: Any = ResizeMethodV1.BILINEAR, align_corners: bool = False
+    image: TensorLike, target_height: object, target_width: object, method: object = ResizeMethodV1.BILINEAR, align_corners: bool = False
 ) -> Tensor:
     """Images resized in proportion, with zeros around them.
 
@@ -214,7 +214,7 @@ def resize_image_with_pad(
 
 @export("compat.v2.image.resize_with_pad")
 def resize_image_with_pad_v2(
-    image: TensorLike, target_height: Any, target_width: Any, method: str = ResizeMethod.BILINEAR, antialias: bool = False
+    image: TensorLike, target_height: object, target_width: object, method: str = ResizeMethod.BILINEAR, antialias: bool = False
 ) -> Tensor:
     """`resize_image_with_pad` by `resize_images_v2`."""
     return _resize_with_pad(

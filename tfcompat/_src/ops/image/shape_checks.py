@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOT_AN_IMAGE = "'image' must have either 3 or 4 dimensions."
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> bool:
     return isinstance(value, Tensor) or hasattr(value, "initialized_value")
 
 
@@ -120,6 +120,6 @@ def as_batch(image: Tensor) -> tuple[Tensor, bool]:
     return image, False
 
 
-def known_sizes(*sizes: Any) -> list:
+def known_sizes(*sizes: object) -> list:
     """The sizes that are Python numbers; None for tensors."""
     return [None if is_tensor(n) else n for n in sizes]

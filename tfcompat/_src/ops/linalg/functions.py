@@ -139,7 +139,7 @@ def _pade(matrix: Tensor, order: int) -> tuple[Tensor, Tensor]:
     if order == 9:
         powers[8] = matmul(powers[6], powers[2])
 
-    def combined(found: Any, exponents: tuple[int, ...], odd: bool) -> Any:
+    def combined(found: object, exponents: tuple[int, ...], odd: bool) -> Any:
         for exponent in exponents:
             term = factors[exponent + odd] * powers[exponent]
             found = term if found is None else found + term
@@ -247,7 +247,7 @@ def _checked_matrix(a: Tensor, validate_args: bool) -> Tensor:
 
 
 @export("linalg.matrix_rank")
-def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+def matrix_rank(a: TensorLike, tol: object = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """How many singular values of each matrix are above a limit.
 
     Args:

@@ -27,7 +27,7 @@ _VECTOR_NORMS = ["euclidean", 1, 2, np.inf]
 _AXIS_ERROR = "'axis' must be None, an integer, or a tuple of 2 unique integers"
 
 
-def _checked_axis(ord: Any, axis: Any) -> tuple[int, ...] | None:
+def _checked_axis(ord: Any, axis: object) -> tuple[int, ...] | None:
     """The dimensions of a norm: two for a matrix norm, one for a vector norm, None for all; ValueError for other arguments."""
     if isinstance(axis, (tuple, list)) and len(axis) == 2:
         first, second = axis
@@ -63,7 +63,7 @@ def _kept_norm(x: Tensor, ord: Any, axis: tuple[int, ...] | None) -> Tensor:
 
 @export("norm", "linalg.norm")
 def norm(
-    tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None,
+    tensor: TensorLike, ord: object = "euclidean", axis: object = None, keepdims: bool | None = None, name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of vectors, matrices or a whole tensor.
@@ -89,7 +89,7 @@ def norm(
 
 
 @export("linalg.normalize")
-def normalize(tensor: TensorLike, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:
+def normalize(tensor: TensorLike, ord: object = "euclidean", axis: object = None, name: str | None = None) -> tuple[Tensor, Tensor]:
     """(`tensor` over its norm, the norm with its dimensions kept); `ord`, `axis` and errors are those of `norm`."""
     with name_scope(name, "normalize", [tensor]):
         tensor = convert_to_tensor(tensor)

@@ -266,7 +266,7 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 # ---- least squares ----
 
 
-def _fast_least_squares(matrix: Any, rhs: Any, regularizer: Any) -> Any:
+def _fast_least_squares(matrix: Any, rhs: object, regularizer: Any) -> Any:
     """By the normal equations of the smaller side."""
     rows, columns = matrix.shape[-2:]
     adjoint = lib.adjoint_array(matrix)
@@ -292,7 +292,7 @@ def _solve_least_squares(matrix, rhs, regularizer, *, fast):
     return lib.adjoint_array(vh) @ (inverse[..., None] * (lib.adjoint_array(u) @ rhs))
 
 
-def _regularized_cholesky(matrix: Tensor, regularizer: Any, first_kind: bool) -> Tensor:
+def _regularized_cholesky(matrix: Tensor, regularizer: object, first_kind: bool) -> Tensor:
     """The Cholesky factor of the regularized gramian of the columns (`first_kind`) or rows of `matrix`."""
     gramian = matmul(matrix, matrix, adjoint_a=first_kind, adjoint_b=not first_kind)
     if isinstance(regularizer, Tensor) or regularizer != 0:

@@ -138,7 +138,7 @@ def _without_pivots(diagonals: Any, rhs: Any) -> tuple[Any, Any]:
     lower = lower.at[0].set(0)
     _, (ratios, reduced, pivots) = lax.scan(eliminate, nothing, (upper, middle, lower, values))
 
-    def substitute(after: Any, row: Any) -> Any:
+    def substitute(after: object, row: Any) -> Any:
         ratio, value = row
         found = value - ratio[..., None] * after
         return found, found
@@ -237,7 +237,7 @@ def _padded(diagonal: Tensor, name: str, length: int | None, padding: list[int])
     raise ValueError(f"Expected {name} to be have length {length} or {less}, got {size}.")
 
 
-def _from_sequence(diagonals: Any) -> Tensor:
+def _from_sequence(diagonals: object) -> Tensor:
     if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
         raise ValueError("Expected diagonals to be a sequence of length 3.")
     upper, middle, lower = diagonals

@@ -81,14 +81,14 @@ def _plain(context: Any) -> Table:
     return _resource(context, kind)
 
 
-def _of_tensors(context: Any, *, value_shape: Any) -> Table:
+def _of_tensors(context: object, *, value_shape: Any) -> Table:
     sizes = value_shape.sizes
     if sizes is None or len(sizes) != 1 or None in sizes:
         raise invalid(f"Default value must be a vector, got shape {shape_text(sizes)}")
     return _resource(context, functools.partial(MutableTable, value_shape=sizes))
 
 
-def _dense(context: Any, empty_key: Any, deleted_key: Any, *, value_shape: Any, initial_num_buckets: int, max_load_factor: float) -> Table:
+def _dense(context: object, empty_key: Any, deleted_key: Any, *, value_shape: Any, initial_num_buckets: int, max_load_factor: float) -> Table:
     return _resource(
         context, functools.partial(
             DenseTable, empty_key=empty_key, deleted_key=deleted_key, value_shape=value_shape.sizes,
@@ -152,7 +152,7 @@ def _find_shape(c: si.InferenceContext) -> list:
     return [keys[: len(keys) - len(known[0])] + known[1]]
 
 
-def _find(context: Any, table: Table, keys: Any, default: Any) -> Any:
+def _find(context: Any, table: Table, keys: object, default: object) -> Any:
     table.check_types(context.op.attrs["Tin"], context.op.attrs["Tout"])
     keys, default = np.asarray(keys), np.asarray(default)
     table.check_keys(keys)
@@ -201,21 +201,21 @@ def _file_shape(c: si.InferenceContext) -> list:
     return _no_output(c)
 
 
-def _insert(context: Any, table: Table, keys: Any, values: Any) -> None:
+def _insert(context: Any, table: Table, keys: object, values: object) -> None:
     table.check_types(context.op.attrs["Tin"], context.op.attrs["Tout"])
     keys, values = np.asarray(keys), np.asarray(values)
     table.check_pairs(keys, values)
     table.insert(keys, values)
 
 
-def _import(context: Any, table: Table, keys: Any, values: Any) -> None:
+def _import(context: Any, table: Table, keys: object, values: object) -> None:
     table.check_types(context.op.attrs["Tin"], context.op.attrs["Tout"])
     keys, values = np.asarray(keys), np.asarray(values)
     table.check_import(keys, values)
     table.import_values(keys, values)
 
 
-def _remove(context: Any, table: Table, keys: Any) -> None:
+def _remove(context: Any, table: Table, keys: object) -> None:
     table.check_types(context.op.attrs["Tin"])
     keys = np.asarray(keys)
     table.check_keys(keys)
@@ -239,7 +239,7 @@ def _initialize(context: Any, table: Table, keys: Any, values: Any) -> None:
     static.import_values(keys, values)
 
 
-def _initialize_from_file(context: Any, table: Table, filename: Any, *, key_index: int, value_index: int, vocab_size: int, delimiter: str) -> None:
+def _initialize_from_file(context: object, table: Table, filename: object, *, key_index: int, value_index: int, vocab_size: int, delimiter: str) -> None:
     text_file.initialize(_initializable(context, table), np.asarray(filename), key_index, value_index, vocab_size, delimiter)
 
 

@@ -174,7 +174,7 @@ class StaticTable(_DictTable):
         return super().export_values()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

@@ -97,7 +97,7 @@ def _require_nonzero(x: Any, y: Any) -> None:
         checks.require(ok, "Integer division by zero")
 
 
-def _divisor(x: Any, y: Any) -> Any:
+def _divisor(x: object, y: Any) -> Any:
     """`y`, which must not be zero where it is an integer; with 1 in place of 0, on which the compiler would end the process."""
     _require_nonzero(x, y)
     if y.dtype.kind not in "iu":

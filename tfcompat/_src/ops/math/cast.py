@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jax import lax
@@ -31,7 +31,7 @@ def _cast_grad(op: Operation, g: Tensor) -> list:
     return [raw.Cast(g, DstT=source)]
 
 
-def _require_numeric(source: np.dtype, target: Any) -> None:
+def _require_numeric(source: np.dtype, target: object) -> None:
     if "O" in (source.kind, getattr(target, "kind", "O")):
         names = (dtypes.as_dtype(t).name for t in (source, target))
         names = tuple(map(dtypes.cpp_name, names))

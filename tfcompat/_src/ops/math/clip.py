@@ -76,7 +76,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
         return _like(t, raw.Identity(scaled / raw.Maximum(norm, clip_norm), name=scope))
 
 
-def _check_sequence(t_list: Any) -> list:
+def _check_sequence(t_list: object) -> list:
     if not isinstance(t_list, collections.abc.Sequence) or isinstance(t_list, str):
         raise TypeError("t_list should be a sequence")
     return list(t_list)

@@ -251,7 +251,7 @@ def all_gather(t: Tensor, group_size: int, group_key: int, instance_key: int, co
 
 
 def broadcast_send(
-    t: Tensor, shape: ShapeLike, dtype: Any, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
+    t: Tensor, shape: ShapeLike, dtype: object, group_size: int, group_key: int, instance_key: int, communication_hint: str = "auto"
 ) -> Tensor:
     """Gives `t` to the `broadcast_recv` of the other devices of the group.
 

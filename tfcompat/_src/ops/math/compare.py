@@ -41,7 +41,7 @@ _COMPARABLE = (
 )
 
 
-def _comparison(name: str, types: str, function: Callable, fold: Callable, **fields: Any) -> None:
+def _comparison(name: str, types: str, function: Callable, fold: Callable, **fields: object) -> None:
     text = f"(x: T, y: T, *, T: {types}) -> (z: bool)"
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2, **fields)
 
@@ -81,7 +81,7 @@ def _fit(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(x == y or 1 in (x, y) for x, y in zip(a[::-1], b[::-1]))
 
 
-def _logical(name: str, function: Callable, fold: Callable, **fields: Any) -> None:
+def _logical(name: str, function: Callable, fold: Callable, **fields: object) -> None:
     text = "(x: bool, y: bool) -> (z: bool)"
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_PREDICATE, fold=fold, depth=2, **fields)
 

@@ -34,7 +34,7 @@ def _steps(num_bits: int, narrow_range: bool) -> tuple[np.float32, np.float32]:
     return np.float32(narrow_range), np.float32(2**num_bits - 1)
 
 
-def _is_known(*limits: Any) -> bool:
+def _is_known(*limits: object) -> bool:
     return all(isinstance(limit, (np.ndarray, np.generic)) for limit in limits)
 
 
@@ -63,7 +63,7 @@ def _fixed_range(low: float, high: float) -> tuple[np.float32, np.float32]:
     return np.float32(low), np.float32(high)
 
 
-def _rounded(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool) -> Any:
+def _rounded(x: Any, low: object, high: object, num_bits: int, narrow_range: bool) -> Any:
     least, most, scale = _nudged(low, high, num_bits, narrow_range)
     shifted = jnp.maximum(jnp.minimum(x, most), least) - least
     return jnp.floor(shifted * (np.float32(1) / scale) + np.float32(0.5)) * scale + least

@@ -42,7 +42,7 @@ def _matmul_shape(c: InferenceContext) -> list:
     return [(a[0], b[1])]
 
 
-def _product_grads(apply: Any, op: Any, g: Any, transposes: tuple[str, str]) -> list:
+def _product_grads(apply: Any, op: Any, g: object, transposes: tuple[str, str]) -> list:
     """The gradients of a product of two matrices, each perhaps transposed, as two products."""
     ta, tb = (op.get_attr(t) for t in transposes)
     a, b = op.inputs
@@ -160,7 +160,7 @@ def _batch_matmul_grad(op: Any, g: Tensor) -> list:
     return _product_grads(_adjoint_product, op, g, ("adj_x", "adj_y"))
 
 
-def _adjoint_product(x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+def _adjoint_product(x: object, y: object, *, adj_x: bool, adj_y: bool) -> Any:
     return matmul(x, y, adjoint_a=adj_x, adjoint_b=adj_y)
 
 

@@ -28,7 +28,7 @@ def _mul_dispatch(x: Any, y: Any, name: str | None = None) -> Any:
 def _override(operator: str, function: Callable) -> None:
     """Sets `x operator y` and its reflected form to `function(x, y, name)`, in a name scope called as the operator."""
 
-    def left(x: Any, y: Any) -> Any:
+    def left(x: Any, y: object) -> Any:
         with name_scope(None, operator, [x, y]) as scope:
             if not isinstance(y, (Tensor, SparseTensor)):
                 try:
@@ -39,7 +39,7 @@ def _override(operator: str, function: Callable) -> None:
                     raise
             return function(x, y, name=scope)
 
-    def right(y: Any, x: Any) -> Any:
+    def right(y: Any, x: object) -> Any:
         with name_scope(None, operator, [x, y]) as scope:
             return function(to_tensor(x, y.dtype.base_dtype, "x"), y, name=scope)
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _dimensions(x: TensorLike, axis: Any) -> Any:
+def _dimensions(x: TensorLike, axis: object) -> Any:
     """The dimensions to reduce: `axis`, or all of `x`."""
     return all_dimensions(x) if axis is None else axis
 
 
-def reduce_to(op_type: str, x: TensorLike, axis: Any, keepdims: bool | None, name: str | None) -> Tensor:
+def reduce_to(op_type: str, x: TensorLike, axis: object, keepdims: bool | None, name: str | None) -> Tensor:
     """Adds the reduction `op_type` of `x` over `axis`, all dimensions where it is None."""
     found = raw.function(op_type)(x, _dimensions(x, axis), bool(keepdims), name=name)
     if axis is None and not keepdims and found._sizes is None:
@@ -132,7 +132,7 @@ def count_nonzero(
         return cast(reduce_to("Sum", differs, axis, keepdims, None), dtype)
 
 
-def _extreme_index(op_type: str, input: Any, axis: Any, dimension: Any, output_type: Any, name: str | None) -> Tensor:
+def _extreme_index(op_type: str, input: object, axis: object, dimension: object, output_type: object, name: str | None) -> Tensor:
     axis = deprecated_argument_lookup("axis", axis, "dimension", dimension)
     return raw.function(op_type)(input, 0 if axis is None else axis, output_type=output_type, name=name)
 

@@ -133,7 +133,7 @@ def _euclidean_norm(x, axes):
     return lax.convert_element_type(lax.sqrt(lax.convert_element_type(total, np.float64)), x.dtype)
 
 
-def _integer_numpy(function: Callable, identity: Any = None) -> Callable:
+def _integer_numpy(function: Callable, identity: object = None) -> Callable:
     """The NumPy twin for shape arithmetic: sums in the dtype of the input."""
 
     def reduce(x, axis, keepdims):
@@ -167,7 +167,7 @@ def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
     return raw.DynamicStitch([arange(rank), axes], [input_shape, raw.Fill(axes_shape, 1)])
 
 
-def _repetitions(sizes: Any, kept: TensorLike) -> Any:
+def _repetitions(sizes: object, kept: TensorLike) -> Any:
     """How often each dimension of `kept` stands in `sizes`; 0 / 0 is 0."""
     return sizes // raw.Maximum(kept, 1)
 
@@ -259,7 +259,7 @@ def _reduced_first(x: TensorLike, sizes: TensorLike, axes: Any) -> tuple[Any, tu
         return perm, tuple(counts)
 
 
-def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: Any) -> None:
+def _reduction(name: str, types: str, function: Callable, gradient: Any, fold: Callable | None = None, **fields: object) -> None:
     value, attr = ("bool", "") if types == "bool" else ("T", f"T: {types}, ")
     text = f"(input: {value}, reduction_indices: Tidx, *, keep_dims: bool = False, {attr}Tidx: INDEX = int32) -> (output: {value})"
     op(name, text, shape=_reduced_shape, kernel=_reducing(function), gradient=gradient, constants=("reduction_indices",),

@@ -194,7 +194,7 @@ _cumulative(
 )
 
 
-def _scan(op_type: str, x: TensorLike, axis: Any, exclusive: bool, reverse: bool, name: str | None) -> Tensor:
+def _scan(op_type: str, x: TensorLike, axis: object, exclusive: bool, reverse: bool, name: str | None) -> Tensor:
     with name_scope(name, op_type, [x]) as scope:
         return raw.function(op_type)(to_tensor(x, name="x"), axis, exclusive, reverse, name=scope)
 

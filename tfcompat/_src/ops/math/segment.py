@@ -104,14 +104,14 @@ def segment_starts(ids: np.ndarray, length: int) -> np.ndarray:
 
 
 def reduce_sorted(
-    function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: Any, length: int | None = None
+    function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: object, length: int | None = None
 ) -> np.ndarray:
     """Reduces runs of equal `ids` to `length` rows, by default the last id + 1; rows without an id hold `gap`."""
     length = count_segments(ids, len(data), length)
     return reduce_runs(function, data, ids, segment_starts(ids, length), gap, length)
 
 
-def reduce_runs(function: np.ufunc, data: np.ndarray, ids: np.ndarray, starts: np.ndarray, gap: Any, length: int) -> np.ndarray:
+def reduce_runs(function: np.ufunc, data: np.ndarray, ids: np.ndarray, starts: np.ndarray, gap: object, length: int) -> np.ndarray:
     """`reduce_sorted` where it is known where each run of equal ids begins."""
     checks.require_room((length, *data.shape[1:]), data.dtype)
     if len(starts) == length > 0:
@@ -293,7 +293,7 @@ def _since_nan(scatter: Callable) -> Callable:
     return extreme
 
 
-def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable, **fields: Any) -> None:
+def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradient: Callable, **fields: object) -> None:
     def kernel(data, segment_ids, num_segments):
         checks.scalar("num_segments", num_segments, "should be a scalar, not shape {}")
         num = int(num_segments)

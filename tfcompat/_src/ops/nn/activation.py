@@ -34,7 +34,7 @@ _SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
 def _activation(
-    name: str, kernel: Callable, gradient: Callable, types: str = "FLOAT", attrs: str = "", default: str = "", **fields: Any
+    name: str, kernel: Callable, gradient: Callable, types: str = "FLOAT", attrs: str = "", default: str = "", **fields: object
 ) -> None:
     text = f"(features: T, *, {attrs}T: {types}{default}) -> (activations: T)"
     op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2, **fields)
@@ -47,7 +47,7 @@ def _activation_grad(
     text = f"(gradients: T, {second}: T, *, {attrs}T: {types}{default}) -> (backprops: T)"
 
     @functools.wraps(kernel)
-    def checked(gradients: Any, x: Any, **options: Any) -> Any:
+    def checked(gradients: object, x: object, **options: Any) -> Any:
         checks.same_shape(gradients, x)
         return kernel(gradients, x, **options)
 
@@ -255,7 +255,7 @@ _SWISH = "CustomGradient-0"
 
 
 @RegisterGradient(_SWISH)
-def _swish_gradient(op: Operation, g: Tensor, _: Any) -> list:
+def _swish_gradient(op: Operation, g: Tensor, _: object) -> list:
     features = op.inputs[1]
     with control_dependencies([g]):
         slope = raw.Sigmoid(features)

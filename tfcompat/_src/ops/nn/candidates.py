@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -235,7 +235,7 @@ def learned_unigram_candidate_sampler(
 @export("random.fixed_unigram_candidate_sampler", "nn.fixed_unigram_candidate_sampler")
 def fixed_unigram_candidate_sampler(
     true_classes: TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
-    distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Any = (),
+    distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: object = (),
     seed: int | None = None, name: str | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """Candidates by given weights.

@@ -39,7 +39,7 @@ def _optional(c: Any, name: str, default: Any) -> Any:
     return c.op.attrs.get(name, default)
 
 
-def _data_format(c: Any) -> str:
+def _data_format(c: object) -> str:
     return _optional(c, "data_format", b"NHWC").decode()
 
 

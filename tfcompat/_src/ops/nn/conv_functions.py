@@ -23,7 +23,7 @@ _ONES_2D = (1, 1, 1, 1)
 _ONES_3D = (1, 1, 1, 1, 1)
 
 
-def _padding_attrs(padding: Any) -> dict[str, Any]:
+def _padding_attrs(padding: object) -> dict[str, Any]:
     """The attributes `padding` and `explicit_paddings` of a name or a list of four pairs; "
     "ValueError for anything else."""
     if padding == "EXPLICIT":
@@ -47,8 +47,8 @@ def _padding_attrs(padding: Any) -> dict[str, Any]:
 
 @export("nn.conv2d")
 def conv2d(
-    input: TensorLike, filter: TensorLike | None = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC", dilations: Any = _ONES_2D, name: str | None = None, filters: Any = None,
+    input: TensorLike, filter: TensorLike | None = None, strides: object = None, padding: object = None, use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC", dilations: object = _ONES_2D, name: str | None = None, filters: object = None,
 ) -> Tensor:  # fmt: skip
     """2-D convolution (cross-correlation).
 
@@ -80,7 +80,7 @@ def conv2d(
 
 @export("nn.conv2d_backprop_filter")
 def conv2d_backprop_filter(
-    input: TensorLike, filter_sizes: TensorLike, out_backprop: TensorLike, strides: Sequence[int], padding: Any, use_cudnn_on_gpu: bool = True,
+    input: TensorLike, filter_sizes: TensorLike, out_backprop: TensorLike, strides: Sequence[int], padding: object, use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC", dilations: Sequence[int] = _ONES_2D, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `tf.nn.conv2d` to its filter, of shape `filter_sizes`, from that to its result."""
@@ -92,9 +92,9 @@ def conv2d_backprop_filter(
 
 @export("nn.conv2d_backprop_input")
 def conv2d_backprop_input(
-    input_sizes: TensorLike, filter: TensorLike | None = None, out_backprop: TensorLike | None = None, strides: Sequence[int] | None = None, padding: Any = None,
+    input_sizes: TensorLike, filter: TensorLike | None = None, out_backprop: TensorLike | None = None, strides: Sequence[int] | None = None, padding: object = None,
     use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Sequence[int] = _ONES_2D, name: str | None = None,
-    filters: Any = None,
+    filters: object = None,
 ) -> Tensor:  # fmt: skip
     """The gradient of `tf.nn.conv2d` to its input, of shape `input_sizes`, from that to its result."""
     filter = deprecated_argument_lookup("filters", filters, "filter", filter)
@@ -106,8 +106,8 @@ def conv2d_backprop_input(
 
 @export("nn.conv2d_transpose")
 def conv2d_transpose(
-    value: Any = None, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: str = "SAME",
-    data_format: str = "NHWC", name: str | None = None, input: Any = None, filters: Any = None, dilations: Any = None,
+    value: object = None, filter: object = None, output_shape: object = None, strides: object = None, padding: str = "SAME",
+    data_format: str = "NHWC", name: str | None = None, input: object = None, filters: object = None, dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """The transpose of `tf.nn.conv2d`.
 
@@ -141,8 +141,8 @@ def _conv2d_transpose(input, filters, output_shape, strides, padding, data_forma
 
 @export("nn.conv3d")
 def conv3d(
-    input: TensorLike, filter: TensorLike | None = None, strides: Any = None, padding: str | None = None, data_format: str = "NDHWC",
-    dilations: Any = _ONES_3D, name: str | None = None, filters: Any = None,
+    input: TensorLike, filter: TensorLike | None = None, strides: object = None, padding: str | None = None, data_format: str = "NDHWC",
+    dilations: object = _ONES_3D, name: str | None = None, filters: object = None,
 ) -> Tensor:  # fmt: skip
     """3-D convolution (cross-correlation).
 
@@ -182,8 +182,8 @@ def conv3d_backprop_filter(
 
 @export("nn.conv3d_transpose")
 def conv3d_transpose(
-    value: Any, filter: Any = None, output_shape: Any = None, strides: Any = None, padding: str = "SAME",
-    data_format: str = "NDHWC", name: str | None = None, input: Any = None, filters: Any = None, dilations: Any = None,
+    value: object, filter: object = None, output_shape: object = None, strides: object = None, padding: str = "SAME",
+    data_format: str = "NDHWC", name: str | None = None, input: object = None, filters: object = None, dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """The transpose of `tf.nn.conv3d`; arguments as in `tf.nn.conv2d_transpose`, for one dimension more."""
     filter = deprecated_argument_lookup("filters", filters, "filter", filter)
@@ -213,9 +213,9 @@ def _format_as_2d(data_format: str | None, *excluded: str) -> str:
 
 @export("nn.conv1d")
 def conv1d(
-    value: TensorLike | None = None, filters: TensorLike | None = None, stride: Any = None, padding: str | None = None,
-    use_cudnn_on_gpu: bool | None = None, data_format: str | None = None, name: str | None = None, input: Any = None,
-    dilations: Any = None,
+    value: TensorLike | None = None, filters: TensorLike | None = None, stride: object = None, padding: str | None = None,
+    use_cudnn_on_gpu: bool | None = None, data_format: str | None = None, name: str | None = None, input: object = None,
+    dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """1-D convolution (cross-correlation).
 
@@ -249,8 +249,8 @@ def conv1d(
 
 @export("nn.conv1d_transpose")
 def conv1d_transpose(
-    input: TensorLike, filters: TensorLike, output_shape: Any, strides: Any, padding: str = "SAME", data_format: str | None = "NWC",
-    dilations: Any = None, name: str | None = None,
+    input: TensorLike, filters: TensorLike, output_shape: Any, strides: object, padding: str = "SAME", data_format: str | None = "NWC",
+    dilations: object = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The transpose of `tf.nn.conv1d`; arguments as in `tf.nn.conv2d_transpose`, for one dimension."""
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as name:
@@ -276,7 +276,7 @@ def conv1d_transpose(
 
 @export("nn.conv_transpose")
 def conv_transpose(
-    input: TensorLike, filters: TensorLike, output_shape: Any, strides: Sequence[int], padding: str = "SAME", data_format: str | None = None,
+    input: TensorLike, filters: TensorLike, output_shape: object, strides: Sequence[int], padding: str = "SAME", data_format: str | None = None,
     dilations: Sequence[int] | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, by the length of `output_shape`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,12 +40,12 @@ def _loss_shape(c: InferenceContext) -> list:
     return [(batch,), (inputs[0], batch, inputs[2])]
 
 
-def _loss_gradient(op: Operation, grad_loss: TensorLike, _: Any) -> list:
+def _loss_gradient(op: Operation, grad_loss: TensorLike, _: object) -> list:
     gradient = raw.PreventGradient(op.outputs[1], message=_NO_SECOND)
     return [raw.ExpandDims(grad_loss, -1) * gradient, None, None, None]
 
 
-def _require(ok: Any, text: str) -> None:
+def _require(ok: object, text: str) -> None:
     if not ok:
         raise invalid(text)
 
@@ -142,9 +142,9 @@ def _ctc_loss(
 
 @export("nn.ctc_loss")
 def ctc_loss(
-    labels: Any, inputs: TensorLike | None = None, sequence_length: TensorLike | None = None, preprocess_collapse_repeated: bool = False,
+    labels: object, inputs: TensorLike | None = None, sequence_length: TensorLike | None = None, preprocess_collapse_repeated: bool = False,
     ctc_merge_repeated: bool = True, ignore_longer_outputs_than_inputs: bool = False, time_major: bool = True,
-    logits: Any = None,
+    logits: object = None,
 ) -> Tensor:  # fmt: skip
     """Minus the log probability that the frames spell the labels: Graves et al., "Connectionist Temporal Classification", 2006.
 

@@ -89,7 +89,7 @@ def _forward(observed: Any, stays: Any, skips: Any) -> Any:
     """log p(frames up to t, state at t), [time, batch, states]."""
     start = jnp.where(jnp.arange(observed.shape[2]) < 2, observed[0], _NEVER)
 
-    def step(before: Any, seen: Any) -> tuple:
+    def step(before: Any, seen: object) -> tuple:
         ways = [
             jnp.where(stays, before, _NEVER), _shifted(before, 1), jnp.where(skips, _shifted(before, 2), _NEVER)
         ]  # fmt: skip
@@ -99,13 +99,13 @@ def _forward(observed: Any, stays: Any, skips: Any) -> Any:
     return jnp.concatenate([start[None], lax.scan(step, start, observed[1:])[1]])
 
 
-def _backward(observed: Any, stays: Any, skips: Any, exists: Any, counts: Any, lengths: Any) -> Any:
+def _backward(observed: Any, stays: Any, skips: Any, exists: Any, counts: Any, lengths: object) -> Any:
     """log p(frames after t | state at t), [time, batch, states]."""
     time, _, size = observed.shape
     is_end = exists & (jnp.arange(size, dtype=np.int32) >= 2 * counts[:, None] - 1)
     end = jnp.where(is_end, 0, _NEVER).astype(observed.dtype)
 
-    def step(after: Any, inputs: tuple) -> tuple:
+    def step(after: object, inputs: tuple) -> tuple:
         seen, t = inputs
         ahead = after + seen
         ways = [

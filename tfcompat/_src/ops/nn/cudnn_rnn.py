@@ -116,7 +116,7 @@ def _params_size(layers, units, inputs, *, S, rnn_mode, input_mode, direction, n
     return np.array([_network(layers, units, inputs, rnn_mode, input_mode, direction, num_proj).size()], S)
 
 
-def _split(network: Network, params: Any, weights: int, biases: int) -> tuple:
+def _split(network: Network, params: object, weights: int, biases: int) -> tuple:
     parts = network.split(params)
     if len(parts) != weights + biases:
         raise errors.InvalidArgumentError(
@@ -194,7 +194,7 @@ def _step(mode: str, from_inputs: Any, h: Any, c: Any, recurrent: Any, bias: Any
     return (jnp.tanh(summed) if mode == "rnn_tanh" else jax.nn.relu(summed)), c
 
 
-def _run_direction(network: Network, x: Any, h: Any, c: Any, weights: list, biases: list, lengths: Any) -> tuple:
+def _run_direction(network: Network, x: Any, h: Any, c: Any, weights: list, biases: list, lengths: object) -> tuple:
     """One direction of one layer over x [time, batch, depth]: outputs and last state."""
     gates = _GATES[network.mode]
     recurrent, projection = jnp.concatenate(weights[gates : 2 * gates]), weights[2 * gates] if network.proj else None
@@ -226,7 +226,7 @@ def _reversed(x: Any, lengths: Any) -> Any:
     return jnp.take_along_axis(x, source[:, :, None], axis=0)
 
 
-def _run(network: Network, x: Any, h: Any, c: Any, params: Any, lengths: Any, kept: Any, time_major: bool) -> tuple:
+def _run(network: Network, x: Any, h: Any, c: Any, params: object, lengths: Any, kept: Any, time_major: bool) -> tuple:
     """Outputs and last states of the whole network; `kept` are the factors of dropout between layers, or None."""
     if not time_major:
         x, h, c = x.swapaxes(0, 1), h.swapaxes(0, 1), c.swapaxes(0, 1) if c.ndim == 3 else c

@@ -170,7 +170,7 @@ def depthwise_conv2d_native_backprop_filter(
 
 
 def _dilated_depthwise(
-    input: Tensor, filter: Tensor, strides: Sequence[int], padding: str, rate: Any, data_format: str | None, name: str | None
+    input: Tensor, filter: Tensor, strides: Sequence[int], padding: str, rate: object, data_format: str | None, name: str | None
 ) -> Tensor:
     def apply(converted: Tensor, _: int, padding: str) -> Tensor:
         return depthwise_conv2d_native(converted, filter, strides, padding, data_format, name=name)
@@ -181,8 +181,8 @@ def _dilated_depthwise(
 
 @export("nn.depthwise_conv2d")
 def depthwise_conv2d(
-    input: Any, filter: Any, strides: Any, padding: str, rate: Any = None, name: str | None = None,
-    data_format: str | None = None, dilations: Any = None,
+    input: object, filter: object, strides: Any, padding: str, rate: Any = None, name: str | None = None,
+    data_format: str | None = None, dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """Convolves every channel with its own filters.
 
@@ -206,8 +206,8 @@ def depthwise_conv2d(
 
 @export("nn.separable_conv2d")
 def separable_conv2d(
-    input: Any, depthwise_filter: Any, pointwise_filter: TensorLike, strides: Any, padding: str, rate: Any = None,
-    name: str | None = None, data_format: str | None = None, dilations: Any = None,
+    input: object, depthwise_filter: object, pointwise_filter: TensorLike, strides: Any, padding: str, rate: Any = None,
+    name: str | None = None, data_format: str | None = None, dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """A depthwise convolution followed by a 1x1 convolution.
 

@@ -68,7 +68,7 @@ def _with_gaps(values: Tensor, fill: int, dims: list[int]) -> Any:
     return concat(parts, 0) if known is None else np.concatenate(parts)
 
 
-def _base_paddings(padding: str, window: TensorLike, count: int, rate: Any) -> Any:
+def _base_paddings(padding: str, window: TensorLike, count: int, rate: object) -> Any:
     if padding == "VALID":
         return np.zeros([count, 2], np.int32)
     if padding != "SAME":
@@ -100,7 +100,7 @@ class SpaceToBatch:
 
     def __init__(
         self, input_shape: TensorShape, dilation_rate: TensorLike, padding: str, filter_shape: TensorLike | None = None,
-        spatial_dims: Any = None, data_format: str | None = None,
+        spatial_dims: object = None, data_format: str | None = None,
     ) -> None:  # fmt: skip
         self.input_shape, self.padding = input_shape, padding
         self.rate = to_tensor(dilation_rate, dtypes.int32, "dilation_rate")
@@ -135,7 +135,7 @@ class SpaceToBatch:
 
 @export("nn.with_space_to_batch")
 def with_space_to_batch(
-    input: TensorLike, dilation_rate: Any, padding: str, op: Callable, filter_shape: Any = None, spatial_dims: Any = None,
+    input: TensorLike, dilation_rate: object, padding: str, op: Callable, filter_shape: object = None, spatial_dims: object = None,
     data_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`op(input, number of spatial dimensions, padding)` on every phase of a dilated grid, put together again.
@@ -246,8 +246,8 @@ class Convolution:
 
 @export("nn.convolution")
 def convolution(
-    input: Any, filter: Any, padding: str, strides: Any = None, dilation_rate: Any = None, name: str | None = None,
-    data_format: str | None = None, filters: Any = None, dilations: Any = None,
+    input: object, filter: object, padding: str, strides: Any = None, dilation_rate: object = None, name: str | None = None,
+    data_format: str | None = None, filters: object = None, dilations: Any = None,
 ) -> Tensor:  # fmt: skip
     """Convolution (cross-correlation) in one to three dimensions.
 
@@ -296,7 +296,7 @@ def _convolve_phases(input, filters, strides, rates, padding, data_format, name)
 
 
 @export("nn.atrous_conv2d")
-def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str | None = None) -> Tensor:
+def atrous_conv2d(value: object, filters: object, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`tf.nn.conv2d` with stride 1 and `rate` - 1 gaps between the elements of the window."""
     return convolution(value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name)
 
@@ -330,7 +330,7 @@ def atrous_conv2d_transpose(
         return _transpose_phases(value, filters, output_shape, rate, padding)
 
 
-def _check_transpose(value: Tensor, filters: Tensor, output_shape: Any, rate: int) -> None:
+def _check_transpose(value: Tensor, filters: Tensor, output_shape: object, rate: int) -> None:
     if not value.shape.dims[3].is_compatible_with(filters.shape[3]):
         raise ValueError(
             f"value's input channels does not match filters' input channels, {value.shape[3]} != {filters.shape[3]}"
@@ -380,8 +380,8 @@ _POOLS = {
 
 @export("nn.pool")
 def pool(
-    input: TensorLike, window_shape: Any, pooling_type: str, padding: str, dilation_rate: Any = None, strides: Any = None,
-    name: str | None = None, data_format: str | None = None, dilations: Any = None,
+    input: TensorLike, window_shape: Any, pooling_type: str, padding: str, dilation_rate: object = None, strides: object = None,
+    name: str | None = None, data_format: str | None = None, dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """Pooling in one to three dimensions.
 

@@ -173,8 +173,8 @@ def _dilation_filter_grad(x, filters, out_backprop, *, strides, rates, padding):
 
 @export("nn.dilation2d")
 def dilation2d(
-    input: TensorLike, filter: TensorLike | None = None, strides: Sequence[int] | None = None, rates: Any = None, padding: str | None = None,
-    name: str | None = None, filters: Any = None, dilations: Any = None,
+    input: TensorLike, filter: TensorLike | None = None, strides: Sequence[int] | None = None, rates: object = None, padding: str | None = None,
+    name: str | None = None, filters: object = None, dilations: object = None,
 ) -> Tensor:  # fmt: skip
     """Greyscale dilation: the largest of input + filter over each window.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _noise_shape(x: Tensor, given: Any) -> Any:
+def _noise_shape(x: Tensor, given: object) -> Any:
     """The shape of the random numbers: `given`, with the sizes of `x` where it leaves them open."""
     if given is None:
         return shape(x)
@@ -34,7 +34,7 @@ def _noise_shape(x: Tensor, given: Any) -> Any:
     return TensorShape([known if size is None else size for size, known in zip(wanted.sizes, x._sizes)])
 
 
-def _check_rate(rate: Any) -> None:
+def _check_rate(rate: object) -> None:
     if not isinstance(rate, numbers.Real):
         return
     if not 0 <= rate < 1:
@@ -47,7 +47,7 @@ def _check_rate(rate: Any) -> None:
 
 @export("nn.dropout")
 def dropout(
-    x: TensorLike, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
+    x: TensorLike, keep_prob: Any = None, noise_shape: object = None, seed: int | None = None, name: str | None = None,
     rate: TensorLike | None = None,
 ) -> Tensor:  # fmt: skip
     """Sets random elements to 0 and scales the others by 1 / (1 - rate).

@@ -108,7 +108,7 @@ def _lookup_in_parts(
 
 @export("nn.embedding_lookup")
 def embedding_lookup(
-    params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None, validate_indices: bool = True,
+    params: object, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None, validate_indices: bool = True,
     max_norm: float | None = None,
 ) -> Tensor:  # fmt: skip
     """The rows `ids` of a table that may lie in several parts.
@@ -131,7 +131,7 @@ def embedding_lookup(
 
 
 def embedding_lookup_and_transform(
-    params: Any, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None, max_norm: float | None = None,
+    params: object, ids: TensorLike, partition_strategy: str = "mod", name: str | None = None, max_norm: float | None = None,
     transform_fn: Callable | None = None,
 ) -> Tensor:  # fmt: skip
     """`embedding_lookup` whose rows go through `transform_fn` where their part lies."""
@@ -153,7 +153,7 @@ def embedding_lookup_and_transform(
         return raw.Identity(found)
 
 
-def _check_sparse(sp_ids: Any, sp_weights: Any) -> None:
+def _check_sparse(sp_ids: object, sp_weights: object) -> None:
     if not isinstance(sp_ids, SparseTensor):
         raise TypeError("sp_ids must be SparseTensor")
     if sp_weights is None:
@@ -184,7 +184,7 @@ _SEGMENT_OPS = {"sum": "SparseSegmentSum", "mean": "SparseSegmentMean", "sqrtn":
 
 @export("nn.embedding_lookup_sparse")
 def embedding_lookup_sparse(
-    params: Any, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
+    params: object, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
     combiner: str | None = None, max_norm: float | None = None,
 ) -> Tensor:  # fmt: skip
     """The combined embeddings of each row of ids.

@@ -224,7 +224,7 @@ op(
 
 @export("nn.fractional_max_pool")
 def fractional_max_pool(
-    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
+    value: TensorLike, pooling_ratio: object, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
     seed: int = 0, seed2: int = 0, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Max pooling by a ratio that is no whole number.
@@ -249,7 +249,7 @@ def fractional_max_pool(
 
 @export("nn.fractional_avg_pool")
 def fractional_avg_pool(
-    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
+    value: TensorLike, pooling_ratio: object, pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False,
     seed: int = 0, seed2: int = 0, name: str | None = None,
 ) -> Any:  # fmt: skip
     """Average pooling by a ratio that is no whole number; arguments and results are those of `fractional_max_pool`."""
@@ -266,7 +266,7 @@ def _seed_arguments(seed: int) -> dict[str, Any]:
     return {"deterministic": True, "seed": first, "seed2": second}
 
 
-def _ratios(value: Any) -> list:
+def _ratios(value: object) -> list:
     """Four ratios from one number, from those of height and width, or as they are."""
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     if len(values) == 1:
@@ -276,7 +276,7 @@ def _ratios(value: Any) -> list:
 
 @export("compat.v2.nn.fractional_max_pool")
 def fractional_max_pool_v2(
-    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
+    value: TensorLike, pooling_ratio: object, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """`fractional_max_pool` that is deterministic where `seed` is not 0."""
@@ -287,7 +287,7 @@ def fractional_max_pool_v2(
 
 @export("compat.v2.nn.fractional_avg_pool")
 def fractional_avg_pool_v2(
-    value: TensorLike, pooling_ratio: Any, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
+    value: TensorLike, pooling_ratio: object, pseudo_random: bool = False, overlapping: bool = False, seed: int = 0,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """`fractional_avg_pool` that is deterministic where `seed` is not 0."""

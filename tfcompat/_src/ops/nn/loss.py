@@ -51,7 +51,7 @@ def _check_same_shape(names: tuple[str, str], first: Tensor, second: Tensor) -> 
 
 @export("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+    _sentinel: object = None, labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """Cross entropy of independent events and sigmoid(logits): max(x, 0) - x * z + log(1 + exp(-|x|)).
 
@@ -76,7 +76,7 @@ def sigmoid_cross_entropy_with_logits(
 
 @export("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
-    labels: Any = None, logits: TensorLike | None = None, pos_weight: Any = None, name: str | None = None, targets: Any = None
+    labels: object = None, logits: TensorLike | None = None, pos_weight: Any = None, name: str | None = None, targets: object = None
 ) -> Tensor:
     """`tf.nn.sigmoid_cross_entropy_with_logits` where the positive part counts `pos_weight` times.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @export("nn.moments")
 def moments(
-    x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: bool | None = None,
+    x: Any, axes: object, shift: object = None, name: str | None = None, keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Mean and variance over dimensions; float16 is computed as float32.
@@ -51,7 +51,7 @@ def moments(
 
 @export("nn.weighted_moments")
 def weighted_moments(
-    x: TensorLike, axes: Any, frequency_weights: TensorLike, name: str | None = None, keep_dims: bool | None = None,
+    x: TensorLike, axes: object, frequency_weights: TensorLike, name: str | None = None, keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Mean and variance over dimensions, where each element counts as often as its weight says.
@@ -135,7 +135,7 @@ def normalize_moments(
 
 @export("nn.batch_normalization")
 def batch_normalization(
-    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: float, name: str | None = None
+    x: Any, mean: Any, variance: Any, offset: Any, scale: object, variance_epsilon: float, name: str | None = None
 ) -> Tensor:
     """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset (Ioffe and Szegedy, 2015).
 
@@ -157,8 +157,8 @@ def batch_normalization(
 @export("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
     t: Any = None, m: Any = None, v: Any = None, beta: Any = None, gamma: Any = None, variance_epsilon: Any = None,
-    scale_after_normalization: Any = None, name: str | None = None, input: Any = None, mean: Any = None,
-    variance: Any = None,
+    scale_after_normalization: Any = None, name: str | None = None, input: object = None, mean: object = None,
+    variance: object = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.batch_normalization` with `gamma` as scale only where `scale_after_normalization` is true."""
     t = deprecated_argument_lookup("input", input, "t", t)
@@ -168,7 +168,7 @@ def batch_norm_with_global_normalization(
 
 
 @export("math.l2_normalize", "linalg.l2_normalize", "nn.l2_normalize")
-def l2_normalize(x: TensorLike, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None) -> Tensor:
+def l2_normalize(x: TensorLike, axis: object = None, epsilon: float = 1e-12, name: str | None = None, dim: object = None) -> Tensor:
     """x / sqrt(max(sum(x * x), epsilon)) along dimensions.
 
     Args:

@@ -50,7 +50,7 @@ def _hit_penalties(labels: Tensor, sampled: Tensor, num_true: int, num_sampled: 
 
 
 def compute_sampled_logits(
-    weights: Any, biases: Any, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int, num_true: int = 1,
+    weights: object, biases: object, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int, num_true: int = 1,
     sampled_values: Any = None, subtract_log_q: bool = True, remove_accidental_hits: bool = False,
     partition_strategy: str = "mod", name: str | None = None, seed: int | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
@@ -110,8 +110,8 @@ def compute_sampled_logits(
 
 @export("nn.nce_loss")
 def nce_loss(
-    weights: Any, biases: Any, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int, num_true: int = 1,
-    sampled_values: Any = None, remove_accidental_hits: bool = False, partition_strategy: str = "mod",
+    weights: object, biases: object, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int, num_true: int = 1,
+    sampled_values: object = None, remove_accidental_hits: bool = False, partition_strategy: str = "mod",
     name: str = "nce_loss",
 ) -> Tensor:  # fmt: skip
     """Noise-contrastive estimation (Gutmann and Hyvarinen, 2010): a logistic loss over true and sampled classes.
@@ -140,8 +140,8 @@ def nce_loss(
 
 @export("nn.sampled_softmax_loss")
 def sampled_softmax_loss(
-    weights: Any, biases: Any, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int, num_true: int = 1,
-    sampled_values: Any = None, remove_accidental_hits: bool = True, partition_strategy: str = "mod",
+    weights: object, biases: object, labels: Tensor, inputs: Tensor, num_sampled: int, num_classes: int, num_true: int = 1,
+    sampled_values: object = None, remove_accidental_hits: bool = True, partition_strategy: str = "mod",
     name: str = "sampled_softmax_loss", seed: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The softmax cross entropy over true and sampled classes (Jean et al., 2014).

@@ -48,7 +48,7 @@ def _documented(
 
 
 def _add(
-    op_type: str, x: Any, count: int, ksize: Any, strides: Any, padding: str, data_format: str, name: str
+    op_type: str, x: object, count: int, ksize: Any, strides: object, padding: str, data_format: str, name: str
 ) -> Tensor:
     ksize = per_dimension(ksize, count, data_format, "ksize")
     strides = per_dimension(strides, count, data_format, "strides")
@@ -123,7 +123,7 @@ avg_pool_v2 = export("nn.avg_pool_v2")(_pool_any("avg_pool_v2", {1: avg_pool1d, 
 
 @export("nn.max_pool2d")
 def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None
+    input: object, ksize: object, strides: object, padding: str, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
     """As `tf.nn.max_pool`."""
     with name_scope(name, "MaxPool2d", [input]) as name:
@@ -132,8 +132,8 @@ def max_pool2d(
 
 @export("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
-    input: TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str = "NHWC", Targmax: Any = None,
-    name: str | None = None, output_dtype: Any = None, include_batch_in_index: bool = False,
+    input: TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str, data_format: str = "NHWC", Targmax: object = None,
+    name: str | None = None, output_dtype: object = None, include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The largest element of each window and its place.
 

@@ -286,7 +286,7 @@ log_softmax = export("nn.log_softmax", "math.log_softmax")(
 # ---- tf.nn.*softmax_cross_entropy_with_logits* ----
 
 
-def check_cross_entropy_arguments(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
+def check_cross_entropy_arguments(function: str, sentinel: object, labels: object, logits: object) -> None:
     """ValueError where a cross entropy got positional arguments, or lacks one."""
     if sentinel is not None:
         raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., ...)")
@@ -350,7 +350,7 @@ def softmax_cross_entropy_with_logits_v2(
 
 @export("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: TensorLike | None = None, logits: TensorLike | None = None, dim: int = -1, name: str | None = None,
+    _sentinel: object = None, labels: TensorLike | None = None, logits: TensorLike | None = None, dim: int = -1, name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:  # fmt: skip
     """Cross entropy between `labels` and the softmax of `logits`, without a gradient to `labels`; arguments are named.
@@ -376,7 +376,7 @@ def softmax_cross_entropy_with_logits(
 
 @export("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+    _sentinel: object = None, labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
 ) -> Tensor:
     """Cross entropy between class numbers and the softmax of logits; arguments are named.
 

@@ -61,7 +61,7 @@ def split(sizes: Sizes, data_format: str) -> tuple[Any, tuple, Any]:
     return sizes[0], spatial(sizes, data_format), sizes[1 if channels_first(data_format) else -1]
 
 
-def join(batch: Any, positions: Sequence, channels: Any, data_format: str) -> tuple:
+def join(batch: object, positions: Sequence, channels: object, data_format: str) -> tuple:
     """The inverse of `split`."""
     return (batch, channels, *positions) if channels_first(data_format) else (batch, *positions, channels)
 

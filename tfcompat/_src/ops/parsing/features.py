@@ -34,7 +34,7 @@ class SparseFeature(collections.namedtuple("SparseFeature", ["index_key", "value
       already_sorted: whether the positions are in order.
     """
 
-    def __new__(cls, index_key: Any, value_key: Any, dtype: Any, size: Any, already_sorted: bool = False) -> SparseFeature:
+    def __new__(cls, index_key: object, value_key: object, dtype: object, size: object, already_sorted: bool = False) -> SparseFeature:
         return super().__new__(cls, index_key, value_key, dtype, size, already_sorted)
 
 
@@ -47,7 +47,7 @@ class FixedLenFeature(collections.namedtuple("FixedLenFeature", ["shape", "dtype
       default_value: what stands for it in an example that lacks it; by default every example must have it.
     """
 
-    def __new__(cls, shape: Any, dtype: Any, default_value: Any = None) -> FixedLenFeature:
+    def __new__(cls, shape: object, dtype: object, default_value: object = None) -> FixedLenFeature:
         return super().__new__(cls, shape, dtype, default_value)
 
 
@@ -63,7 +63,7 @@ class FixedLenSequenceFeature(
       default_value: scalar that fills up; by default 0 or "".
     """
 
-    def __new__(cls, shape: Any, dtype: Any, allow_missing: bool = False, default_value: Any = None) -> FixedLenSequenceFeature:
+    def __new__(cls, shape: object, dtype: object, allow_missing: bool = False, default_value: object = None) -> FixedLenSequenceFeature:
         return super().__new__(cls, shape, dtype, allow_missing, default_value)
 
 
@@ -94,7 +94,7 @@ class FeatureLists:
                 raise ValueError(f"Unsupported {type(feature).__name__} {feature}.")
             add(key, feature)
 
-    def _adder(self, feature: Any) -> Callable[[str, Any], None] | None:
+    def _adder(self, feature: object) -> Callable[[str, Any], None] | None:
         for kind, add in (
             (VarLenFeature, self._add_variable), (SparseFeature, self._add_sparse), (FixedLenFeature, self._add_fixed),
             (FixedLenSequenceFeature, self._add_sequence),
@@ -118,7 +118,7 @@ class FeatureLists:
             self._add_part(index_key, dtypes.int64, "int64")
         self._add_part(feature.value_key, feature.dtype, feature.dtype)
 
-    def _add_part(self, key: str, dtype: Any, text: Any) -> None:
+    def _add_part(self, key: str, dtype: object, text: object) -> None:
         if key not in self.sparse_keys:
             self.sparse_keys.append(key)
             self.sparse_types.append(dtype)
@@ -189,7 +189,7 @@ def node_name(key: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
 
 
-def _padding(key: str, value: Any, dtype: Any) -> Tensor:
+def _padding(key: str, value: object, dtype: Any) -> Tensor:
     if value is None:
         return convert_to_tensor("" if dtype == dtypes.string else 0, dtype=dtype)
     return reshape(convert_to_tensor(value, dtype=dtype, name="padding_" + node_name(key)), [])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ALL = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature)
 
 
-def _parse_batch(serialized: TensorLike, names: Any, lists: FeatureLists, name: str | None) -> dict[str, Any]:
+def _parse_batch(serialized: TensorLike, names: object, lists: FeatureLists, name: str | None) -> dict[str, Any]:
     with name_scope(name, "ParseExample", [serialized, names]):
         outputs = raw.ParseExample(
             serialized, [] if names is None else names, lists.sparse_keys, lists.dense_keys, lists.default_tensors(),
@@ -41,7 +41,7 @@ def _parse_batch(serialized: TensorLike, names: Any, lists: FeatureLists, name: 
 
 
 @export("parse_example", "io.parse_example")
-def parse_example(serialized: TensorLike, features: dict, name: str | None = None, example_names: Any = None) -> dict[str, Any]:
+def parse_example(serialized: TensorLike, features: dict, name: str | None = None, example_names: object = None) -> dict[str, Any]:
     """Parses serialized Example messages.
 
     Args:
@@ -61,7 +61,7 @@ def parse_example(serialized: TensorLike, features: dict, name: str | None = Non
 
 
 @export("compat.v2.io.parse_example")
-def parse_example_v2(serialized: TensorLike, features: dict, example_names: Any = None, name: str | None = None) -> dict[str, Any]:
+def parse_example_v2(serialized: TensorLike, features: dict, example_names: object = None, name: str | None = None) -> dict[str, Any]:
     """See parse_example."""
     if not features:
         raise ValueError(f"Missing: features was {features}.")
@@ -150,7 +150,7 @@ def _sequence_lists(context_features: dict | None, sequence_features: dict | Non
 @export("io.parse_sequence_example")
 def parse_sequence_example(
     serialized: TensorLike, context_features: dict | None = None, sequence_features: dict | None = None,
-    example_names: Any = None, name: str | None = None,
+    example_names: object = None, name: str | None = None,
 ) -> tuple[dict, dict, dict]:  # fmt: skip
     """Parses serialized SequenceExample messages.
 
@@ -188,7 +188,7 @@ def parse_sequence_example(
 @export("parse_single_sequence_example", "io.parse_single_sequence_example")
 def parse_single_sequence_example(
     serialized: TensorLike, context_features: dict | None = None, sequence_features: dict | None = None,
-    example_name: Any = None, name: str | None = None,
+    example_name: object = None, name: str | None = None,
 ) -> tuple[dict, dict]:  # fmt: skip
     """Parses one serialized SequenceExample message.
 

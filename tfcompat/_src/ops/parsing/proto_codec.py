@@ -50,7 +50,7 @@ class _Field:
     def count(self) -> int:
         return len(self.values) or int(self.seen)
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         if not self.repeated:
             self.values.clear()
         self.values.append(value)
@@ -160,7 +160,7 @@ def _reserialized(data: bytes, message: Any, is_text: bool) -> bytes:
         raise _data_loss(f"Unable to parse {'text' if is_text else 'binary'} protobuf") from None
 
 
-def _wanted(message: Any, names: Sequence[str], kinds: Sequence[np.dtype]) -> list[_Field]:
+def _wanted(message: object, names: Sequence[str], kinds: Sequence[np.dtype]) -> list[_Field]:
     if len(names) != len(kinds):
         raise invalid("field_names and output_types attributes must have the same length")
     found = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,12 +48,12 @@ _NO_GRADIENT = NotDifferentiable("1.15 has no gradient of quantized values", rai
 _add = functools.partial(op, gradient=_NO_GRADIENT, place=HOST, depth=2)
 
 
-def _centred(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> np.ndarray:
+def _centred(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> np.ndarray:
     """Integers less the one that stands for 0."""
     return integers(x).astype(np.int64) - unclamped(0.0, low, high, dtype)
 
 
-def _ranges(low_a: Any, high_a: Any, low_b: Any, high_b: Any, names: str = "ab") -> tuple[tuple, tuple]:
+def _ranges(low_a: object, high_a: object, low_b: object, high_b: object, names: str = "ab") -> tuple[tuple, tuple]:
     a, b = names
     first = number(low_a, f"min_{a}"), number(high_a, f"max_{a}")
     second = number(low_b, f"min_{b}"), number(high_b, f"max_{b}")
@@ -178,14 +178,14 @@ def _mul(x, y, low_x, high_x, low_y, high_y, *, T1, T2, Toutput):
     return quantized(a * b, Toutput), *product_range((first, second), (T1, T2), Toutput)
 
 
-def _spread(x: np.ndarray, source: tuple, dtype: Any, target: tuple, out_type: Any) -> np.ndarray:
+def _spread(x: np.ndarray, source: tuple, dtype: object, target: tuple, out_type: object) -> np.ndarray:
     """Integers in a much wider range: equal steps from the integer of 0."""
     ends = to_floats(np.array([0, 1]), *source, dtype)
     zero, one = (unclamped(float(v), *target, out_type) for v in ends)
     return np.clip(zero + integers(x).astype(np.int64) * (one - zero), *limits(out_type))
 
 
-def _in_sum_range(x: np.ndarray, source: tuple, dtype: Any, target: tuple, out_type: Any) -> np.ndarray:
+def _in_sum_range(x: np.ndarray, source: tuple, dtype: object, target: tuple, out_type: object) -> np.ndarray:
     """Integers in the range of a sum; one alone is rounded by itself."""
     if not x.ndim:
         return to_integers(to_floats(integers(x), *source, dtype), *target, out_type)
@@ -238,7 +238,7 @@ _ACTIVATION = (
 )
 
 
-def _clamped(x: Any, low: Any, high: Any, most: float | None, dtype: Any) -> tuple:
+def _clamped(x: object, low: object, high: object, most: float | None, dtype: object) -> tuple:
     low, high = number(low, "min_features"), number(high, "max_features")
     bounds = [to_integers(np.array(v, _F32), low, high, dtype) for v in (0.0, most) if v is not None]
     found = np.maximum(integers(x), bounds[0])

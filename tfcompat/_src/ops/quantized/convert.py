@@ -43,7 +43,7 @@ def with_range(c: si.InferenceContext) -> list:
     return [c.inputs[0], (), ()]
 
 
-def _scaled_range(low: np.float32, high: np.float32, dtype: Any) -> tuple[np.float32, np.float32, np.float32]:
+def _scaled_range(low: np.float32, high: np.float32, dtype: object) -> tuple[np.float32, np.float32, np.float32]:
     """The factor of SCALED, and the range that it gives."""
     lowest, highest = limits(dtype)
     most = np.finfo(_F32).max
@@ -251,7 +251,7 @@ def quantize_and_dequantize(
 # ---- to another type or range ----
 
 
-def _used_range(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> tuple[np.float32, np.float32]:
+def _used_range(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> tuple[np.float32, np.float32]:
     """The numbers of the least (at most 0) and the greatest value."""
     lowest, highest = limits(dtype)
     ends = np.array([x.min(initial=highest), x.max(initial=lowest)])
@@ -259,7 +259,7 @@ def _used_range(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) ->
     return min(_F32(0), least), most
 
 
-def _in_range(x: np.ndarray, source: tuple, dtype: Any, target: tuple, out_type: Any) -> np.ndarray:
+def _in_range(x: np.ndarray, source: tuple, dtype: object, target: tuple, out_type: object) -> np.ndarray:
     if limits(dtype)[1] == 2**31 - 1 and limits(out_type) == (0, 255):
         return quantized(narrowed(x, source, target), out_type)
     return quantized(requantized(dequantized(x, *source, dtype), *target, out_type), out_type)

@@ -25,7 +25,7 @@ def integer_type(dtype: Any) -> np.dtype:
     return dtype if dtype.names is None else dtype[0]
 
 
-def integers(x: Any) -> np.ndarray:
+def integers(x: object) -> np.ndarray:
     """The integers of a quantized array."""
     x = np.asarray(x)
     return x if x.dtype.names is None else x[x.dtype.names[0]]
@@ -37,12 +37,12 @@ def quantized(x: np.ndarray, dtype: Any) -> np.ndarray:
     return np.ascontiguousarray(x.astype(kind)).view(dtype).reshape(x.shape)
 
 
-def limits(dtype: Any) -> tuple[int, int]:
+def limits(dtype: object) -> tuple[int, int]:
     found = np.iinfo(integer_type(dtype))
     return int(found.min), int(found.max)
 
 
-def number(x: Any, name: str) -> np.float32:
+def number(x: object, name: str) -> np.float32:
     """The one element of a float input; InvalidArgumentError where it has another number of them."""
     x = np.asarray(x)
     if x.size != 1:
@@ -56,7 +56,7 @@ def half_away(x: Any) -> Any:
     return whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0).astype(np.asarray(x).dtype)
 
 
-def unclamped(value: float, low: np.float32, high: np.float32, dtype: Any) -> int:
+def unclamped(value: float, low: np.float32, high: np.float32, dtype: object) -> int:
     """The integer that stands for one number, which may lie beyond the type."""
     lowest, highest = limits(dtype)
     if low == high:
@@ -66,7 +66,7 @@ def unclamped(value: float, low: np.float32, high: np.float32, dtype: Any) -> in
     return int(half_away(np.float64(value * scale)) - half_away(np.float64(float(low) * scale))) + lowest
 
 
-def to_integers(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> np.ndarray:
+def to_integers(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> np.ndarray:
     """The integers nearest to numbers, in double precision, kept inside the type."""
     lowest, highest = limits(dtype)
     if low == high:
@@ -77,7 +77,7 @@ def to_integers(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) ->
     return np.clip(found, lowest, highest).astype(np.int64)
 
 
-def to_floats(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> np.ndarray:
+def to_floats(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> np.ndarray:
     """The numbers that integers stand for, in double precision, rounded to float32."""
     if low == high:
         return np.full(x.shape, low, _F32)
@@ -88,7 +88,7 @@ def to_floats(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> n
     return (float(start) + (x.astype(np.float64) - lowest) * scale).astype(_F32)
 
 
-def dequantized(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> np.ndarray:
+def dequantized(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> np.ndarray:
     """The numbers that integers stand for, in single precision."""
     lowest, highest = limits(dtype)
     scale = _F32(float(high - low) / float(highest - lowest))
@@ -96,7 +96,7 @@ def dequantized(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) ->
     return (start - _F32(lowest) * scale) + x.astype(_F32) * scale
 
 
-def requantized(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) -> np.ndarray:
+def requantized(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> np.ndarray:
     """The integers nearest to numbers, in single precision, kept inside the type."""
     lowest, highest = limits(dtype)
     scale = _F32(0) if high == low else _F32(float(highest - lowest) / float(high - low))
@@ -105,7 +105,7 @@ def requantized(x: np.ndarray, low: np.float32, high: np.float32, dtype: Any) ->
     return np.clip(found, max(_F32(lowest), _F32(-(2.0**31))), min(_F32(highest), _F32(2147483520.0))).astype(np.int64)
 
 
-def product_range(ranges: tuple, types: tuple, out_type: Any) -> tuple[np.float32, np.float32]:
+def product_range(ranges: tuple, types: tuple, out_type: object) -> tuple[np.float32, np.float32]:
     """The range of a product of two quantized types; `ranges` are (low, high) of each."""
     step = _F32(1)
     for (low, high), dtype in zip(ranges, types):

@@ -46,7 +46,7 @@ class Accumulator(SharedResource):
                 logging.warning("Attempt to set the step of accumulator %s from %d back to %d", self.name, self.step, step)
             self.step = step
 
-    def apply(self, step: int, gradient: Any) -> None:
+    def apply(self, step: int, gradient: object) -> None:
         """Adds a gradient that was computed at a step; one of an old step is left out."""
         with self.lock:
             if step >= self.step:
@@ -320,7 +320,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         grad.shape.assert_is_compatible_with(self._shape)
         return self._call("AccumulatorApplyGradient", _as_step(local_step), grad, name=name)
 
-    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
+    def take_grad(self, num_required: object, name: str | None = None) -> Tensor:
         """The mean or sum of the gradients; a run waits until there are `num_required` (int32 scalar)."""
         found = self._call("AccumulatorTakeGradient", num_required, dtype=self._dtype, name=name)
         found.set_shape(self._shape)
@@ -340,14 +340,14 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         )
         super().__init__(dtype, shape, handle)
 
-    def apply_indexed_slices_grad(self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None) -> Operation:
+    def apply_indexed_slices_grad(self, grad: IndexedSlices, local_step: object = 0, name: str | None = None) -> Operation:
         """As `apply_grad`, of IndexedSlices."""
         return self.apply_grad(
             grad_indices=grad.indices, grad_values=grad.values, grad_shape=grad.dense_shape, local_step=local_step, name=name
         )
 
     def apply_grad(
-        self, grad_indices: Any, grad_values: TensorLike, grad_shape: Any = None, local_step: TensorLike = 0, name: str | None = None
+        self, grad_indices: object, grad_values: TensorLike, grad_shape: object = None, local_step: TensorLike = 0, name: str | None = None
     ) -> Operation:
         """Adds a gradient: the rows `grad_values` [n, ...] at places `grad_indices` [n], of a tensor of shape `grad_shape`."""
         return raw.SparseAccumulatorApplyGradient(
@@ -359,7 +359,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         """(indices, values, shape) of the mean or sum, each row over the gradients that have it; a run waits for them."""
         return raw.SparseAccumulatorTakeGradient(self._accumulator_ref, num_required, dtype=self._dtype, name=name)
 
-    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
+    def take_indexed_slices_grad(self, num_required: object, name: str | None = None) -> IndexedSlices:
         """As `take_grad`, as IndexedSlices."""
         found = self.take_grad(num_required, name)
         return IndexedSlices(indices=found.indices, values=found.values, dense_shape=found.shape)

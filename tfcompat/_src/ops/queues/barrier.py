@@ -228,7 +228,7 @@ class Barrier:
       name: node name.
     """
 
-    def __init__(self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier") -> None:
+    def __init__(self, types: object, shapes: object = None, shared_name: str | None = None, name: str = "barrier") -> None:
         self._types = as_type_list(types)
         if shapes is None:
             self._shapes = [TensorShape(None) for _ in self._types]

@@ -53,7 +53,7 @@ class CriticalSection:
     """
 
     def __init__(
-        self, name: str | None = None, shared_name: str | None = None, critical_section_def: Any = None, import_scope: str | None = None
+        self, name: str | None = None, shared_name: str | None = None, critical_section_def: object = None, import_scope: str | None = None
     ) -> None:
         if critical_section_def and name is not None:
             raise ValueError("critical_section_def and shared_name are mutually exclusive.")

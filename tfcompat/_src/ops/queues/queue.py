@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def as_type_list(dtypes: Any) -> list:
+def as_type_list(dtypes: object) -> list:
     """A DType or a list of them, as a list."""
     if dtypes is None:
         raise AssertionError("dtypes must be given")
     return list(dtypes) if isinstance(dtypes, (list, tuple)) else [dtypes]
 
 
-def as_shape_list(shapes: Any, unknown_sizes: bool = False) -> list[TensorShape] | None:
+def as_shape_list(shapes: object, unknown_sizes: bool = False) -> list[TensorShape] | None:
     """Component shapes as a list; one shape stands for a list of one.
 
     Raises:
@@ -58,7 +58,7 @@ def as_shape_list(shapes: Any, unknown_sizes: bool = False) -> list[TensorShape]
     return found
 
 
-def _as_name_list(names: Any, dtypes: list) -> list | None:
+def _as_name_list(names: object, dtypes: list) -> list | None:
     if names is None:
         return None
     names = list(names) if isinstance(names, (list, tuple)) else [names]
@@ -74,7 +74,7 @@ def _common_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     return TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
 
 
-def component_values(values: Any) -> list:
+def component_values(values: object) -> list:
     """The values of an enqueue, whether given alone, as a list or as a dict."""
     if isinstance(values, dict):
         return list(values.values())
@@ -143,7 +143,7 @@ class QueueBase:
     def names(self) -> list | None:
         return self._names
 
-    def _components(self, vals: Any) -> list[Tensor]:
+    def _components(self, vals: object) -> list[Tensor]:
         if isinstance(vals, dict):
             if not self._names:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -165,14 +165,14 @@ class QueueBase:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else tensors
 
-    def _batched(self, size: Any) -> list[TensorShape]:
+    def _batched(self, size: object) -> list[TensorShape]:
         return [TensorShape([size]).concatenate(s) for s in self._shapes]
 
     @property
     def _is_v2(self) -> bool:
         return self._queue_ref.dtype == dtypes_lib.resource
 
-    def enqueue(self, vals: Any, name: str | None = None) -> Operation:
+    def enqueue(self, vals: object, name: str | None = None) -> Operation:
         """Adds one element; a run waits while the queue is full.
 
         Args:
@@ -189,7 +189,7 @@ class QueueBase:
             make = raw.QueueEnqueueV2 if self._is_v2 else raw.QueueEnqueue
             return make(self._queue_ref, components, name=scope)
 
-    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
+    def enqueue_many(self, vals: object, name: str | None = None) -> Operation:
         """Adds the elements along dimension 0 of every component; a run waits while the queue is full.
 
         Args:
@@ -262,7 +262,7 @@ class FIFOQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: str | None = None,
+        self, capacity: int, dtypes: object, shapes: object = None, names: object = None, shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:  # fmt: skip
         dtypes = as_type_list(dtypes)
@@ -282,7 +282,7 @@ class PaddingFIFOQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, dtypes: Any, shapes: Any, names: Any = None, shared_name: str | None = None,
+        self, capacity: int, dtypes: object, shapes: object, names: object = None, shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:  # fmt: skip
         dtypes = as_type_list(dtypes)
@@ -328,7 +328,7 @@ class RandomShuffleQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, min_after_dequeue: int, dtypes: Any, shapes: Any = None, names: Any = None,
+        self, capacity: int, min_after_dequeue: int, dtypes: object, shapes: object = None, names: object = None,
         seed: int | None = None, shared_name: str | None = None, name: str = "random_shuffle_queue",
     ) -> None:  # fmt: skip
         dtypes = as_type_list(dtypes)

@@ -63,7 +63,7 @@ def _read_up_to(reader, queue, count):
     return tuple(state.strings(column) for column in (zip(*records) if records else ((), ())))
 
 
-def _scalar_input(shape: Any) -> Callable:
+def _scalar_input(shape: object) -> Callable:
     def with_scalar(c):
         si.with_rank(c.inputs[-1], 0)
         return shape
@@ -163,7 +163,7 @@ class ReaderBase:
         """The reader's state, a string scalar; UnimplementedError in a run where `supports_serialize` is false."""
         return self._call("ReaderSerializeState", name=name)
 
-    def restore_state(self, state: Any, name: str | None = None) -> Operation:
+    def restore_state(self, state: object, name: str | None = None) -> Operation:
         """Takes up a state that `serialize_state` gave."""
         return self._call("ReaderRestoreState", state, name=name)
 
@@ -216,7 +216,7 @@ class FixedLengthRecordReader(ReaderBase):
 class TFRecordReader(ReaderBase):
     """Gives the records of TFRecord files, compressed as `options` (TFRecordOptions) say; the key is file:offset."""
 
-    def __init__(self, name: str | None = None, options: Any = None) -> None:
+    def __init__(self, name: str | None = None, options: object = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
         super().__init__(raw.TFRecordReaderV2(name=name, compression_type=compression))
 
@@ -225,7 +225,7 @@ class TFRecordReader(ReaderBase):
 class LMDBReader(ReaderBase):
     """Gives the keys and values of LMDB databases: files, or folders with a data.mdb. `options` have no effect in 1.15."""
 
-    def __init__(self, name: str | None = None, options: Any = None) -> None:
+    def __init__(self, name: str | None = None, options: object = None) -> None:
         super().__init__(raw.LMDBReader(name=name))
 
 

@@ -100,7 +100,7 @@ class RecordInput:
 
     def __init__(
         self, file_pattern: str, batch_size: int = 1, buffer_size: int = 1, parallelism: int = 1, shift_ratio: float = 0,
-        seed: int = 0, name: str | None = None, batches: int | None = None, compression_type: Any = None,
+        seed: int = 0, name: str | None = None, batches: int | None = None, compression_type: object = None,
     ) -> None:  # fmt: skip
         self._batches, self._name = batches, name
         compression = TFRecordCompressionType.NONE if compression_type is None else compression_type

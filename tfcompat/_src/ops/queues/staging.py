@@ -190,7 +190,7 @@ class BaseStagingArea:
         tensors = list(tensors) if isinstance(tensors, (tuple, list)) else [tensors]
         return [identity(t) for t in tensors] if no_op().device != self._coloc_op.device else tensors
 
-    def _structured(self, tensors: Any, indices: list[int]) -> Any:
+    def _structured(self, tensors: object, indices: list[int]) -> Any:
         tensors = self._moved(tensors)
         for tensor, i in zip(tensors, indices):
             tensor.set_shape(self._shapes[i])
@@ -212,7 +212,7 @@ class BaseStagingArea:
 class StagingArea(BaseStagingArea):
     """A first-in first-out area: `put` in one run, `get` in a later one."""
 
-    def put(self, values: Any, name: str | None = None) -> Operation:
+    def put(self, values: object, name: str | None = None) -> Operation:
         """Adds an element: a tensor, or a list or (with names) dict of them; a run waits while there is no room.
 
         Raises:
@@ -228,7 +228,7 @@ class StagingArea(BaseStagingArea):
         """Takes the oldest element: a list or (with names) dict of tensors; a run waits for it."""
         return self._structured(self._call(raw.Unstage, suffix="get", name=name), list(range(len(self._dtypes))))
 
-    def peek(self, index: Any, name: str | None = None) -> Any:
+    def peek(self, index: object, name: str | None = None) -> Any:
         """The element at a place (int32 scalar), which stays; a run waits until there is one."""
         return self._structured(self._call(raw.StagePeek, index, suffix="peek", name=name), list(range(len(self._dtypes))))
 
@@ -257,7 +257,7 @@ class MapStagingArea(BaseStagingArea):
     def _make(self, what: str) -> Callable:
         return raw.function(self._prefix + what)
 
-    def put(self, key: Any, vals: Any, indices: list[int] | None = None, name: str | None = None) -> Operation:
+    def put(self, key: object, vals: object, indices: list[int] | None = None, name: str | None = None) -> Operation:
         """Adds components of the element with a key (int64 scalar); a run waits while there is no room.
 
         Args:
@@ -270,7 +270,7 @@ class MapStagingArea(BaseStagingArea):
             tensors, indices = self._components(vals, indices)
             return self._call(self._make("Stage"), key, indices, tensors, suffix="put", name=scope)
 
-    def _chosen(self, indices: Any) -> tuple[list[int], list]:
+    def _chosen(self, indices: object) -> tuple[list[int], list]:
         """The numbers of the wanted components, all by default, and their types."""
         if indices is None:
             indices = list(range(len(self._dtypes)))
@@ -289,13 +289,13 @@ class MapStagingArea(BaseStagingArea):
             raise TypeError(f"Mixed types in indices '{indices}'. May only be str or int")
         return list(indices), [self._dtypes[i] for i in indices]
 
-    def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
+    def peek(self, key: object, indices: object = None, name: str | None = None) -> Any:
         """Components (numbers or names; all by default) of the element with a key, which stays; a run waits for it."""
         indices, dtypes = self._chosen(indices)
         found = self._call(self._make("Peek"), key, indices, suffix="pop", name=name, dtypes=dtypes)
         return self._structured(found, indices)
 
-    def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> tuple:
+    def get(self, key: object = None, indices: object = None, name: str | None = None) -> tuple:
         """Takes components (numbers or names; all by default) of the element with a key, or of any; a run waits for it.
 
         Returns:

@@ -87,7 +87,7 @@ def ragged_one_hot(
         return indices.with_flat_values(values)
 
 
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(input: Any, axis: object = None, name: str | None = None) -> Any:
     """`tf.squeeze` of a ragged tensor; all the dimensions to remove have to be named."""
     with name_scope(name, "RaggedSqueeze", [input]):
         input = convert_to_tensor_or_ragged_tensor(input)
@@ -194,7 +194,7 @@ def _masked(data: Any, mask: Any, dtype: Any) -> Any:
         return RaggedTensor.from_row_splits(values, lengths_to_splits(lengths), validate=False)
 
 
-def where(condition: TensorLike, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(condition: TensorLike, x: object = None, y: object = None, name: str | None = None) -> Any:
     """`tf.where` of ragged tensors: places of true elements, or elements (rows, for a vector condition) of `x` and `y`."""
     if (x is None) != (y is None):
         raise ValueError("x and y must be either both None or both non-None")

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
 
 
-def _check_flag(validate: Any) -> None:
+def _check_flag(validate: object) -> None:
     if not isinstance(validate, bool):
         raise TypeError("validate must have type bool")
 
 
-def _check_list(value: Any, name: str) -> None:
+def _check_list(value: object, name: str) -> None:
     if isinstance(value, Tensor):
         raise TypeError(f"{name} must be a list of Tensors")
 
@@ -65,7 +65,7 @@ def _operands(values: TensorLike, partition: TensorLike, label: str) -> tuple[An
     return values, partition
 
 
-def _demanded(values: TensorLike, partition: Tensor, label: str, demands: Callable, *context: Any) -> Tensor:
+def _demanded(values: TensorLike, partition: Tensor, label: str, demands: Callable, *context: object) -> Tensor:
     """The partition, given once the operations that `demands(partition, *context, message)` yields have passed."""
     found = list(demands(partition, *context, f"Arguments to from_{label} do not form a valid RaggedTensor"))
     if not isinstance(values, Constructors):
@@ -158,7 +158,7 @@ class Constructors:
             return cls(values, splits, None, rowids, nrows, internal=True)
 
     @classmethod
-    def from_row_splits(cls, values: Any, row_splits: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_splits(cls, values: object, row_splits: object, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the places where its rows begin, and the end of the last one: a vector [rows + 1] from 0 to n."""
         _check_flag(validate)
         if isinstance(row_splits, (list, tuple)) and not row_splits:
@@ -168,7 +168,7 @@ class Constructors:
         return cls._of_vector("Splits", values, row_splits, name, validate, _splits_demands, lambda splits, total: [splits])
 
     @classmethod
-    def from_row_lengths(cls, values: Any, row_lengths: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_lengths(cls, values: object, row_lengths: object, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the lengths of its rows: a vector [rows] with the sum n."""
 
         def partitions(lengths: Tensor, total: Callable) -> list:
@@ -177,7 +177,7 @@ class Constructors:
         return cls._of_vector("Lengths", values, row_lengths, name, validate, _lengths_demands, partitions)
 
     @classmethod
-    def from_row_starts(cls, values: Any, row_starts: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_starts(cls, values: object, row_starts: object, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the places where its rows begin: a rising vector [rows] from 0."""
 
         def partitions(starts: Tensor, total: Callable) -> list:
@@ -186,7 +186,7 @@ class Constructors:
         return cls._of_vector("Starts", values, row_starts, name, validate, _starts_demands, partitions)
 
     @classmethod
-    def from_row_limits(cls, values: Any, row_limits: Any, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_limits(cls, values: object, row_limits: object, name: str | None = None, validate: bool = True) -> Any:
         """A RaggedTensor of the places where its rows end: a rising vector [rows] up to n."""
 
         def partitions(limits: Tensor, total: Callable) -> list:
@@ -209,7 +209,7 @@ class Constructors:
 
     @classmethod
     def from_nested_value_rowids(
-        cls, flat_values: Any, nested_value_rowids: Any, nested_nrows: Any = None, name: str | None = None, validate: bool = True
+        cls, flat_values: object, nested_value_rowids: object, nested_nrows: object = None, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_value_rowids` for several ragged dimensions, outermost first."""
         _check_list(nested_value_rowids, "nested_value_rowids")
@@ -220,7 +220,7 @@ class Constructors:
 
     @classmethod
     def from_nested_row_splits(
-        cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
+        cls, flat_values: object, nested_row_splits: object, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_row_splits` for several ragged dimensions, outermost first."""
         _check_list(nested_row_splits, "nested_row_splits")
@@ -228,7 +228,7 @@ class Constructors:
 
     @classmethod
     def from_nested_row_lengths(
-        cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
+        cls, flat_values: object, nested_row_lengths: object, name: str | None = None, validate: bool = True
     ) -> Any:
         """`from_row_lengths` for several ragged dimensions, outermost first."""
         _check_list(nested_row_lengths, "nested_row_lengths")
@@ -249,7 +249,7 @@ class Constructors:
     @classmethod
     def from_tensor(
         cls, tensor: TensorLike, lengths: TensorLike | None = None, padding: TensorLike | None = None, ragged_rank: int = 1, name: str | None = None,
-        row_splits_dtype: Any = dtypes.int64,
+        row_splits_dtype: object = dtypes.int64,
     ) -> Any:  # fmt: skip
         """A RaggedTensor of a Tensor.
 
@@ -278,7 +278,7 @@ class Constructors:
             return cls.from_nested_row_splits(values, nested_splits, validate=False)
 
     @classmethod
-    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: DTypeLike = dtypes.int64) -> Any:
+    def from_sparse(cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = dtypes.int64) -> Any:
         """A RaggedTensor of a sparse matrix whose rows are filled from the left.
 
         Raises:

@@ -29,7 +29,7 @@ def to_tensor(rt_input: Any, default_value: Any = None, name: str | None = None)
     return rt_input.to_tensor(default_value, name) if is_ragged(rt_input) else rt_input
 
 
-def from_sparse(st_input: Any, name: str | None = None) -> RaggedTensor:
+def from_sparse(st_input: object, name: str | None = None) -> RaggedTensor:
     """`RaggedTensor.from_sparse`."""
     return RaggedTensor.from_sparse(st_input, name)
 
@@ -45,7 +45,7 @@ def _entries(shape: Any) -> list:
     return shape.as_list() if isinstance(shape, TensorShape) else list(shape)
 
 
-def ragged_to_dense(rt_input: Any, default_value: Any = None, shape: Any = None) -> Tensor:
+def ragged_to_dense(rt_input: Any, default_value: Any = None, shape: object = None) -> Tensor:
     """A Tensor in which rows are filled up, or cut, to a shape.
 
     Args:

@@ -70,7 +70,7 @@ def inner_shape_below(pylist: Any, ragged_rank: int) -> tuple:
     return _uniform_shape(_flattened(pylist, ragged_rank)[0])[1:]
 
 
-def _check_request(pylist: Any, depths: tuple, ragged_rank: int | None, inner_shape: tuple | None) -> None:
+def _check_request(pylist: object, depths: tuple, ragged_rank: int | None, inner_shape: tuple | None) -> None:
     scalar, deepest = depths
     if ragged_rank is not None and ragged_rank < 0:
         raise ValueError(f"Invalid ragged_rank={ragged_rank!r}: must be nonnegative")
@@ -86,7 +86,7 @@ def _check_request(pylist: Any, depths: tuple, ragged_rank: int | None, inner_sh
 
 
 def _build(
-    pylist: Any, dtype: Any, ragged_rank: int | None, inner_shape: tuple | None, make_values: Callable, make_ragged: Callable
+    pylist: Any, dtype: object, ragged_rank: int | None, inner_shape: tuple | None, make_values: Callable, make_ragged: Callable
 ) -> Any:
     """The ragged or dense value of nested lists."""
     if is_ragged(pylist):
@@ -138,7 +138,7 @@ def constant(
     def make_values(values: Any, dtype: Any, sizes: Any) -> Any:
         return convert.constant_v2(values, dtype, sizes, name="Const" if sizes in (None, ()) or not _is_nested(pylist) else "values")
 
-    def make_ragged(values: Any, splits: list) -> RaggedTensor:
+    def make_ragged(values: object, splits: list) -> RaggedTensor:
         return RaggedTensor.from_row_splits(values, convert.constant(splits, splits_dtype), validate=False)
 
     with name_scope(name, "RaggedConstant"):
@@ -147,7 +147,7 @@ def constant(
 
 @export("ragged.constant_value")
 def constant_value(
-    pylist: Any, dtype: Any = None, ragged_rank: int | None = None, inner_shape: tuple | None = None,
+    pylist: object, dtype: object = None, ragged_rank: int | None = None, inner_shape: tuple | None = None,
     row_splits_dtype: DTypeLike = "int64",
 ) -> Any:  # fmt: skip
     """A RaggedTensorValue of nested lists, or an array; the arguments are those of `tf.ragged.constant`."""
@@ -165,7 +165,7 @@ def constant_value(
 
 
 @export("ragged.placeholder")
-def placeholder(dtype: Any, ragged_rank: int, value_shape: ShapeLike = None, name: str | None = None) -> Any:
+def placeholder(dtype: object, ragged_rank: int, value_shape: ShapeLike = None, name: str | None = None) -> Any:
     """A RaggedTensor that must be fed, as a RaggedTensorValue.
 
     Args:

@@ -25,7 +25,7 @@ def _flattened(value: Any, nested_splits_lists: list) -> Any:
 
 
 @export("ragged.map_flat_values")
-def map_flat_values(op: Callable, *args: Any, **kwargs: Any) -> Any:
+def map_flat_values(op: Callable, *args: object, **kwargs: object) -> Any:
     """`op` of the innermost values of its ragged arguments, with their rows.
 
     Args:

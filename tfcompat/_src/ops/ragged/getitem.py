@@ -42,7 +42,7 @@ def gather_rows(params: Any, rows: Tensor) -> Any:
     return type(params).from_nested_row_splits(values, splits, validate=False)
 
 
-def take(rt: TensorLike, key: Any) -> Any:
+def take(rt: TensorLike, key: object) -> Any:
     """`rt[key]`; dimension by dimension ints (the outermost only), slices, `...` and `tf.newaxis`."""
     keys = list(key) if isinstance(key, (list, tuple)) else [key]
     with name_scope(None, "RaggedGetItem", [rt, *_tensors(keys)]):
@@ -157,5 +157,5 @@ def _offset(offset: TensorLike, begins: Tensor, ends: Tensor) -> Tensor:
     return minimum(maximum(anchor + offset, begins), ends)
 
 
-def _is_default(bound: Any) -> bool:
+def _is_default(bound: object) -> bool:
     return bound is None or isinstance(bound, int) and not bound

@@ -158,7 +158,7 @@ def _to_sparse_shape(c: InferenceContext) -> list:
     return [(count, rank), (count,), (rank,)]
 
 
-def _to_sparse_gradient(op: Operation, _: Any, grad: Tensor, __: Any) -> list:
+def _to_sparse_gradient(op: Operation, _: object, grad: Tensor, __: object) -> list:
     values = op.inputs[-1]
     return [None] * (len(op.inputs) - 1) + [reshape(grad, shape(values))]
 
@@ -219,7 +219,7 @@ def _row_ids(partitions: tuple, kinds: tuple, value_count: int) -> tuple[int, li
     return rows, found
 
 
-def _require_entries(are_as_many: Any) -> None:
+def _require_entries(are_as_many: object) -> None:
     if not are_as_many:
         raise errors.InternalError(None, None, "Values and indices must be equal")
 
@@ -288,7 +288,7 @@ class EncodedRagged:
         self.nested_splits, self.values = nested_splits, values
 
 
-def _variant(encoded: Any) -> np.ndarray:
+def _variant(encoded: object) -> np.ndarray:
     found = np.empty((), object)
     found[()] = encoded
     return found

@@ -37,7 +37,7 @@ _RANGE_TYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 @export("ragged.range")
 def range(
-    starts: Any, limits: Any = None, deltas: Any = 1, dtype: Any = None, name: str | None = None,
+    starts: object, limits: object = None, deltas: object = 1, dtype: Any = None, name: str | None = None,
     row_splits_dtype: DTypeLike = dtypes.int64,
 ) -> RaggedTensor:  # fmt: skip
     """Rows of numbers from `starts[i]` up to `limits[i]`, in steps of `deltas[i]`.
@@ -81,7 +81,7 @@ def _segmented(apply: Callable, data: Any, segment_ids: Any, num_segments: Any) 
         return RaggedTensor.from_nested_row_splits(apply(data, segment_ids, num_segments), nested_splits, validate=False)
 
 
-def _merged_rows(data: RaggedTensor, segment_ids: Tensor, num_segments: Any) -> tuple[Tensor, Tensor]:
+def _merged_rows(data: RaggedTensor, segment_ids: Tensor, num_segments: object) -> tuple[Tensor, Tensor]:
     """The splits of rows as long as the longest of each segment, and the place in them for each entry of `data.values`."""
     longest = segment.unsorted_segment_max(data.row_lengths(), segment_ids, num_segments)
     splits = lengths_to_splits(maximum(longest, 0))
@@ -89,7 +89,7 @@ def _merged_rows(data: RaggedTensor, segment_ids: Tensor, num_segments: Any) -> 
     return splits, arange(data.row_splits[-1]) + gather(shifts, data.value_rowids())
 
 
-def _segment(apply: Callable, data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str) -> Any:
+def _segment(apply: Callable, data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str) -> Any:
     with name_scope(name, "RaggedSegment", [data, segment_ids, num_segments]):
         data = convert_to_tensor_or_ragged_tensor(data, name="data")
         segment_ids = convert_to_tensor_or_ragged_tensor(segment_ids, name="segment_ids")
@@ -99,27 +99,27 @@ def _segment(apply: Callable, data: TensorLike, segment_ids: TensorLike, num_seg
         return _segmented(apply, data, segment_ids, num_segments)
 
 
-def segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Any:
+def segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str | None = None) -> Any:
     """The sums of the rows of each segment, place by place; a row of the result is as long as the longest of them."""
     return _segment(segment.unsorted_segment_sum, data, segment_ids, num_segments, name or "RaggedSegmentSum")
 
 
-def segment_prod(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Any:
+def segment_prod(data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str | None = None) -> Any:
     """The products of the rows of each segment; see `segment_sum`."""
     return _segment(segment.unsorted_segment_prod, data, segment_ids, num_segments, name or "RaggedSegmentProd")
 
 
-def segment_min(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Any:
+def segment_min(data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str | None = None) -> Any:
     """The smallest elements of the rows of each segment; see `segment_sum`."""
     return _segment(segment.unsorted_segment_min, data, segment_ids, num_segments, name or "RaggedSegmentMin")
 
 
-def segment_max(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Any:
+def segment_max(data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str | None = None) -> Any:
     """The largest elements of the rows of each segment; see `segment_sum`."""
     return _segment(segment.unsorted_segment_max, data, segment_ids, num_segments, name or "RaggedSegmentMax")
 
 
-def _averaged(data: TensorLike, segment_ids: TensorLike, num_segments: Any, divisor: Callable) -> Any:
+def _averaged(data: TensorLike, segment_ids: TensorLike, num_segments: object, divisor: Callable) -> Any:
     """The sums of segments over `divisor` of the numbers of elements in them."""
     total = segment_sum(data, segment_ids, num_segments)
     count = segment_sum(map_flat_values(ones_like, data), segment_ids, num_segments)
@@ -130,13 +130,13 @@ def _with_values(like: Any, values: Tensor) -> Any:
     return like.with_flat_values(values) if is_ragged(like) else values
 
 
-def segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Any:
+def segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str | None = None) -> Any:
     """The means of the rows of each segment; see `segment_sum`."""
     with name_scope(name, "RaggedSegmentMean", [data, segment_ids, num_segments]):
         return _averaged(data, segment_ids, num_segments, lambda count: count)
 
 
-def segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None) -> Any:
+def segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: object, name: str | None = None) -> Any:
     """The sums of the rows of each segment over the square roots of the numbers of elements; see `segment_sum`."""
     with name_scope(name, "RaggedSegmentSqrtN", [data, segment_ids, num_segments]):
         return _averaged(data, segment_ids, num_segments, raw.Sqrt)
@@ -145,7 +145,7 @@ def segment_sqrt_n(data: TensorLike, segment_ids: TensorLike, num_segments: Any,
 # ---- reductions ----
 
 
-def _axes(axis: Any, ndims: int | None) -> int | list:
+def _axes(axis: object, ndims: int | None) -> int | list:
     """The dimensions as an int or a rising list of ints; ValueError where they are unknown or out of range."""
     if isinstance(axis, Tensor):
         axis = constant_value(axis)
@@ -203,7 +203,7 @@ def _reduced(reduce_op: Callable, segment_op: Callable, x: Any, axis: int) -> An
 
 
 def _reduction(reduce_op: Callable, segment_op: Callable, default: str) -> Callable:
-    def function(input_tensor: TensorLike, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Any:
+    def function(input_tensor: TensorLike, axis: object = None, keepdims: bool | None = None, name: str | None = None) -> Any:
         return ragged_reduce_aggregate(reduce_op, segment_op, input_tensor, axis, keepdims, name or default)
 
     function.__name__ = function.__qualname__ = reduce_op.__name__
@@ -235,14 +235,14 @@ def _as_numbers(input_tensor: Any) -> Any:
     return cast(input_tensor, dtypes.int32)
 
 
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Any:
+def reduce_all(input_tensor: object, axis: object = None, keepdims: bool | None = None, name: str | None = None) -> Any:
     """`tf.reduce_all` of a RaggedTensor; see `ragged_reduce_aggregate`."""
     with name_scope(name, "RaggedReduceAll", [input_tensor, axis]):
         found = reduce_prod(_as_numbers(input_tensor), axis, keepdims)
         return _with_values(found, cast(found.flat_values if is_ragged(found) else found, dtypes.bool))
 
 
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None) -> Any:
+def reduce_any(input_tensor: object, axis: object = None, keepdims: bool | None = None, name: str | None = None) -> Any:
     """`tf.reduce_any` of a RaggedTensor; see `ragged_reduce_aggregate`."""
     with name_scope(name, "RaggedReduceAny", [input_tensor, axis]):
         found = reduce_sum(_as_numbers(input_tensor), axis, keepdims)

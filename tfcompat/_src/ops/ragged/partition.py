@@ -37,7 +37,7 @@ def repeat(data: TensorLike, repeats: TensorLike, axis: int, name: str | None = 
     return repeat_flat(data, repeats, axis=axis, name=name)
 
 
-def lengths_to_splits(lengths: Any) -> Tensor:
+def lengths_to_splits(lengths: object) -> Tensor:
     """The splits of rows of these lengths."""
     return concat([[0], cumsum(lengths)], axis=0)
 

@@ -97,7 +97,7 @@ def _side_by_side(parts: list, is_stack: bool) -> RaggedTensor:
         return RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
-def concat(values: Any, axis: TensorLike, name: str | None = None) -> Any:
+def concat(values: object, axis: TensorLike, name: str | None = None) -> Any:
     """`tf.concat` of ragged tensors of one rank."""
     values = values if isinstance(values, (list, tuple)) else [values]
     with name_scope(name, "RaggedConcat", values):
@@ -105,7 +105,7 @@ def concat(values: Any, axis: TensorLike, name: str | None = None) -> Any:
 
 
 @export("ragged.stack")
-def stack(values: Any, axis: TensorLike = 0, name: str | None = None) -> Any:
+def stack(values: object, axis: TensorLike = 0, name: str | None = None) -> Any:
     """Ragged tensors of one rank, stacked along a new dimension.
 
     Args:
@@ -125,7 +125,7 @@ def stack(values: Any, axis: TensorLike = 0, name: str | None = None) -> Any:
 
 
 def gather(
-    params: TensorLike, indices: TensorLike, validate_indices: Any = None, axis: Any = 0, batch_dims: Any = 0, name: str | None = None
+    params: TensorLike, indices: TensorLike, validate_indices: object = None, axis: object = 0, batch_dims: object = 0, name: str | None = None
 ) -> Any:
     """`tf.gather` where params or indices are ragged: the rows of `params`; ValueError for another axis or batch dimensions."""
     if not isinstance(axis, int) or axis != 0:
@@ -142,13 +142,13 @@ def _operands(params: TensorLike, indices: TensorLike) -> tuple:
     return match_row_splits_dtypes(params, convert_to_tensor_or_ragged_tensor(indices, name="indices"))
 
 
-def _gathered(params: Any, indices: Any) -> Any:
+def _gathered(params: object, indices: Any) -> Any:
     if is_ragged(indices):
         return indices.with_values(_gathered(params, indices.values))
     return gather_rows(params, indices)
 
 
-def gather_nd(params: TensorLike, indices: TensorLike, batch_dims: Any = 0, name: str | None = None) -> Any:
+def gather_nd(params: TensorLike, indices: TensorLike, batch_dims: object = 0, name: str | None = None) -> Any:
     """`tf.gather_nd` where params or indices are ragged; the last dimension of `indices` has a known size."""
     if not isinstance(batch_dims, int) or batch_dims != 0:
         raise ValueError("batch_dims != 0 is not supported for ragged gather yet.")

@@ -199,7 +199,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         cached = (self._cached_row_lengths, self._cached_value_rowids, self._cached_nrows)
         return RaggedTensor(new_values, self._row_splits, *cached, internal=True)
 
-    def with_flat_values(self, new_values: Any) -> RaggedTensor:
+    def with_flat_values(self, new_values: object) -> RaggedTensor:
         """The same rows, in all ragged dimensions, of other innermost values."""
         inner = self._values
         return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
@@ -252,7 +252,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         inner = self._values
         return RaggedTensorValue(inner._eager_value() if isinstance(inner, RaggedTensor) else inner.numpy(), self._row_splits.numpy())
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return take(self, key)
 
     def __repr__(self) -> str:
@@ -282,12 +282,12 @@ class RaggedTensor(Constructors, CompositeTensor):
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
 
-def is_ragged(value: Any) -> bool:
+def is_ragged(value: object) -> bool:
     """Whether `value` is a RaggedTensor or RaggedTensorValue."""
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 
-def match_row_splits_dtypes(*tensors: Any, return_dtype: bool = False) -> Any:
+def match_row_splits_dtypes(*tensors: object, return_dtype: bool = False) -> Any:
     """The tensors, of which the ragged ones must have one dtype of splits; with `return_dtype`, that dtype and they."""
     dtype = common_split_type(t.row_splits for t in tensors if isinstance(t, RaggedTensor))
     return (dtype, tensors) if return_dtype else tensors
@@ -327,7 +327,7 @@ class RaggedTensorSpec(BatchableTypeSpec):
     __slots__ = ("_shape", "_dtype", "_ragged_rank", "_row_splits_dtype")
 
     def __init__(
-        self, shape: Any = None, dtype: DTypeLike = dtypes.float32, ragged_rank: int | None = None, row_splits_dtype: DTypeLike = dtypes.int64
+        self, shape: object = None, dtype: DTypeLike = dtypes.float32, ragged_rank: int | None = None, row_splits_dtype: DTypeLike = dtypes.int64
     ) -> None:
         self._shape, self._dtype = TensorShape(shape), dtypes.as_dtype(dtype)
         self._row_splits_dtype = dtypes.as_dtype(row_splits_dtype)

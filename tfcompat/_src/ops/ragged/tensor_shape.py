@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def _rows(lengths: Tensor, slots: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _rows(lengths: Tensor, slots: object) -> tuple[Tensor, Tensor, Tensor]:
     """For rows of these lengths, one per slot: their splits, and for each element its row and its place in that."""
     splits = lengths_to_splits(lengths)
     parents = repeat(arange(slots), lengths, axis=0)
@@ -51,7 +51,7 @@ class RaggedTensorDynamicShape:
       ValueError: a rank is unknown, the first partitioned dimension is ragged or the last one is not, or dtypes differ.
     """
 
-    def __init__(self, partitioned_dim_sizes: Sequence[Any], inner_dim_sizes: TensorLike, dim_size_dtype: Any = None) -> None:
+    def __init__(self, partitioned_dim_sizes: Sequence[Any], inner_dim_sizes: TensorLike, dim_size_dtype: object = None) -> None:
         partitioned = [convert_to_tensor(size, name=f"partitioned_dimension_size_{i}") for i, size in enumerate(partitioned_dim_sizes)]
         inner = convert_to_tensor(inner_dim_sizes, name="inner_dim_sizes")
         for axis, size in enumerate(partitioned):
@@ -85,7 +85,7 @@ class RaggedTensorDynamicShape:
         return RaggedTensorDynamicShape(sizes[:count], inner or convert_to_tensor([], dtype=dtypes.int64))
 
     @classmethod
-    def from_tensor(cls, rt_input: TensorLike, dim_size_dtype: Any = None) -> RaggedTensorDynamicShape:
+    def from_tensor(cls, rt_input: TensorLike, dim_size_dtype: object = None) -> RaggedTensorDynamicShape:
         """The shape of a Tensor or RaggedTensor."""
         value = convert_to_tensor_or_ragged_tensor(rt_input)
         if not is_ragged(value):
@@ -200,7 +200,7 @@ class RaggedTensorDynamicShape:
             return reduce_sum(self._partitioned[axis])
         return self.dimension_size(axis) * self.num_slices_in_dimension(axis - 1)
 
-    def with_dim_size_dtype(self, dtype: Any) -> RaggedTensorDynamicShape:
+    def with_dim_size_dtype(self, dtype: object) -> RaggedTensorDynamicShape:
         """The shape with sizes of another dtype; ValueError unless that is int32 or int64."""
         if dtype not in (dtypes.int32, dtypes.int64):
             raise ValueError("dtype must be int32 or int64")

@@ -53,7 +53,7 @@ def samples(key: Any, counter: Any, sizes: tuple[int, ...], counts: Any, probs: 
     return found, reserve_fill(batches * 2 * 100 * (width + 3) // 4)
 
 
-def _pairs(key: Any, counter: Any) -> Iterator[tuple[float, float]]:
+def _pairs(key: object, counter: object) -> Iterator[tuple[float, float]]:
     """The two doubles of each draw, in the order in which they are used."""
     start = 0
     while True:

@@ -114,7 +114,7 @@ def _uniforms(words: np.ndarray, dtype: type) -> np.ndarray:
     return uniform_from_words(np, words, dtype).T
 
 
-def _normal_proposals(draws: list[np.ndarray], low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
+def _normal_proposals(draws: list[np.ndarray], low: Any, high: object) -> tuple[np.ndarray, np.ndarray]:
     values = np.stack(normals_from_words(np, list(draws[0]), low.dtype), axis=1).reshape(-1)
     return values, (values >= low) & (values <= high)
 
@@ -127,7 +127,7 @@ def _uniform_proposals(draws: list[np.ndarray], low: Any, high: Any) -> tuple[np
     return values, judged <= np.exp((peak - values * values) / dtype(2))
 
 
-def _exponential_proposals(draws: list[np.ndarray], low: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
+def _exponential_proposals(draws: list[np.ndarray], low: Any, high: object) -> tuple[np.ndarray, np.ndarray]:
     dtype = low.dtype.type
     alpha = (low + np.sqrt(low * low + dtype(4))) / dtype(2)
     uniforms = _uniforms(draws[0], dtype)

@@ -97,7 +97,7 @@ def full_int(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) 
     return fill(xp, group, _group_width(dtype), size, dtype)
 
 
-def normal(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) -> Array:
+def normal(xp: ModuleType, key: Array, counter: Array, size: int, dtype: object) -> Array:
     """`size` standard normal numbers: float16, bfloat16, float32 or float64."""
 
     def group(index: Array) -> list[Array]:

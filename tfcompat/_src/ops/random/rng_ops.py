@@ -69,7 +69,7 @@ def _filled_shape(shape_input: int, *scalars: int) -> Callable:
     return shape
 
 
-def _filled(xp: ModuleType, state: Any, algorithm: Any, shape: Any, distribution: Callable) -> tuple[Any, Any]:
+def _filled(xp: ModuleType, state: object, algorithm: object, shape: object, distribution: Callable) -> tuple[Any, Any]:
     """The state after, and `distribution(key, counter, size)` of the given shape."""
     _check_state(state, algorithm)
     state = xp.asarray(state)

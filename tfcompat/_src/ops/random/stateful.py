@@ -44,7 +44,7 @@ def shape_of(sizes: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in sizes)
 
 
-def reserve_shape(outputs: Any, shape: Any, *inputs: Any) -> int:
+def reserve_shape(outputs: object, shape: object, *inputs: object) -> int:
     """The draws that an op with a shape input sets aside."""
     return distributions.reserve_fill(math.prod(shape_of(shape)))
 
@@ -149,7 +149,7 @@ def _rows_to_shuffle(value: Any) -> int:
     return value.shape[0] if value.ndim and math.prod(value.shape) > 1 else 1
 
 
-def _shuffled(xp: ModuleType, value: Any, rng: tuple) -> Any:
+def _shuffled(xp: ModuleType, value: object, rng: tuple) -> Any:
     rows = _rows_to_shuffle(value)
     return value if rows <= 1 else xp.asarray(value)[distributions.shuffle(xp, *rng, rows)]
 
@@ -160,7 +160,7 @@ def samples_shape(c):
     return [(si.with_rank(c.inputs[0], 2)[0], si.size_from_input(c, 1))]
 
 
-def categorical_samples(xp: ModuleType, rng: tuple, logits: Any, num_samples: Any, output_dtype: Any) -> Any:
+def categorical_samples(xp: ModuleType, rng: tuple, logits: Any, num_samples: Any, output_dtype: object) -> Any:
     """Class numbers; requires classes to choose from and no negative number of samples."""
     if logits.ndim != 2:
         raise errors.InvalidArgumentError(None, None, f"logits should be a matrix, got shape {shape_text(logits.shape)}")
@@ -195,7 +195,7 @@ def _reserve_samples(outputs, shape, parameters):
     return distributions.reserve_fill(math.prod(shape_of(shape)) * math.prod(parameters.shape))
 
 
-def add_leading_unit_dimensions(x: TensorLike, num_dimensions: Any) -> Tensor:
+def add_leading_unit_dimensions(x: TensorLike, num_dimensions: object) -> Tensor:
     """A tensor with `num_dimensions` dimensions of size one in front of its own."""
     return raw.Reshape(x, concat([ones([num_dimensions], dtype=dtypes.int32), array_shape(x)], axis=0))
 
@@ -262,7 +262,7 @@ for _name, _types in (
 # ---- public functions ----
 
 
-def shape_tensor(shape: Any) -> Tensor:
+def shape_tensor(shape: object) -> Tensor:
     """A shape argument as a tensor; an empty list is int32."""
     is_list = isinstance(shape, (list, tuple))
     sizes = tuple(map(dimension_value, shape)) if is_list else shape
@@ -270,7 +270,7 @@ def shape_tensor(shape: Any) -> Tensor:
 
 
 def _scaled(
-    scope: str, name: str | None, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, op_type: str
+    scope: str, name: str | None, shape: object, mean: object, stddev: object, dtype: Any, seed: int | None, op_type: str
 ) -> Tensor:
     """`op_type` numbers times `stddev` plus `mean`."""
     with name_scope(name, scope, [shape, mean, stddev]) as name:
@@ -283,7 +283,7 @@ def _scaled(
 
 @export("random.normal", "random_normal")
 def random_normal(
-    shape: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: object, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: object = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal random numbers.
@@ -300,7 +300,7 @@ def random_normal(
 
 @export("random.truncated_normal", "truncated_normal")
 def truncated_normal(
-    shape: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: object, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: object = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal random numbers less than two standard deviations from the mean; others are drawn again.
@@ -316,7 +316,7 @@ def truncated_normal(
 
 
 def parameterized_truncated_normal(
-    shape: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0,
+    shape: object, means: object = 0.0, stddevs: object = 1.0, minvals: object = -2.0, maxvals: object = 2.0,
     dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal random numbers between bounds.
@@ -335,7 +335,7 @@ def parameterized_truncated_normal(
         return raw.ParameterizedTruncatedNormal(sizes, *parameters, **seed_attrs(seed))
 
 
-def uniform_bounds(dtype: DTypeLike, maxval: Any) -> tuple[dtypes.DType, Any]:
+def uniform_bounds(dtype: DTypeLike, maxval: object) -> tuple[dtypes.DType, Any]:
     """The result type and upper bound of a uniform distribution; ValueError where they cannot be."""
     dtype = dtypes.as_dtype(dtype)
     if dtype not in UNIFORM_TYPES:
@@ -347,7 +347,7 @@ def uniform_bounds(dtype: DTypeLike, maxval: Any) -> tuple[dtypes.DType, Any]:
 
 @export("random.uniform", "random_uniform")
 def random_uniform(
-    shape: Any, minval: TensorLike = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: object, minval: TensorLike = 0, maxval: object = None, dtype: Any = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Uniform random numbers in [minval, maxval).
@@ -392,14 +392,14 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
     return raw.RandomShuffle(value, name=name, **seed_attrs(seed))
 
 
-def _categorical(logits: TensorLike, num_samples: TensorLike, dtype: Any, seed: int | None) -> Tensor:
+def _categorical(logits: TensorLike, num_samples: TensorLike, dtype: object, seed: int | None) -> Tensor:
     logits = convert.convert_to_tensor(logits, name="logits")
     return raw.Multinomial(logits, num_samples, output_dtype=dtype or dtypes.int64, **seed_attrs(seed))
 
 
 @export("random.multinomial", "multinomial")
 def multinomial(
-    logits: TensorLike, num_samples: TensorLike, seed: int | None = None, name: str | None = None, output_dtype: Any = None
+    logits: TensorLike, num_samples: TensorLike, seed: int | None = None, name: str | None = None, output_dtype: object = None
 ) -> Tensor:
     """Deprecated name of `tf.random.categorical`.
 
@@ -419,7 +419,7 @@ def multinomial(
 
 @export("random.categorical")
 def categorical(
-    logits: TensorLike, num_samples: TensorLike, dtype: Any = None, seed: int | None = None, name: str | None = None
+    logits: TensorLike, num_samples: TensorLike, dtype: object = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Class numbers drawn with given log probabilities.
 
@@ -439,7 +439,7 @@ def categorical(
 
 @export("random.gamma", "random_gamma")
 def random_gamma(
-    shape: TensorLike, alpha: Any, beta: Any = None, dtype: Any = dtypes.float32, seed: int | None = None,
+    shape: TensorLike, alpha: object, beta: object = None, dtype: Any = dtypes.float32, seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Gamma random numbers, differentiable in `alpha` and `beta`; at least the smallest normal number of the type.

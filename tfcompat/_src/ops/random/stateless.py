@@ -119,7 +119,7 @@ def _multinomial(logits, num_samples, seed, *, output_dtype):
 
 @export("random.stateless_uniform", "contrib.stateless.stateless_random_uniform")
 def stateless_random_uniform(
-    shape: Any, seed: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None
+    shape: object, seed: TensorLike, minval: TensorLike = 0, maxval: TensorLike | None = None, dtype: DTypeLike = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """Uniform random numbers in [minval, maxval) that depend on the arguments alone.
 
@@ -145,7 +145,7 @@ def stateless_random_uniform(
 
 
 def _scaled(
-    scope: str, name: str | None, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, op_type: str
+    scope: str, name: str | None, shape: object, seed: object, mean: object, stddev: object, dtype: Any, op_type: str
 ) -> Tensor:
     """`op_type` numbers times `stddev` plus `mean`."""
     with name_scope(name, scope, [shape, seed, mean, stddev]) as name:
@@ -158,7 +158,7 @@ def _scaled(
 
 @export("random.stateless_normal", "contrib.stateless.stateless_random_normal")
 def stateless_random_normal(
-    shape: Any, seed: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+    shape: object, seed: object, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: object = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """Normal random numbers that depend on the arguments alone.
 
@@ -174,7 +174,7 @@ def stateless_random_normal(
 
 @export("random.stateless_truncated_normal", "contrib.stateless.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: Any, seed: Any, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+    shape: object, seed: object, mean: TensorLike = 0.0, stddev: TensorLike = 1.0, dtype: object = dtypes.float32, name: str | None = None
 ) -> Tensor:
     """Normal random numbers less than two standard deviations from the mean that depend on the arguments alone.
 

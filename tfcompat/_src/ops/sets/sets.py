@@ -177,7 +177,7 @@ def _set_size(indices, values, sizes, *, validate_indices):
 # ---- public functions ----
 
 
-def _operands(a: Any, b: Any) -> tuple[Any, Any, bool]:
+def _operands(a: object, b: object) -> tuple[Any, Any, bool]:
     """The two as tensors; where only `a` is sparse they are exchanged, and the third value says so."""
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if a.dtype.base_dtype not in _TYPES:
@@ -189,7 +189,7 @@ def _operands(a: Any, b: Any) -> tuple[Any, Any, bool]:
     return (b, a, True) if flipped else (a, b, False)
 
 
-def _apply(a: Any, b: Any, set_operation: str, validate_indices: bool) -> SparseTensor:
+def _apply(a: object, b: object, set_operation: str, validate_indices: bool) -> SparseTensor:
     operands = [part for x in (a, b) for part in (x._to_components() if isinstance(x, SparseTensor) else [x])]
     kinds = ["Sparse" if isinstance(x, SparseTensor) else "Dense" for x in (a, b)]
     apply = raw.function(f"{kinds[0]}To{kinds[1]}SetOperation")
@@ -197,7 +197,7 @@ def _apply(a: Any, b: Any, set_operation: str, validate_indices: bool) -> Sparse
 
 
 @export("sets.size", "sets.set_size")
-def set_size(a: Any, validate_indices: bool = True) -> Tensor:
+def set_size(a: object, validate_indices: bool = True) -> Tensor:
     """The number of different elements in each row (the last dimension) of a SparseTensor.
 
     Args:
@@ -216,7 +216,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 
 
 @export("sets.intersection", "sets.set_intersection")
-def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_intersection(a: object, b: object, validate_indices: bool = True) -> SparseTensor:
     """The elements that both inputs have in a row.
 
     Args:
@@ -235,7 +235,7 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 
 
 @export("sets.difference", "sets.set_difference")
-def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
+def set_difference(a: object, b: object, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """The elements that a row of `a` has and that of `b` has not; the other way round without `aminusb`.
 
     The other arguments are those of `tf.sets.intersection`.
@@ -245,7 +245,7 @@ def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool 
 
 
 @export("sets.union", "sets.set_union")
-def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
+def set_union(a: object, b: object, validate_indices: bool = True) -> SparseTensor:
     """The elements that either input has in a row; the arguments are those of `tf.sets.intersection`."""
     a, b, _ = _operands(a, b)
     return _apply(a, b, "union", validate_indices)

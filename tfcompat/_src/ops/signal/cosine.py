@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _INVERSE_TYPE = {1: 1, 2: 3, 3: 2}
 
 
-def _check(x: Any, kind: Any, n: int | None, axis: int, norm: str | None) -> None:
+def _check(x: Any, kind: object, n: int | None, axis: int, norm: str | None) -> None:
     if axis != -1:
         raise NotImplementedError(f"axis must be -1. Got: {axis}")
     if n is not None and n < 1:

@@ -47,7 +47,7 @@ def _require_rank(x: Any, dimensions: int) -> None:
         )
 
 
-def _size(x: Tensor, dimensions: int, dtype: Any) -> Tensor:
+def _size(x: Tensor, dimensions: int, dtype: object) -> Tensor:
     """How many elements one transform has."""
     return cast(reduce_prod(shape(x)[-dimensions:]), dtype)
 

@@ -61,7 +61,7 @@ def _check(num_mel_bins: Any, sample_rate: Any, lower: float, upper: float, dtyp
 
 @export("signal.linear_to_mel_weight_matrix", "contrib.signal.linear_to_mel_weight_matrix")
 def linear_to_mel_weight_matrix(
-    num_mel_bins: int = 20, num_spectrogram_bins: Any = 129, sample_rate: Any = 8000, lower_edge_hertz: float = 125.0,
+    num_mel_bins: int = 20, num_spectrogram_bins: object = 129, sample_rate: object = 8000, lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0, dtype: Any = dtypes.float32, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The matrix that turns linear spectrograms into mel spectrograms: triangles of equal width on the mel scale.

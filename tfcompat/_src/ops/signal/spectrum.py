@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def inverse_stft_window_fn(
     with name_scope(name, "inverse_stft_window_fn", [forward_window_fn]):
         frame_step = _scalar(frame_step, "frame_step")
 
-    def inverse_stft_window_fn_inner(frame_length: TensorLike, dtype: Any) -> Tensor:
+    def inverse_stft_window_fn_inner(frame_length: TensorLike, dtype: object) -> Tensor:
         with name_scope(name, "inverse_stft_window_fn", [forward_window_fn]):
             frame_length = _scalar(frame_length, "frame_length")
             window = forward_window_fn(frame_length, dtype=dtype)

@@ -254,7 +254,7 @@ def _sparse_concat(indices, values, shapes, *, concat_dim):
 
 
 @export("sparse.add", "sparse_add")
-def sparse_add(a: Any, b: Any, threshold: TensorLike | None = None, thresh: Any = None) -> Any:
+def sparse_add(a: object, b: object, threshold: TensorLike | None = None, thresh: object = None) -> Any:
     """The sum of two tensors of which one or both are sparse.
 
     Args:
@@ -307,7 +307,7 @@ def _extremes(apply: Any, sp_a: Any, sp_b: Any, scope: str) -> tuple:
 
 @export("sparse.concat", "sparse_concat")
 def sparse_concat(
-    axis: Any, sp_inputs: Any, name: str | None = None, expand_nonconcat_dim: bool = False, concat_dim: Any = None,
+    axis: Any, sp_inputs: object, name: str | None = None, expand_nonconcat_dim: bool = False, concat_dim: object = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
     """SparseTensors of one rank, put side by side along one dimension.

@@ -55,7 +55,7 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
 
 @export("sparse.to_dense", "sparse_tensor_to_dense")
 def sparse_tensor_to_dense(
-    sp_input: Any, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
+    sp_input: object, default_value: TensorLike | None = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
     """The Tensor that a SparseTensor stands for.
 
@@ -77,7 +77,7 @@ def sparse_tensor_to_dense(
 
 
 @export("sparse.to_indicator", "sparse_to_indicator")
-def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+def sparse_to_indicator(sp_input: object, vocab_size: object, name: str | None = None) -> Tensor:
     """Which ids each row of a SparseTensor of ids holds.
 
     Args:
@@ -116,7 +116,7 @@ def _ids_and_sizes(sp_ids: Any, vocab_size: Any) -> tuple[list, list]:
 
 @export("sparse.merge", "sparse_merge")
 def sparse_merge(
-    sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None, already_sorted: bool = False
+    sp_ids: object, sp_values: object, vocab_size: object, name: str | None = None, already_sorted: bool = False
 ) -> SparseTensor:
     """Feature ids and their values as one SparseTensor, in which an id is an index of the last dimension.
 
@@ -151,7 +151,7 @@ def sparse_merge(
 
 
 @export("sparse.expand_dims")
-def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_expand_dims(sp_input: Any, axis: object = None, name: str | None = None) -> SparseTensor:
     """A SparseTensor with a dimension of size 1 put in.
 
     Args:
@@ -200,7 +200,7 @@ def sparse_eye(num_rows: TensorLike, num_columns: TensorLike | None = None, dtyp
 
 
 @export("sparse.retain", "sparse_retain")
-def sparse_retain(sp_input: Any, to_retain: TensorLike) -> SparseTensor:
+def sparse_retain(sp_input: object, to_retain: TensorLike) -> SparseTensor:
     """A SparseTensor with those elements for which the bool vector `to_retain` is true; TypeError unless it is sparse."""
     sp_input = as_sparse(sp_input)
     to_retain = convert_to_tensor(to_retain)
@@ -212,7 +212,7 @@ def sparse_retain(sp_input: Any, to_retain: TensorLike) -> SparseTensor:
 
 
 @export("sparse.reset_shape", "sparse_reset_shape")
-def sparse_reset_shape(sp_input: Any, new_shape: TensorLike | None = None) -> SparseTensor:
+def sparse_reset_shape(sp_input: object, new_shape: TensorLike | None = None) -> SparseTensor:
     """A SparseTensor with another dense shape around the same elements.
 
     Args:

@@ -134,7 +134,7 @@ def _sparse_cross(indices, values, shapes, dense, *, hashed_output, num_buckets,
     return crossed(count, columns, b"_X_".join, object)
 
 
-def prepared(inputs: Any) -> tuple[list, list]:
+def prepared(inputs: object) -> tuple[list, list]:
     """SparseTensors and Tensors of int64 or string; TypeError for anything else."""
     if not isinstance(inputs, list):
         raise TypeError("Inputs must be a list")
@@ -149,7 +149,7 @@ def prepared(inputs: Any) -> tuple[list, list]:
 
 
 def sparse_cross_internal(
-    inputs: Any, hashed_output: bool = False, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+    inputs: object, hashed_output: bool = False, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """The combinations of one feature of each input in a row, as text or as hashes."""
     sparse, dense = prepared(inputs)
@@ -163,7 +163,7 @@ def sparse_cross_internal(
 
 
 @export("sparse.cross")
-def sparse_cross(inputs: Any, name: str | None = None) -> SparseTensor:
+def sparse_cross(inputs: object, name: str | None = None) -> SparseTensor:
     """All combinations of one feature of each input in a row, as strings joined by "_X_".
 
     Args:
@@ -178,7 +178,7 @@ def sparse_cross(inputs: Any, name: str | None = None) -> SparseTensor:
 
 @export("sparse.cross_hashed")
 def sparse_cross_hashed(
-    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+    inputs: object, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
     """The combinations of `tf.sparse.cross` as int64 hashes below `num_buckets` (2**63 - 1 where it is 0)."""
     return sparse_cross_internal(inputs, True, num_buckets, hash_key, name)

@@ -28,8 +28,8 @@ from tfcompat._src.ops.sparse.layout import sparse_fill_empty_rows, sparse_resha
 
 @export("nn.safe_embedding_lookup_sparse")
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str = "mean",
-    default_id: Any = None, name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
+    embedding_weights: object, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str = "mean",
+    default_id: object = None, name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
 ) -> Tensor:  # fmt: skip
     """The combined embeddings of each row of ids; negative ids and weights below or equal to 0 are left out.
 
@@ -77,8 +77,8 @@ def safe_embedding_lookup_sparse(
 
 @export("compat.v2.nn.safe_embedding_lookup_sparse")
 def safe_embedding_lookup_sparse_v2(
-    embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str = "mean",
-    default_id: Any = None, max_norm: float | None = None, name: str | None = None,
+    embedding_weights: object, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str = "mean",
+    default_id: object = None, max_norm: float | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.safe_embedding_lookup_sparse` with the arguments of TensorFlow 2, on a table that lies in parts one after another."""
     return safe_embedding_lookup_sparse(
@@ -88,8 +88,8 @@ def safe_embedding_lookup_sparse_v2(
 
 @export("contrib.layers.safe_embedding_lookup_sparse")
 def contrib_safe_embedding_lookup_sparse(
-    embedding_weights: Any, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str | None = None,
-    default_id: Any = None, name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
+    embedding_weights: object, sparse_ids: SparseTensor, sparse_weights: SparseTensor | None = None, combiner: str | None = None,
+    default_id: object = None, name: str | None = None, partition_strategy: str = "div", max_norm: float | None = None,
 ) -> Tensor:  # fmt: skip
     """`tf.nn.safe_embedding_lookup_sparse`, with "mean" as combiner where it is None; reads the whole table first."""
     tables = [] if embedding_weights is None else parts_of(embedding_weights)

@@ -273,7 +273,7 @@ def _fill_empty_rows_grad(places, grad):
 
 
 @export("sparse.reorder", "sparse_reorder")
-def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+def sparse_reorder(sp_input: object, name: str | None = None) -> SparseTensor:
     """The SparseTensor with its elements in row-major order; TypeError for anything but a SparseTensor."""
     sp_input = as_sparse(sp_input)
     indices, values = raw.SparseReorder(sp_input.indices, sp_input.values, sp_input.dense_shape, name=name)
@@ -305,7 +305,7 @@ def _reshaped_statically(old: TensorShape, new: Any) -> list | None:
 
 
 @export("sparse.reshape", "sparse_reshape")
-def sparse_reshape(sp_input: Any, shape: TensorLike, name: str | None = None) -> SparseTensor:
+def sparse_reshape(sp_input: object, shape: TensorLike, name: str | None = None) -> SparseTensor:
     """The SparseTensor with another shape of as many elements.
 
     Args:
@@ -346,7 +346,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 @export("sparse.slice", "sparse_slice")
-def sparse_slice(sp_input: Any, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
+def sparse_slice(sp_input: object, start: TensorLike, size: TensorLike, name: str | None = None) -> SparseTensor:
     """The block of `size` at `start` of a SparseTensor, cut at its bounds.
 
     Args:
@@ -373,8 +373,8 @@ _KEYWORD = _KeywordRequired()
 
 @export("sparse.split", "sparse_split")
 def sparse_split(
-    keyword_required: Any = _KEYWORD, sp_input: Any = None, num_split: int | None = None, axis: TensorLike | None = None,
-    name: str | None = None, split_dim: Any = None,
+    keyword_required: object = _KEYWORD, sp_input: object = None, num_split: int | None = None, axis: TensorLike | None = None,
+    name: str | None = None, split_dim: object = None,
 ) -> list[SparseTensor]:  # fmt: skip
     """A SparseTensor in `num_split` parts along one dimension; the first ones are longer by one where it does not divide.
 
@@ -403,7 +403,7 @@ def sparse_split(
 
 
 @export("sparse.fill_empty_rows", "sparse_fill_empty_rows")
-def sparse_fill_empty_rows(sp_input: Any, default_value: TensorLike, name: str | None = None) -> tuple:
+def sparse_fill_empty_rows(sp_input: object, default_value: TensorLike, name: str | None = None) -> tuple:
     """A SparseTensor of rank 2 or more whose empty rows have got `default_value` in the first column.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(is_first), np.cumsum(is_first) - 1
 
 
-def as_sparse(value: Any) -> SparseTensor:
+def as_sparse(value: object) -> SparseTensor:
     """A SparseTensor of a SparseTensor or SparseTensorValue; TypeError for anything else."""
     if isinstance(value, SparseTensor):
         return value
@@ -104,7 +104,7 @@ def as_sparse(value: Any) -> SparseTensor:
     return SparseTensor.from_value(value)
 
 
-def all_sparse(values: Any) -> list[SparseTensor]:
+def all_sparse(values: object) -> list[SparseTensor]:
     """SparseTensors of a list or tuple of them; TypeError for anything else."""
     if not isinstance(values, (list, tuple)):
         raise TypeError("Inputs must be a list")

@@ -128,7 +128,7 @@ def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:
 
 @export("sparse.matmul", "sparse.sparse_dense_matmul", "sparse_tensor_dense_matmul")
 def sparse_tensor_dense_matmul(
-    sp_a: Any, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+    sp_a: object, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
     """The product of a sparse matrix and a dense one.
 

@@ -158,7 +158,7 @@ def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
 # ---- public functions ----
 
 
-def _all_axes(sp_input: SparseTensor, axis: Any) -> Any:
+def _all_axes(sp_input: SparseTensor, axis: object) -> Any:
     """`axis`, or where it is None a Tensor of all dimensions."""
     if axis is not None:
         return axis
@@ -168,7 +168,7 @@ def _all_axes(sp_input: SparseTensor, axis: Any) -> Any:
     return constant(np.arange(sizes[0]), dtype=dtypes.int32)
 
 
-def _call(apply: Callable, sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> Any:
+def _call(apply: Callable, sp_input: object, axis: object, keepdims: object, reduction_axes: object, keep_dims: object) -> Any:
     keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
     if axis is not None and reduction_axes is not None:
         raise ValueError("Can't specify both axis' and 'reduction_indices'.")
@@ -179,7 +179,7 @@ def _call(apply: Callable, sp_input: Any, axis: Any, keepdims: Any, reduction_ax
 
 @export("sparse.reduce_sum", "sparse_reduce_sum")
 def sparse_reduce_sum(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None, keep_dims: bool | None = None
+    sp_input: object, axis: object = None, keepdims: bool | None = None, reduction_axes: object = None, keep_dims: bool | None = None
 ) -> Tensor:
     """The sum of the elements of a SparseTensor along dimensions, as a Tensor.
 
@@ -194,7 +194,7 @@ def sparse_reduce_sum(
 
 @export("sparse.reduce_max", "sparse_reduce_max")
 def sparse_reduce_max(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None, keep_dims: bool | None = None
+    sp_input: object, axis: object = None, keepdims: bool | None = None, reduction_axes: object = None, keep_dims: bool | None = None
 ) -> Tensor:
     """The largest stored elements of a SparseTensor along dimensions, as a Tensor; 0 where there is none.
 
@@ -205,7 +205,7 @@ def sparse_reduce_max(
 
 @export("sparse.reduce_sum_sparse", "sparse_reduce_sum_sparse")
 def sparse_reduce_sum_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None, keep_dims: bool | None = None
+    sp_input: object, axis: object = None, keepdims: bool | None = None, reduction_axes: object = None, keep_dims: bool | None = None
 ) -> SparseTensor:
     """`tf.sparse.reduce_sum` with a SparseTensor as result."""
     return SparseTensor(*_call(raw.SparseReduceSumSparse, sp_input, axis, keepdims, reduction_axes, keep_dims))
@@ -213,7 +213,7 @@ def sparse_reduce_sum_sparse(
 
 @export("sparse.reduce_max_sparse", "sparse_reduce_max_sparse")
 def sparse_reduce_max_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None, keep_dims: bool | None = None
+    sp_input: object, axis: object = None, keepdims: bool | None = None, reduction_axes: object = None, keep_dims: bool | None = None
 ) -> SparseTensor:
     """`tf.sparse.reduce_max` with a SparseTensor as result."""
     return SparseTensor(*_call(raw.SparseReduceMaxSparse, sp_input, axis, keepdims, reduction_axes, keep_dims))
@@ -221,7 +221,7 @@ def sparse_reduce_max_sparse(
 
 @export("compat.v2.sparse.reduce_sum")
 def sparse_reduce_sum_v2(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, output_is_sparse: bool = False, name: str | None = None
+    sp_input: object, axis: object = None, keepdims: bool | None = None, output_is_sparse: bool = False, name: str | None = None
 ) -> Any:
     """`tf.sparse.reduce_sum`, whose result is a SparseTensor where `output_is_sparse`; `name` is the node's."""
     if output_is_sparse:
@@ -231,7 +231,7 @@ def sparse_reduce_sum_v2(
 
 @export("compat.v2.sparse.reduce_max")
 def sparse_reduce_max_v2(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, output_is_sparse: bool = False, name: str | None = None
+    sp_input: object, axis: object = None, keepdims: bool | None = None, output_is_sparse: bool = False, name: str | None = None
 ) -> Any:
     """`tf.sparse.reduce_max`, whose result is a SparseTensor where `output_is_sparse`; `name` is the node's."""
     if output_is_sparse:

@@ -242,19 +242,19 @@ def _take_many_from_map(ctx, handles, *, dtype, shared_name):
     return joined(entries, (len(entries),), "rank", batch_rank=1)
 
 
-def add_sparse_to_tensors_map(sp_input: Any, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:
+def add_sparse_to_tensors_map(sp_input: object, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:
     """Keeps a SparseTensor in the session; an int64 handle."""
     parts = as_sparse(sp_input)._to_components()
     return raw.AddSparseToTensorsMap(*parts, container=container or "", shared_name=shared_name or "", name=name)
 
 
-def add_many_sparse_to_tensors_map(sp_input: Any, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:
+def add_many_sparse_to_tensors_map(sp_input: object, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:
     """Keeps each row of a SparseTensor in the session; a vector of int64 handles."""
     parts = as_sparse(sp_input)._to_components()
     return raw.AddManySparseToTensorsMap(*parts, container=container or "", shared_name=shared_name or "", name=name)
 
 
-def take_many_sparse_from_tensors_map(sparse_map_op: Any, sparse_handles: Any, rank: int | None = None, name: str | None = None) -> SparseTensor:
+def take_many_sparse_from_tensors_map(sparse_map_op: Any, sparse_handles: object, rank: int | None = None, name: str | None = None) -> SparseTensor:
     """The SparseTensors behind handles as one, removed from the session; `sparse_map_op` is the op that kept them."""
     shared_name = sparse_map_op.get_attr("shared_name").decode() or sparse_map_op.name
     with get_default_graph().colocate_with(sparse_map_op):
@@ -276,13 +276,13 @@ def _with_rank(found: Any, rank: int | None) -> SparseTensor:
 
 
 @export("serialize_sparse", "io.serialize_sparse")
-def serialize_sparse(sp_input: Any, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
+def serialize_sparse(sp_input: object, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
     """A SparseTensor as a vector of three serialized TensorProtos: indices, values, shape."""
     return raw.SerializeSparse(*as_sparse(sp_input)._to_components(), name=name, out_type=out_type)
 
 
 @export("serialize_many_sparse", "io.serialize_many_sparse")
-def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
+def serialize_many_sparse(sp_input: object, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
     """Each row of a SparseTensor of rank 2 or more, serialized: a string matrix [rows, 3]."""
     return raw.SerializeManySparse(*as_sparse(sp_input)._to_components(), name=name, out_type=out_type)
 

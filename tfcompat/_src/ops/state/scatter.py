@@ -41,7 +41,7 @@ def _write(combine: Callable, old: Any, positions: Any, values: Any) -> Any:
     return checks.mark_guarded(combine(jnp.asarray(old), positions, jnp.asarray(values), numbers, mode=mode))
 
 
-def _divide(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> Any:
+def _divide(old: Any, positions: Any, values: Any, numbers: object, mode: Any) -> Any:
     """Divides rows one after another: a product of divisors would round differently."""
     if not positions.size:
         return old
@@ -57,7 +57,7 @@ def _divide(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> A
 def _passing_over_nan(combine: Callable, instead: float) -> Callable:
     """`combine` of minima or maxima, for which NaN among the values counts as `instead`."""
 
-    def extreme(old: Any, positions: Any, values: Any, numbers: Any, mode: Any) -> Any:
+    def extreme(old: object, positions: object, values: object, numbers: object, mode: object) -> Any:
         return combine(old, positions, without_nan(values, instead), numbers, mode=mode)
 
     return extreme

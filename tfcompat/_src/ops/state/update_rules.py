@@ -250,7 +250,7 @@ def _by_rows(rule: Callable, names: list[str], count: int) -> Callable:
     return kernel
 
 
-def _checked(indices: Any, limit: int) -> Any:
+def _checked(indices: object, limit: int) -> Any:
     indices = jnp.asarray(indices)
     absent = indices == checks.no_row(indices.dtype)
     bad = ((indices < 0) | (indices >= limit)) & ~absent

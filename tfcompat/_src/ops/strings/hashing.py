@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def fingerprint(data: TensorLike, method: str = "farmhash64", name: str | None =
 
 @export("strings.to_hash_bucket", "string_to_hash_bucket")
 def string_to_hash_bucket_v1(
-    string_tensor: TensorLike | None = None, num_buckets: int | None = None, name: str | None = None, input: Any = None
+    string_tensor: TensorLike | None = None, num_buckets: int | None = None, name: str | None = None, input: object = None
 ) -> Tensor:
     """Each string hashed to a number below `num_buckets`, int64, by 1.15's first hash function (`input` names the strings too)."""
     string_tensor = deprecated_argument_lookup("input", input, "string_tensor", string_tensor)

@@ -163,7 +163,7 @@ def _is_number(text: bytes, dtype: np.dtype) -> bool:
 
 @export("string_to_number", "strings.to_number")
 def string_to_number(
-    string_tensor: TensorLike | None = None, out_type: DTypeLike = dtypes.float32, name: str | None = None, input: Any = None
+    string_tensor: TensorLike | None = None, out_type: DTypeLike = dtypes.float32, name: str | None = None, input: object = None
 ) -> Tensor:
     """Each string read as a number of `out_type`, float32, float64, int32 or int64.
 
@@ -229,8 +229,8 @@ def _decode_padded_raw(x, fixed_length, *, out_type, little_endian):
 
 @export("decode_raw", "io.decode_raw")
 def decode_raw(
-    input_bytes: TensorLike | None = None, out_type: Any = None, little_endian: bool = True, name: str | None = None,
-    bytes: Any = None,
+    input_bytes: TensorLike | None = None, out_type: object = None, little_endian: bool = True, name: str | None = None,
+    bytes: object = None,
 ) -> Tensor:  # fmt: skip
     """The bytes of each string read as numbers of `out_type`, one more dimension.
 

@@ -41,7 +41,7 @@ def _check_result_type(result_type: str) -> None:
 
 @export("string_split")
 def string_split(
-    source: TensorLike, sep: TensorLike | None = None, skip_empty: bool = True, delimiter: Any = None, result_type: str = "SparseTensor",
+    source: TensorLike, sep: TensorLike | None = None, skip_empty: bool = True, delimiter: object = None, result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """The strings of a vector split at every byte of `sep`, into single bytes where it is empty.
@@ -90,7 +90,7 @@ def string_split_v2(input: Any, sep: TensorLike | None = None, maxsplit: int = -
 
 @export("strings.split")
 def strings_split_v1(
-    input: Any = None, sep: TensorLike | None = None, maxsplit: int = -1, result_type: str = "SparseTensor", source: Any = None,
+    input: Any = None, sep: TensorLike | None = None, maxsplit: int = -1, result_type: str = "SparseTensor", source: object = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """Each string split at `sep`.
@@ -145,7 +145,7 @@ def reduce_join(inputs: TensorLike, axis: TensorLike | None = None, keepdims: bo
 @dispatch_for_types(reduce_join_dense, RaggedTensor, RaggedTensorValue)
 def _reduce_join_of_ragged(
     inputs: TensorLike, axis: TensorLike | None = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
-    reduction_indices: Any = None, keepdims: bool | None = None,
+    reduction_indices: object = None, keepdims: bool | None = None,
 ) -> Any:  # fmt: skip
     keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
     axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
@@ -155,7 +155,7 @@ def _reduce_join_of_ragged(
 # ---- n-grams ----
 
 
-def _pads(pad_values: Any) -> tuple[Any, Any]:
+def _pads(pad_values: object) -> tuple[Any, Any]:
     both = pad_values if isinstance(pad_values, (list, tuple)) else (pad_values, pad_values)
     if pad_values is None:
         return "", ""
@@ -166,7 +166,7 @@ def _pads(pad_values: Any) -> tuple[Any, Any]:
 
 @export("strings.ngrams")
 def ngrams(
-    data: Any, ngram_width: Any, separator: str = " ", pad_values: Any = None, padding_width: int | None = None,
+    data: Any, ngram_width: Any, separator: str = " ", pad_values: object = None, padding_width: int | None = None,
     preserve_short_sequences: bool = False, name: str | None = None,
 ) -> Any:  # fmt: skip
     """The n-grams of each row of strings.
@@ -213,7 +213,7 @@ def ngrams(
 
 
 def _row_ngrams(
-    data: RaggedTensor, ngram_width: Any, separator: str, left: str, right: str, pad_width: int, preserve_short: bool
+    data: RaggedTensor, ngram_width: object, separator: str, left: str, right: str, pad_width: int, preserve_short: bool
 ) -> RaggedTensor:
     widths = ngram_width if isinstance(ngram_width, (list, tuple)) else [ngram_width]
     if any(w < 1 for w in widths):

@@ -214,7 +214,7 @@ _add(
 @export("reduce_join", "strings.reduce_join")
 def reduce_join(
     inputs: TensorLike, axis: TensorLike | None = None, keep_dims: bool | None = None, separator: str = "", name: str | None = None,
-    reduction_indices: Any = None, keepdims: bool | None = None,
+    reduction_indices: object = None, keepdims: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The strings along dimensions joined.
 

@@ -38,13 +38,13 @@ def _scalars(c: si.InferenceContext) -> list:
 
 
 @held_op("BoostedTreesCreateEnsemble", _SERIALIZED, shape=_scalars)
-def _create(context: Any, handle: Held, stamp: Any, serialized: Any) -> tuple:
+def _create(context: object, handle: Held, stamp: object, serialized: object) -> tuple:
     handle.create(lambda: Ensemble.parse(serialized, stamp))
     return ()
 
 
 @held_op("BoostedTreesDeserializeEnsemble", _SERIALIZED, shape=_scalars)
-def _deserialize(context: Any, handle: Held, stamp: Any, serialized: Any) -> tuple:
+def _deserialize(context: object, handle: Held, stamp: object, serialized: object) -> tuple:
     with handle.lock:
         handle.held()
         handle.content = Ensemble.parse(serialized, stamp)
@@ -56,7 +56,7 @@ def _deserialize(context: Any, handle: Held, stamp: Any, serialized: Any) -> tup
     "(tree_ensemble_handle: resource) -> (stamp_token: int64, tree_ensemble_serialized: string)",
     shape=si.scalar,
 )
-def _serialize(context: Any, handle: Held) -> tuple:
+def _serialize(context: object, handle: Held) -> tuple:
     with handle.lock:
         ensemble = handle.held()
         return np.int64(ensemble.stamp), np.array(ensemble.serialize(), object)
@@ -68,7 +68,7 @@ def _serialize(context: Any, handle: Held) -> tuple:
     "num_attempted_layers: int32, last_layer_nodes_range: int32)",
     shape=lambda c: [(), (), (), (), (2,)],
 )
-def _states(context: Any, handle: Held) -> tuple:
+def _states(context: object, handle: Held) -> tuple:
     with handle.lock:
         return handle.held().states()
 
@@ -104,7 +104,7 @@ def _replaces(feature: int, gain: float, known: Split) -> bool:
     return gain - known.gain >= LEAST_GAIN
 
 
-def _best_splits(features: Any, learning_rate: Any, lists: tuple, dimensions: tuple = (), kinds: tuple = ()) -> dict[int, Split]:
+def _best_splits(features: Any, learning_rate: object, lists: tuple, dimensions: tuple = (), kinds: tuple = ()) -> dict[int, Split]:
     """The candidate with the largest gain of each node; of equal ones that of the feature with the lowest id."""
     if np.shape(features) != (len(lists[0]),):
         raise invalid(f"feature_ids must be a vector of {len(lists[0])} numbers, received shape {list(np.shape(features))}")
@@ -140,8 +140,8 @@ def _grow(handle: Held, splits: dict[int, Split], max_depth: Any, pruning: int) 
     shape=lambda c: _candidates_shape(c, (1, 1, 1, 2, 2), 0),
 )  # fmt: skip
 def _update(
-    context: Any, handle: Held, features: Any, nodes: Any, gains: Any, thresholds: Any, left: Any, right: Any, max_depth: Any,
-    learning_rate: Any, *, pruning_mode: int,
+    context: object, handle: Held, features: object, nodes: object, gains: object, thresholds: object, left: object, right: object, max_depth: object,
+    learning_rate: object, *, pruning_mode: int,
 ) -> tuple:  # fmt: skip
     splits = _best_splits(features, learning_rate, (nodes, gains, thresholds, left, right))
     return _grow(handle, splits, max_depth, pruning_mode)
@@ -154,8 +154,8 @@ def _update(
     shape=lambda c: _candidates_shape(c, (1, 1, 1, 1, 2, 2, 1), 1),
 )
 def _update_v2(
-    context: Any, handle: Held, features: Any, dimensions: Any, nodes: Any, gains: Any, thresholds: Any, left: Any, right: Any,
-    kinds: Any, max_depth: Any, learning_rate: Any, pruning_mode: Any,
+    context: object, handle: Held, features: object, dimensions: object, nodes: object, gains: object, thresholds: object, left: object, right: object,
+    kinds: object, max_depth: object, learning_rate: object, pruning_mode: object,
 ) -> tuple:  # fmt: skip
     lists = (nodes, gains, thresholds, left, right)
     splits = _best_splits(features, learning_rate, lists, (dimensions,), (kinds,))
@@ -175,7 +175,7 @@ def _center_shape(c: si.InferenceContext) -> list:
     "(continue_centering: bool)",
     shape=_center_shape,
 )
-def _center_bias(context: Any, handle: Held, gradients: Any, hessians: Any, l1: Any, l2: Any) -> np.bool_:
+def _center_bias(context: object, handle: Held, gradients: Any, hessians: Any, l1: object, l2: object) -> np.bool_:
     if np.shape(gradients) != (1, 1) or np.shape(hessians) != (1, 1):
         raise errors.InternalError(None, None, f"Expected logits_dim == 1, got gradients of shape {list(np.shape(gradients))}")
     penalties = scalar_of(l1, "l1"), scalar_of(l2, "l2")
@@ -207,7 +207,7 @@ def _batch_size(c: si.InferenceContext, first: int) -> int | None:
     f"(tree_ensemble_handle: resource, {_FEATURES}, *, {_FEATURE_ATTRS}) -> (logits: float)",
     shape=lambda c: [(_batch_size(c, 1), c.attr("logits_dimension"))],
 )
-def _predict(context: Any, handle: Held, features: tuple, *, logits_dimension: int) -> np.ndarray:
+def _predict(context: object, handle: Held, features: tuple, *, logits_dimension: int) -> np.ndarray:
     features = _batch(features)
     examples = np.arange(features.shape[1])
     logits = np.zeros((features.shape[1], logits_dimension), np.float32)
@@ -230,7 +230,7 @@ def _training_shape(c: si.InferenceContext) -> list:
     "(partial_logits: float, tree_ids: int32, node_ids: int32)",
     shape=_training_shape,
 )
-def _training_predict(context: Any, handle: Held, trees: Any, nodes: Any, features: tuple, *, logits_dimension: int) -> tuple:
+def _training_predict(context: object, handle: Held, trees: Any, nodes: Any, features: tuple, *, logits_dimension: int) -> tuple:
     """What is to be added to the logits that examples had at a node of a tree: that of later nodes and trees."""
     features = _batch(features)
     size = features.shape[1]
@@ -265,7 +265,7 @@ def _continued(ensemble: Ensemble, trees: np.ndarray, nodes: np.ndarray, feature
     f"(tree_ensemble_handle: resource, {_FEATURES}, *, {_FEATURE_ATTRS}) -> (examples_debug_outputs_serialized: string)",
     shape=lambda c: [(_batch_size(c, 1),)],
 )
-def _debug_outputs(context: Any, handle: Held, features: tuple, *, logits_dimension: int) -> np.ndarray:
+def _debug_outputs(context: object, handle: Held, features: tuple, *, logits_dimension: int) -> np.ndarray:
     """For every example a DebugOutput: the features that it is split by, and the logits on its way."""
     if logits_dimension != 1:
         raise invalid("Currently only one dimensional outputs are supported.")

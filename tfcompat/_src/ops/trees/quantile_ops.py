@@ -32,7 +32,7 @@ def _scalars(c: si.InferenceContext) -> list:
     f"({_HANDLE}: resource, epsilon: float, num_streams: int64, *, max_elements: int = 1099511627776) -> ()",
     shape=_scalars,
 )
-def _create(context: Any, handle: Held, epsilon: Any, count: Any, *, max_elements: int) -> tuple:
+def _create(context: object, handle: Held, epsilon: Any, count: Any, *, max_elements: int) -> tuple:
     epsilon = float(scalar_of(epsilon, "epsilon"))
     if not epsilon > 0:
         raise invalid("An epsilon value of zero is not allowed.")
@@ -56,7 +56,7 @@ def _summaries_shape(c: si.InferenceContext) -> list:
     "(summaries: num_features*float)",
     shape=_summaries_shape, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _make_summaries(features: tuple, weights: Any, epsilon: Any) -> tuple:
+def _make_summaries(features: tuple, weights: object, epsilon: object) -> tuple:
     epsilon, weights = float(scalar_of(epsilon, "epsilon")), np.asarray(weights).reshape(-1)
     sizes = {np.size(values) for values in features}
     if len(sizes) != 1:
@@ -77,7 +77,7 @@ def _make_summaries(features: tuple, weights: Any, epsilon: Any) -> tuple:
     f"({_HANDLE}: resource, *, num_features: int >= 0) -> (summaries: num_features*float)",
     shape=lambda c: [(None, 4)] * c.attr("num_features"),
 )
-def _flush_summaries(context: Any, handle: Held, *, num_features: int) -> tuple:
+def _flush_summaries(context: object, handle: Held, *, num_features: int) -> tuple:
     with handle.lock:
         streams = handle.held()
         if num_features > streams.count:
@@ -99,7 +99,7 @@ def _added_shape(c: si.InferenceContext) -> list:
     f"({_HANDLE}: resource, summaries: num_features*float, *, num_features: int >= 0) -> ()",
     shape=_added_shape,
 )
-def _add_summaries(context: Any, handle: Held, summaries: tuple) -> tuple:
+def _add_summaries(context: object, handle: Held, summaries: tuple) -> tuple:
     with handle.lock:
         handle.held().add_summaries(summaries)
     return ()
@@ -117,7 +117,7 @@ def _deserialize_shape(c: si.InferenceContext) -> list:
     f"({_HANDLE}: resource, bucket_boundaries: num_streams*float, *, num_streams: int >= 1) -> ()",
     shape=_deserialize_shape,
 )
-def _deserialize(context: Any, handle: Held, given: tuple) -> tuple:
+def _deserialize(context: object, handle: Held, given: tuple) -> tuple:
     with handle.lock:
         streams = handle.held()
         streams.check_count(len(given))
@@ -132,7 +132,7 @@ def _deserialize(context: Any, handle: Held, given: tuple) -> tuple:
     f"({_HANDLE}: resource, num_buckets: int64, *, generate_quantiles: bool = False) -> ()",
     shape=_scalars,
 )
-def _flush(context: Any, handle: Held, num_buckets: Any, *, generate_quantiles: bool) -> tuple:
+def _flush(context: object, handle: Held, num_buckets: Any, *, generate_quantiles: bool) -> tuple:
     if np.ndim(num_buckets) or num_buckets < 1:
         raise invalid(f"num_buckets must be a scalar and positive, got {num_buckets}")
     count = int(num_buckets)
@@ -154,7 +154,7 @@ def _boundaries_shape(c: si.InferenceContext) -> list:
     f"({_HANDLE}: resource, *, num_features: int >= 0) -> (bucket_boundaries: num_features*float)",
     shape=_boundaries_shape,
 )
-def _bucket_boundaries(context: Any, handle: Held, *, num_features: int) -> tuple:
+def _bucket_boundaries(context: object, handle: Held, *, num_features: int) -> tuple:
     with handle.lock:
         streams = handle.held()
         streams.check_count(num_features)

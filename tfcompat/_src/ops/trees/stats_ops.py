@@ -21,7 +21,7 @@ _BEST_SPLITS = (
 _DEFAULT_LEFT, _DEFAULT_RIGHT, _EQUALITY = b"INEQUALITY_DEFAULT_LEFT", b"INEQUALITY_DEFAULT_RIGHT", b"EQUALITY_DEFAULT_RIGHT"
 
 
-def _penalties(*values: Any) -> list[np.float32]:
+def _penalties(*values: object) -> list[np.float32]:
     names = ("l1", "l2", "tree_complexity", "min_node_weight")
     return [scalar_of(value, name) for value, name in zip(values, names)]
 
@@ -196,7 +196,7 @@ def _gains_shape(c: si.InferenceContext) -> list:
     "left_node_contribs_list: num_features*float, right_node_contribs_list: num_features*float)",
     shape=_gains_shape, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _gains_per_feature(nodes: Any, summaries: tuple, *penalties: Any) -> tuple:
+def _gains_per_feature(nodes: Any, summaries: tuple, *penalties: object) -> tuple:
     """The best bucket that goes left of each node with enough hessian, for every feature."""
     l1, l2, complexity, least = _penalties(*penalties)
     if any(np.ndim(s) != 3 or np.shape(s) != np.shape(summaries[0]) or np.shape(s)[2] != 2 for s in summaries):
@@ -268,7 +268,7 @@ def _candidates(stats: np.ndarray, totals: np.ndarray, split_type: str) -> tuple
     f'split_type: {{"inequality", "equality"}} = "inequality") -> ({_BEST_SPLITS})',
     shape=_feature_split_shape, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _best_feature_split(nodes: Any, summary: Any, *penalties: Any, logits_dimension: int, split_type: str) -> tuple:
+def _best_feature_split(nodes: Any, summary: Any, *penalties: object, logits_dimension: int, split_type: str) -> tuple:
     """The best split of each node over all dimensions of a feature."""
     l1, l2, complexity, least = _penalties(*penalties)
     hessians = summary.shape[3] - logits_dimension if np.ndim(summary) == 4 else 0
@@ -320,7 +320,7 @@ def _dense_node(indices: np.ndarray, values: np.ndarray, size: int, count: int) 
     f'{_PENALTIES}, *, logits_dimension: int >= 1, split_type: {{"inequality"}} = "inequality") -> ({_BEST_SPLITS})',
     shape=_sparse_split_shape, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
-def _best_sparse_split(nodes: Any, indices: Any, values: Any, sizes: Any, *penalties: Any, logits_dimension: int) -> tuple:
+def _best_sparse_split(nodes: Any, indices: Any, values: Any, sizes: Any, *penalties: object, logits_dimension: int) -> tuple:
     """The same of statistics that are sparse, for one logit."""
     l1, l2, complexity, least = _penalties(*penalties)
     if np.shape(sizes) != (4,) or np.ndim(indices) != 2 or np.shape(indices)[1] != 4 or len(indices) != np.size(values):

@@ -22,7 +22,7 @@ _NAME = re.compile(r"\s*(\w*)")
 _PARAMETER = re.compile(r",?\s*(\w+)=(?:\"((?:[^\"\\]|\\.)*)\"|([\w./-]+))[\"']?'?")
 
 
-def TransformGraph(input_graph_def: Any, inputs: list[str], outputs: list[str], transforms: list[str]) -> Any:
+def TransformGraph(input_graph_def: object, inputs: list[str], outputs: list[str], transforms: list[str]) -> Any:
     """A GraphDef after transforms.
 
     Args:

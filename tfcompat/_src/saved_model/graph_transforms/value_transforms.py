@@ -30,7 +30,7 @@ _SHAPES = ("Shape", "Rank", "Size")
 _MAX_BYTES = 10 * 1024 * 1024
 
 
-def _const(name: str, value: Any, dtype: dtypes.DType = dtypes.float32) -> Any:
+def _const(name: str, value: object, dtype: dtypes.DType = dtypes.float32) -> Any:
     value = np.asarray(value)
     attrs = {
         "dtype": messages.AttrValue(type=dtype.as_datatype_enum),
@@ -73,7 +73,7 @@ def _without_shapes(graph_def: messages.GraphDef, kept: Any) -> Any:
     return graph_def
 
 
-def _computed(nodes: list[Any], names: list[str], graph: Graph, library: Any) -> dict[str, np.ndarray]:
+def _computed(nodes: list[Any], names: list[str], graph: Graph, library: object) -> dict[str, np.ndarray]:
     """The values of tensors of constant nodes, which run without the others that they wait for."""
     alone = []
     for node in nodes:

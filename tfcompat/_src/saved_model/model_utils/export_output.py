@@ -26,7 +26,7 @@ class ExportOutput(abc.ABC):
         """The SignatureDef from `receiver_tensors`, a dict of input tensors, to the outputs."""
 
 
-def _key(key: Any, what: str) -> str:
+def _key(key: object, what: str) -> str:
     """An output key, a str or a tuple of them, as one str."""
     joined = ExportOutput._SEPARATOR_CHAR.join(key) if isinstance(key, tuple) else key
     if not isinstance(joined, str):
@@ -34,7 +34,7 @@ def _key(key: Any, what: str) -> str:
     return joined
 
 
-def _outputs(values: Any, default_key: str, what: str) -> dict[str, Tensor]:
+def _outputs(values: object, default_key: str, what: str) -> dict[str, Tensor]:
     """A tensor or a dict of them, checked, as a dict."""
     found = {}
     for key, value in (values if isinstance(values, dict) else {default_key: values}).items():
@@ -53,7 +53,7 @@ def _examples(receiver_tensors: dict[str, Tensor], what: str) -> Tensor:
     return tensors[0]
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: object) -> bool:
     return isinstance(value, Tensor) and value.dtype.is_floating
 
 
@@ -126,7 +126,7 @@ class PredictOutput(ExportOutput):
       ValueError: a key or value of another type.
     """
 
-    def __init__(self, outputs: Any) -> None:
+    def __init__(self, outputs: object) -> None:
         self._outputs = _outputs(outputs, "output", "Prediction")
 
     @property
@@ -154,12 +154,12 @@ class _SupervisedOutput(ExportOutput):
     METRIC_VALUE_SUFFIX = "value"
     METRIC_UPDATE_SUFFIX = "update_op"
 
-    def __init__(self, loss: Any = None, predictions: Any = None, metrics: Any = None) -> None:
+    def __init__(self, loss: object = None, predictions: object = None, metrics: object = None) -> None:
         self._loss = self._named(loss, self.LOSS_NAME)
         self._predictions = self._named(predictions, self.PREDICTIONS_NAME)
         self._metrics = None if metrics is None else self._metric_outputs(metrics)
 
-    def _named(self, values: Any, name: str) -> dict[str, Tensor] | None:
+    def _named(self, values: object, name: str) -> dict[str, Tensor] | None:
         if values is None:
             return None
         return {self._prefixed(key, name): value for key, value in _outputs(values, name, name).items()}
@@ -167,7 +167,7 @@ class _SupervisedOutput(ExportOutput):
     def _prefixed(self, key: str, name: str) -> str:
         return key if key.startswith(name) else f"{name}{self._SEPARATOR_CHAR}{key}"
 
-    def _metric_outputs(self, metrics: Any) -> dict[str, Tensor]:
+    def _metric_outputs(self, metrics: object) -> dict[str, Tensor]:
         found = {}
         for key, metric in (metrics if isinstance(metrics, dict) else {self.METRICS_NAME: metrics}).items():
             value, update = metric if isinstance(metric, tuple) else _parts(metric)

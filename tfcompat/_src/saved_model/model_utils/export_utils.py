@@ -38,7 +38,7 @@ _METHODS = {
 
 
 def build_all_signature_defs(
-    receiver_tensors: Any, export_outputs: dict[str | None, Any], receiver_tensors_alternatives: dict | None = None,
+    receiver_tensors: object, export_outputs: dict[str | None, Any], receiver_tensors_alternatives: dict | None = None,
     serving_only: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
     """SignatureDefs by name, for every pair of inputs and outputs that fit; logs which do not.
@@ -111,7 +111,7 @@ def get_temp_export_dir(timestamped_export_dir: str | bytes) -> bytes:
 
 
 def export_outputs_for_mode(
-    mode: str, serving_export_outputs: dict | None = None, predictions: Any = None, loss: Any = None, metrics: Any = None
+    mode: str, serving_export_outputs: dict | None = None, predictions: object = None, loss: object = None, metrics: object = None
 ) -> dict[str, Any]:
     """ExportOutputs by signature name for a mode.
 
@@ -125,7 +125,7 @@ def export_outputs_for_mode(
     return {signature_key: output(loss=loss, predictions=predictions, metrics=metrics)}
 
 
-def get_export_outputs(export_outputs: dict[str, Any] | None, predictions: Any) -> dict[str, Any]:
+def get_export_outputs(export_outputs: dict[str, Any] | None, predictions: object) -> dict[str, Any]:
     """`export_outputs`, or one of `predictions` where it is None; a single one becomes the default, too.
 
     Raises:

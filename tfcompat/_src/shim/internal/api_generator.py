@@ -73,7 +73,7 @@ class _Modules:
         self._symbols: dict[str, Any] = {}
         self.imports: dict[str, dict[str, set[tuple[int, str]]]] = {}
 
-    def add(self, symbol: Any, found: _Import, module: str) -> None:
+    def add(self, symbol: object, found: _Import, module: str) -> None:
         """Adds an import to a module; SymbolExposedTwiceError where another symbol has the name."""
         path = f"{module}.{found.wanted}" if module else found.wanted
         if symbol is not None and self._symbols.setdefault(path, symbol) is not symbol:

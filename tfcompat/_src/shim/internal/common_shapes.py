@@ -19,7 +19,7 @@ def rank(tensor: Any) -> int | None:
     return tensor.get_shape().ndims
 
 
-def scalar_shape(unused_op: Any) -> list[TensorShape]:
+def scalar_shape(unused_op: object) -> list[TensorShape]:
     """The shape of a scalar, for one result."""
     return [TensorShape([])]
 
@@ -39,7 +39,7 @@ def unknown_shape(op: Operation) -> list[TensorShape]:
     return [TensorShape(None) for _ in op.outputs]
 
 
-def no_outputs(unused_op: Any) -> list[TensorShape]:
+def no_outputs(unused_op: object) -> list[TensorShape]:
     """The shapes of an op without results."""
     return []
 

@@ -86,7 +86,7 @@ class Context:
         return STATE.writer
 
     @summary_writer.setter
-    def summary_writer(self, writer: Any) -> None:
+    def summary_writer(self, writer: object) -> None:
         STATE.writer = writer
 
     @property
@@ -174,7 +174,7 @@ class _EagerTensorCache:
         self._data: dict[Any, Any] = {}
         self._max_items, self._max_tensor_size = max_items, max_tensor_size
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: object, value: Any) -> None:
         """Keeps a tensor, unless it is too large."""
         if value.shape.num_elements() > self._max_tensor_size:
             return
@@ -182,7 +182,7 @@ class _EagerTensorCache:
         if len(self._data) > self._max_items:
             del self._data[next(iter(self._data))]
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """The tensor of a key, or None."""
         return self._data.get(key)
 

@@ -44,7 +44,7 @@ def add_notice_to_docstring(
     return "\n".join([first, *warning, *body])
 
 
-def validate_callable(func: Any, decorator_name: str) -> None:
+def validate_callable(func: object, decorator_name: str) -> None:
     """Checks that a decorator is given something that can be called.
 
     Raises:
@@ -63,5 +63,5 @@ class classproperty:  # noqa: N801
     def __init__(self, func: Callable[[type], Any]) -> None:
         self._func = func
 
-    def __get__(self, owner_self: Any, owner_cls: type) -> Any:
+    def __get__(self, owner_self: object, owner_cls: type) -> Any:
         return self._func(owner_cls)

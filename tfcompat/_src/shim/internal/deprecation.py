@@ -55,7 +55,7 @@ def _caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def _warn(key: Hashable, once: bool, text: str, *values: Any) -> None:
+def _warn(key: Hashable, once: bool, text: str, *values: object) -> None:
     if not _PRINT_DEPRECATION_WARNINGS or key in _PRINTED_WARNING:
         return
     if once:
@@ -157,7 +157,7 @@ def deprecated_args(
 
 
 def _given(
-    func: Any,
+    func: object,
     spec: inspect.FullArgSpec,
     marked: dict[str, DeprecatedArgSpec],
     at: dict[str, DeprecatedArgSpec],
@@ -179,7 +179,7 @@ def _given(
     return found
 
 
-def _same_value(a: Any, b: Any) -> bool:
+def _same_value(a: object, b: object) -> bool:
     if a is b:
         return True
     try:
@@ -190,7 +190,7 @@ def _same_value(a: Any, b: Any) -> bool:
 
 @export("contrib.framework.deprecated_arg_values")
 def deprecated_arg_values(
-    date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: Any
+    date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: object
 ) -> Callable[[Any], Any]:
     """Marks values of arguments as ones that go after `date`; a call that gives one logs `instructions`.
 

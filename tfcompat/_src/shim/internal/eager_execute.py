@@ -21,7 +21,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-def args_to_matching_eager(l: Sequence[Any], ctx: Any, default_dtype: Any = None) -> tuple[int, list[Any]]:  # noqa: E741
+def args_to_matching_eager(l: Sequence[Any], ctx: object, default_dtype: Any = None) -> tuple[int, list[Any]]:  # noqa: E741
     """Tensors of one dtype: that of the first EagerTensor, else `default_dtype` where the first value can have it, else that value's.
 
     Args:
@@ -36,7 +36,7 @@ def args_to_matching_eager(l: Sequence[Any], ctx: Any, default_dtype: Any = None
     return dtype.as_datatype_enum, [convert_to_tensor(value, dtype) for value in l]
 
 
-def convert_to_mixed_eager_tensors(values: Sequence[Any], ctx: Any) -> tuple[list[int], list[Any]]:
+def convert_to_mixed_eager_tensors(values: Sequence[Any], ctx: object) -> tuple[list[int], list[Any]]:
     """The numbers of the dtypes of values, and these as EagerTensors; `ctx` is unused."""
     tensors = [convert_to_tensor(value) for value in values]
     return [tensor.dtype.as_datatype_enum for tensor in tensors], tensors
@@ -104,6 +104,6 @@ def run(op_type: str, inputs: Sequence[Any], attrs: Sequence[Any] | None, name: 
     return [] if found is None or isinstance(found, Operation) else nest.flatten(found)
 
 
-def execute(op_name: str, num_outputs: int, inputs: Sequence[Any], attrs: Sequence[Any] | None, ctx: Any, name: str | None = None) -> list[Any]:
+def execute(op_name: str, num_outputs: int, inputs: Sequence[Any], attrs: Sequence[Any] | None, ctx: object, name: str | None = None) -> list[Any]:
     """Runs an operation; the list of its `num_outputs` outputs. Arguments and errors as for `run`; `ctx` is unused."""
     return run(op_name, inputs, attrs, name)[:num_outputs]

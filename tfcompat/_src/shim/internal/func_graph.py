@@ -35,9 +35,9 @@ class FuncGraph(function_body.FuncGraph, metaclass=_OfName):
 
 
 def func_graph_from_py_func(
-    name: str, python_func: Callable[..., Any], args: Any, kwargs: Any, signature: Any = None, func_graph: Any = None, autograph: bool = False,
-    autograph_options: Any = None, add_control_dependencies: bool = True, arg_names: Any = None, op_return_value: Any = None,
-    collections: Any = None, capture_by_value: Any = None, override_flat_arg_shapes: Any = None,
+    name: str, python_func: Callable[..., Any], args: Any, kwargs: Any, signature: Any = None, func_graph: object = None, autograph: bool = False,
+    autograph_options: object = None, add_control_dependencies: bool = True, arg_names: object = None, op_return_value: object = None,
+    collections: object = None, capture_by_value: object = None, override_flat_arg_shapes: object = None,
 ) -> Any:  # fmt: skip
     """The body of a Python function.
 

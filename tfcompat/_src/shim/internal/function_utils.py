@@ -13,12 +13,12 @@ from tfcompat._src.shim.internal.tf_decorator import unwrap
 from tfcompat._src.shim.internal.tf_inspect import getfullargspec
 
 
-def _call_of(fn: Any) -> Any:
+def _call_of(fn: object) -> Any:
     """The method that calling an object calls, of an object that is no function itself."""
     return fn.__call__ if callable(fn) and inspect.ismethod(fn.__call__) else fn
 
 
-def fn_args(fn: Any) -> tuple[str, ...]:
+def fn_args(fn: object) -> tuple[str, ...]:
     """The names of the arguments that a function, method, partial or callable object leaves to its caller."""
     if isinstance(fn, functools.partial):
         return tuple(name for name in fn_args(fn.func)[len(fn.args) :] if name not in fn.keywords)
@@ -27,7 +27,7 @@ def fn_args(fn: Any) -> tuple[str, ...]:
     return tuple(names[1:] if inspect.ismethod(unwrap(fn)[1]) else names)
 
 
-def has_kwargs(fn: Any) -> bool:
+def has_kwargs(fn: object) -> bool:
     """Whether a function, method, partial or callable object takes any named argument.
 
     Raises:
@@ -39,14 +39,14 @@ def has_kwargs(fn: Any) -> bool:
     return getfullargspec(fn).varkw is not None
 
 
-def _target(func: Any) -> Callable[..., Any]:
+def _target(func: object) -> Callable[..., Any]:
     target = unwrap(func)[1]
     if not callable(target):
         raise ValueError("Argument must be callable")
     return target
 
 
-def get_func_name(func: Any) -> str:
+def get_func_name(func: object) -> str:
     """The name of a function, `Class.name` of a bound method, and the type of another callable object.
 
     Raises:
@@ -58,7 +58,7 @@ def get_func_name(func: Any) -> str:
     return target.__name__ if inspect.isfunction(target) else str(type(target))
 
 
-def get_func_code(func: Any) -> types.CodeType | None:
+def get_func_code(func: object) -> types.CodeType | None:
     """The code of a function, method or callable object, or None where that is not in Python.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.eager.mode import graph_mode
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DType
 
 
-def graph_placeholder(dtype: DType, shape: Any, name: str | None = None) -> Tensor:
+def graph_placeholder(dtype: DType, shape: object, name: str | None = None) -> Tensor:
     """A placeholder of the default graph; `shape` is a TensorShape, or a list or tuple of sizes."""
     with name_scope(name, "placeholder") as scope:
         made: Tensor = raw.Placeholder(dtype=dtype.base_dtype, shape=TensorShape(shape), name=scope)

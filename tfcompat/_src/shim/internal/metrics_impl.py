@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _COUNTS = ("tp", "fn", "tn", "fp")
 
 
-def _aggregate_variable(v: TensorLike, collections: Any) -> Any:
+def _aggregate_variable(v: TensorLike, collections: object) -> Any:
     """The value of a metric's variable, over all replicas where one runs, added to collections."""
     return aggregated(lambda: raw.Identity(v), collections)
 
 
 def _confusion_matrix_at_thresholds(
-    labels: Any, predictions: TensorLike, thresholds: Any, weights: TensorLike | None = None, includes: Iterable[str] | None = None
+    labels: object, predictions: TensorLike, thresholds: object, weights: TensorLike | None = None, includes: Iterable[str] | None = None
 ) -> tuple[Any, Any]:
     """Counts at thresholds and their updates, under the keys `includes` of "tp", "fn", "tn" and "fp", by default all."""
     includes = _COUNTS if includes is None else tuple(includes)

@@ -22,7 +22,7 @@ def get_rename_v2(name: str) -> str | None:
     return TFAPIChangeSpec().symbol_renames.get(name)
 
 
-def has_deprecation_decorator(symbol: Any) -> bool:
+def has_deprecation_decorator(symbol: object) -> bool:
     """Whether a function, or the constructor of a class, is marked as deprecated."""
     decorators, target = unwrap(symbol)
     if isinstance(target, type):
@@ -78,7 +78,7 @@ class TFModuleWrapper(types.ModuleType):
         self._tfmw_warn(name, found)
         return found
 
-    def _tfmw_warn(self, name: str, value: Any) -> None:
+    def _tfmw_warn(self, name: str, value: object) -> None:
         """Warns of a name that TensorFlow 2 has under another, so often for the module and once for the name."""
         own = vars(self)
         if not own["_tfmw_print_deprecation_warnings"] or own["_tfmw_warning_count"] >= _PER_MODULE_WARNING_LIMIT:
@@ -93,7 +93,7 @@ class TFModuleWrapper(types.ModuleType):
                 logging.warning("From %s: The name %s is deprecated. Please use %s instead.\n", place, full_name, new)
                 own["_tfmw_warning_count"] += 1
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         vars(self)[name] = value
         if not name.startswith(_OWN):
             setattr(self._tfmw_wrapped_module, name, value)

@@ -32,7 +32,7 @@ class _ObjectIdentityWrapper:
 class _WeakObjectIdentityWrapper(_ObjectIdentityWrapper):
     """Stands for an object without keeping it: its one plain weak reference is what is compared."""
 
-    def __init__(self, wrapped: Any) -> None:
+    def __init__(self, wrapped: object) -> None:
         super().__init__(weakref.ref(wrapped))
 
     @property
@@ -68,13 +68,13 @@ class ObjectIdentityDictionary(MutableMapping):
     def __init__(self) -> None:
         self._storage: dict[_ObjectIdentityWrapper, Any] = {}
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self._storage[self._wrap_key(key)]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self._storage[self._wrap_key(key)] = value
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: object) -> None:
         del self._storage[self._wrap_key(key)]
 
     def __len__(self) -> int:
@@ -107,14 +107,14 @@ class ObjectIdentitySet(MutableSet):
     def __init__(self, items: Iterable[Any] = ()) -> None:
         self._storage = {self._wrap_key(item) for item in items}
 
-    def __contains__(self, item: Any) -> bool:
+    def __contains__(self, item: object) -> bool:
         return self._wrap_key(item) in self._storage
 
-    def discard(self, item: Any) -> None:
+    def discard(self, item: object) -> None:
         """Takes a member out, if it is there."""
         self._storage.discard(self._wrap_key(item))
 
-    def add(self, item: Any) -> None:
+    def add(self, item: object) -> None:
         """Puts a member in."""
         self._storage.add(self._wrap_key(item))
 

@@ -67,7 +67,7 @@ class NullContextmanager:
     def __enter__(self) -> None:
         """Does nothing."""
 
-    def __exit__(self, type_arg: Any, value_arg: Any, traceback_arg: Any) -> bool:
+    def __exit__(self, type_arg: object, value_arg: object, traceback_arg: object) -> bool:
         return False
 
 
@@ -114,7 +114,7 @@ def default_session(session: SessionLike) -> contextlib.AbstractContextManager[A
 
 
 @export("compat.v2.device")
-def device_v2(device_name: Any) -> contextlib.AbstractContextManager[None]:
+def device_v2(device_name: object) -> contextlib.AbstractContextManager[None]:
     """`tf.device`, of names only.
 
     Raises:
@@ -126,7 +126,7 @@ def device_v2(device_name: Any) -> contextlib.AbstractContextManager[None]:
 
 
 @export("compat.v2.convert_to_tensor")
-def convert_to_tensor_v2(value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
+def convert_to_tensor_v2(value: object, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
     """`tf.convert_to_tensor` with the arguments of TensorFlow 2."""
     return convert_to_tensor(value, dtype, name, dtype_hint)
 

@@ -24,12 +24,12 @@ def TF_PickUnusedPortOrDie() -> int:
     return port
 
 
-def DeleteFile(filename: Any, status: Any = None) -> None:
+def DeleteFile(filename: object, status: object = None) -> None:
     """Deletes a file; `status` is unused, as errors are raised."""
     file_io.remove(filename)
 
 
-def TFE_Py_TensorShapeSlice(tensors: Any, slice_dim: int) -> Any:
+def TFE_Py_TensorShapeSlice(tensors: object, slice_dim: int) -> Any:
     """The sizes of one dimension.
 
     Args:

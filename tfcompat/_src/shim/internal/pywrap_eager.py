@@ -20,7 +20,7 @@ from tfcompat._src.shim.internal.eager_core import _FallbackException, _NotOkSta
 exception_class: type[Exception] = _NotOkStatusException
 
 
-def TFE_Py_RegisterExceptionClass(e: Any) -> None:
+def TFE_Py_RegisterExceptionClass(e: object) -> None:
     """Says what is raised where an operation fails, with a message and a code.
 
     Raises:
@@ -31,7 +31,7 @@ def TFE_Py_RegisterExceptionClass(e: Any) -> None:
     globals()["exception_class"] = e
 
 
-def TFE_Py_RegisterForwardGradientFunction(e: Any) -> None:
+def TFE_Py_RegisterForwardGradientFunction(e: object) -> None:
     """Says which function differentiates operations forward for ForwardGradientAccumulator, with the arguments of `_forward_gradient`.
 
     Raises:
@@ -68,7 +68,7 @@ def _on(device_name: str | None, op_name: str) -> contextlib.AbstractContextMana
 
 
 def TFE_Py_Execute(
-    ctx: Any, device_name: str | None, op_name: str, inputs: Sequence[Any], attrs: Sequence[Any] | None, num_outputs: int
+    ctx: object, device_name: str | None, op_name: str, inputs: Sequence[Any], attrs: Sequence[Any] | None, num_outputs: int
 ) -> list[Any]:
     """Runs an operation on its flat inputs; the list of its outputs.
 
@@ -87,7 +87,7 @@ def TFE_Py_Execute(
 
 
 def TFE_Py_FastPathExecute(
-    ctx: Any, device_name: str | None, op_name: str, name: str | None, callbacks: Sequence[Callable] | None, *args: Any
+    ctx: object, device_name: str | None, op_name: str, name: str | None, callbacks: Sequence[Callable] | None, *args: Any
 ) -> Any:  # fmt: skip
     """Runs an operation; its one output, the list of several, or None.
 

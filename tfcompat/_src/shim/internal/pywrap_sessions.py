@@ -20,7 +20,7 @@ class _SessionOptions(NamedTuple):
     config: Any
 
 
-def TF_NewSessionOptions(target: bytes | None = None, config: Any = None) -> _SessionOptions:
+def TF_NewSessionOptions(target: bytes | None = None, config: object = None) -> _SessionOptions:
     """The options of a session.
 
     Args:

@@ -31,7 +31,7 @@ def variable_accessed(variable: Any) -> None:
 def record_operation(op_type: str, output_tensors: Sequence[Any], input_tensors: Sequence[Any], backward_function: Callable) -> None:
     """Tells the tapes of operations that gave `output_tensors` of `input_tensors`: `backward_function(*grads)` is their derivative."""
 
-    def gradient(op: Any, *grads: Any) -> Any:
+    def gradient(op: object, *grads: Any) -> Any:
         return backward_function(*grads)
 
     recorders.record(EagerOperation.of_function(get_eager_graph(), list(input_tensors), list(output_tensors), gradient))

@@ -16,7 +16,7 @@ def TensorShapeProtoToList(shape: Any) -> list[int]:  # noqa: N802
     return [dim.size for dim in shape.dim]
 
 
-def ShapeEquals(tensor_proto: Any, shape: Any) -> bool:  # noqa: N802
+def ShapeEquals(tensor_proto: object, shape: object) -> bool:  # noqa: N802
     """Whether a TensorProto has a shape, given as a list or a TensorShapeProto.
 
     Raises:
@@ -31,7 +31,7 @@ def ShapeEquals(tensor_proto: Any, shape: Any) -> bool:  # noqa: N802
     return TensorShapeProtoToList(tensor_proto.tensor_shape) == list(shape)
 
 
-def maybe_set_static_shape(tensor: Tensor, shape: Any) -> None:
+def maybe_set_static_shape(tensor: Tensor, shape: object) -> None:
     """Gives a tensor in the body of a function the shape that a tensor `shape` is known to hold."""
     if get_default_graph().building_function and not tensor.shape.is_fully_defined() and isinstance(shape, Tensor):
         tensor.set_shape(constant_value_as_shape(shape))

@@ -15,7 +15,7 @@ class TFDecorator:
     """
 
     def __init__(
-        self, decorator_name: str, target: Any, decorator_doc: str = "", decorator_argspec: Any = None
+        self, decorator_name: str, target: Any, decorator_doc: str = "", decorator_argspec: object = None
     ) -> None:
         self._decorated_target = target
         self._decorator_name, self._decorator_doc, self._decorator_argspec = decorator_name, decorator_doc, decorator_argspec
@@ -79,7 +79,7 @@ def make_decorator(
     decorator_func: Callable[..., Any],
     decorator_name: str | None = None,
     decorator_doc: str = "",
-    decorator_argspec: Any = None,
+    decorator_argspec: object = None,
 ) -> Callable[..., Any]:
     """`decorator_func` under the name, text and signature of `target`, which `unwrap` finds again."""
     if decorator_name is None:
@@ -99,13 +99,13 @@ def make_decorator(
     return decorator_func
 
 
-def _record(value: Any) -> TFDecorator | None:
+def _record(value: object) -> TFDecorator | None:
     """What an object says of its being a decorator, if it is one."""
     found = value if isinstance(value, TFDecorator) else getattr(value, "_tf_decorator", None)
     return found if isinstance(found, TFDecorator) else None
 
 
-def rewrap(decorator_func: Callable[..., Any], previous_target: Any, new_target: Any) -> Any:
+def rewrap(decorator_func: Callable[..., Any], previous_target: object, new_target: object) -> Any:
     """Puts `new_target` in the place of `previous_target`, or else of the innermost function; returns the outermost one.
 
     Raises:
@@ -126,7 +126,7 @@ def rewrap(decorator_func: Callable[..., Any], previous_target: Any, new_target:
     return decorator_func
 
 
-def unwrap(maybe_tf_decorator: Any) -> tuple[list[TFDecorator], Any]:
+def unwrap(maybe_tf_decorator: object) -> tuple[list[TFDecorator], Any]:
     """The records of all decorators, outermost first, and the innermost function."""
     records: list[TFDecorator] = []
     current = maybe_tf_decorator

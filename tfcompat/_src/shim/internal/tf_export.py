@@ -78,7 +78,7 @@ class api_export:  # noqa: N801
             if any(name.startswith(subpackage) for name in names):
                 raise InvalidSymbolNameError(f"@tf_export is not allowed to export symbols under {subpackage}.*")
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: object) -> Any:
         held = (API_ATTRS[self._api_name].names, API_ATTRS_V1[self._api_name].names)
         for overridden in self._overrides:
             for attr in held:
@@ -116,7 +116,7 @@ def get_canonical_name(api_names: Iterable[str], deprecated_api_names: Iterable[
 
 
 def get_canonical_name_for_symbol(
-    symbol: Any, api_name: str = TENSORFLOW_API_NAME, add_prefix_to_v1_names: bool = False
+    symbol: object, api_name: str = TENSORFLOW_API_NAME, add_prefix_to_v1_names: bool = False
 ) -> str | None:
     """The canonical name of a symbol, of TensorFlow 2 where it has one; None where it has no name.
 
@@ -160,11 +160,11 @@ def _public_names() -> dict[int, tuple[list[str], list[str]]]:
     return found
 
 
-def _public(symbol: Any, version: int) -> list[str]:
+def _public(symbol: object, version: int) -> list[str]:
     return _public_names().get(id(symbol), ([], []))[version]
 
 
-def _names(symbol: Any, attrs: dict[str, _Attributes]) -> list[str]:
+def _names(symbol: object, attrs: dict[str, _Attributes]) -> list[str]:
     """The names that a program gave a symbol, or else those that it has in tfcompat."""
     held = getattr(symbol, "__dict__", {})
     if any(each.names in held for each in (*API_ATTRS.values(), *API_ATTRS_V1.values())):
@@ -172,27 +172,27 @@ def _names(symbol: Any, attrs: dict[str, _Attributes]) -> list[str]:
     return list(_public(unwrap(symbol)[1], int(attrs is API_ATTRS)))
 
 
-def get_v1_names(symbol: Any) -> list[str]:
+def get_v1_names(symbol: object) -> list[str]:
     """The names of a symbol in the APIs of TensorFlow 1."""
     return _names(symbol, API_ATTRS_V1)
 
 
-def get_v2_names(symbol: Any) -> list[str]:
+def get_v2_names(symbol: object) -> list[str]:
     """The names of a symbol in the APIs of TensorFlow 2."""
     return _names(symbol, API_ATTRS)
 
 
-def _constants(module: Any, attrs: dict[str, _Attributes]) -> list[tuple]:
+def _constants(module: object, attrs: dict[str, _Attributes]) -> list[tuple]:
     apis = (TENSORFLOW_API_NAME, ESTIMATOR_API_NAME)
     return [found for api in apis for found in getattr(module, attrs[api].constants, ())]
 
 
-def get_v1_constants(module: Any) -> list[tuple]:
+def get_v1_constants(module: object) -> list[tuple]:
     """The (names, constant) pairs of a module in the APIs of TensorFlow 1."""
     return _constants(module, API_ATTRS_V1)
 
 
-def get_v2_constants(module: Any) -> list[tuple]:
+def get_v2_constants(module: object) -> list[tuple]:
     """The (names, constant) pairs of a module in the APIs of TensorFlow 2."""
     return _constants(module, API_ATTRS)
 

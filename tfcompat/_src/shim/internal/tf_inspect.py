@@ -21,7 +21,7 @@ def _through(name: str) -> Callable:
     function = getattr(inspect, name)
 
     @functools.wraps(function)
-    def of_target(object: Any, *args: Any) -> Any:
+    def of_target(object: object, *args: Any) -> Any:
         return function(unwrap(object)[1], *args)
 
     return of_target
@@ -45,12 +45,12 @@ signature = inspect.signature
 stack = inspect.stack
 
 
-def getdoc(object: Any) -> str | None:
+def getdoc(object: object) -> str | None:
     """The text of an object, the decorator's own where it has one."""
     return inspect.getdoc(object)
 
 
-def getmembers(object: Any, predicate: Callable | None = None) -> list[tuple[str, Any]]:
+def getmembers(object: object, predicate: Callable | None = None) -> list[tuple[str, Any]]:
     """The members of an object by name."""
     return inspect.getmembers(object, predicate)
 
@@ -60,7 +60,7 @@ def getmro(cls: type) -> tuple[type, ...]:
     return inspect.getmro(cls)
 
 
-def getcallargs(*func_and_positional: Any, **named: Any) -> dict[str, Any]:
+def getcallargs(*func_and_positional: object, **named: object) -> dict[str, Any]:
     """The values that a call would give to the arguments of a function, or of its decorator where that says them."""
     func, *positional = func_and_positional
     spec = getfullargspec(func)
@@ -71,12 +71,12 @@ def getcallargs(*func_and_positional: Any, **named: Any) -> dict[str, Any]:
     return found
 
 
-def _with_self(func: Any, positional: list[Any]) -> list[Any]:
+def _with_self(func: object, positional: list[Any]) -> list[Any]:
     owner = getattr(func, "__self__", None)
     return positional if owner is None else [owner, *positional]
 
 
-def getfullargspec(obj: Any) -> inspect.FullArgSpec:
+def getfullargspec(obj: object) -> inspect.FullArgSpec:
     """The arguments of a function or class; those that the outermost decorator states, where one does.
 
     Functions of tfcompat have no annotations here, as those of TensorFlow have none.
@@ -98,7 +98,7 @@ def _as_full(spec: Any) -> inspect.FullArgSpec:
     return inspect.FullArgSpec(spec.args, spec.varargs, spec.keywords, spec.defaults, [], None, {})
 
 
-def getargspec(obj: Any) -> Any:
+def getargspec(obj: object) -> Any:
     """The positional arguments of a function, class, partial or callable object, in Python 2's form.
 
     Raises:

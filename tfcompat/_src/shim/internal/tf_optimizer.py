@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.graph import graph_util
 from tfcompat._src.proto import messages
 
 
 def OptimizeGraph(  # noqa: N802  # TensorFlow's name
-    config_proto: Any, metagraph: messages.MetaGraphDef, verbose: bool = True, graph_id: bytes = b"graph_to_optimize", cluster: Any = None,
+    config_proto: object, metagraph: messages.MetaGraphDef, verbose: bool = True, graph_id: bytes = b"graph_to_optimize", cluster: object = None,
     strip_default_attributes: bool = False,
 ) -> messages.GraphDef:  # fmt: skip
     """The GraphDef of a MetaGraphDef without the nodes that its collection train_op does not need; no other optimization.

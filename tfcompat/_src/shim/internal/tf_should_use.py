@@ -20,7 +20,7 @@ _FRAMES_SHOWN = 5
 class _TFShouldUseHelper:
     """Logs, when it goes, that an object was never used, unless `sate` was called."""
 
-    def __init__(self, value: Any, frame: types.FrameType, log: Callable[..., None]) -> None:
+    def __init__(self, value: object, frame: types.FrameType, log: Callable[..., None]) -> None:
         self._sated = get_default_graph().building_function
         self._what = f"(type {type(value)}):\n{value!r}"
         self._stack = "".join(line.rstrip() for line in traceback.format_stack(frame, limit=_FRAMES_SHOWN))
@@ -46,11 +46,11 @@ def _getattribute(self: Any, key: str) -> Any:
     return own(key) if key in (*_OWN_ATTRIBUTES, "mark_used") else getattr(own("_true_value"), key)
 
 
-def _setattr(self: Any, key: str, value: Any) -> None:
+def _setattr(self: Any, key: str, value: object) -> None:
     setattr(self._true_value, key, value)
 
 
-def _mark_used(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _mark_used(self: Any, *args: object, **kwargs: object) -> Any:
     own = getattr(self._true_value, "mark_used", None)
     return None if own is None else own(*args, **kwargs)
 
@@ -59,7 +59,7 @@ def _hash(self: Any) -> int:
     return hash(self._true_value)
 
 
-def _eq(self: Any, other: Any) -> Any:
+def _eq(self: Any, other: object) -> Any:
     return self is other or self._true_value == getattr(other, "_true_value", other)
 
 
@@ -71,7 +71,7 @@ def _wrapper_class(kind: type) -> type:
     return type(kind.__name__, kind.__bases__, members)
 
 
-def _add_should_use_warning(x: Any, fatal_error: bool = False) -> Any:
+def _add_should_use_warning(x: object, fatal_error: bool = False) -> Any:
     """What stands for `x` and logs an error, or a fatal one, when it goes without any attribute having been read."""
     if x is None or (isinstance(x, list) and not x):
         return x

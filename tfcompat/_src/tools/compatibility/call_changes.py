@@ -78,7 +78,7 @@ def rename_if_any_arg_found(
 
 
 def rename_if_arg_found_and_add_loss_reduction(
-    parent: ast.AST, node: ast.Call, full_name: str, name: str, logs: Logs, *, arg_names: list[str], **options: Any
+    parent: ast.AST, node: ast.Call, full_name: str, name: str, logs: Logs, *, arg_names: list[str], **options: object
 ) -> Changed:
     """As rename_if_any_arg_found, after a loss_reduction is made explicit that the new function would have another default for."""
     if keyword_of(node, "loss_reduction") is None:

@@ -47,7 +47,7 @@ class DocGeneratorVisitor:
         """The name under which an object is documented -> all of its names, sorted, where it has several."""
         return self._choices()[2]
 
-    def __call__(self, parent_name: str, parent: Any, children: list[tuple[str, Any]]) -> None:
+    def __call__(self, parent_name: str, parent: object, children: list[tuple[str, Any]]) -> None:
         prefix = f"{self._root_name}." if self._root_name else ""
         parent_name = prefix + parent_name if parent_name else self._root_name
         if not (inspect.ismodule(parent) or inspect.isclass(parent)):

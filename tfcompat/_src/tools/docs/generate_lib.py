@@ -51,7 +51,7 @@ def add_dict_to_dict(add_from: Mapping[str, list[str]], add_to: dict[str, list[s
 class DocControlsAwareCrawler(PublicAPIVisitor):
     """Visits what is public, but for what `doc_controls` leaves out."""
 
-    def __call__(self, path: str, parent: Any, children: Members) -> None:
+    def __call__(self, path: str, parent: object, children: Members) -> None:
         children[:] = [(name, child) for name, child in children if not doc_controls.should_skip(child)]
         super().__call__(path, parent, children)
 
@@ -114,11 +114,11 @@ def write_docs(
         file.write(generate_global_index(root_title, parser_config.index, parser_config.reference_resolver))
 
 
-def _has_page(name: str, value: Any, parser_config: ParserConfig) -> bool:
+def _has_page(name: str, value: object, parser_config: ParserConfig) -> bool:
     return inspect.ismodule(value) or inspect.isclass(value) or is_free_function(value, name, parser_config.index)
 
 
-def _note_place(name: str, value: Any, parser_config: ParserConfig, by_module: dict[str, list[str]]) -> None:
+def _note_place(name: str, value: object, parser_config: ParserConfig, by_module: dict[str, list[str]]) -> None:
     """Adds a symbol to those of its module, for the table of contents."""
     if inspect.ismodule(value):
         if name in parser_config.tree:
@@ -130,7 +130,7 @@ def _note_place(name: str, value: Any, parser_config: ParserConfig, by_module: d
     by_module.setdefault(module, []).append(name)
 
 
-def _write_page(output_dir: str, name: str, value: Any, parser_config: ParserConfig, search_hints: bool) -> None:
+def _write_page(output_dir: str, name: str, value: object, parser_config: ParserConfig, search_hints: bool) -> None:
     page = docs_for_object(name, value, parser_config)
     path = os.path.join(output_dir, documentation_path(name))
     try:

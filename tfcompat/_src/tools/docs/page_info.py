@@ -111,7 +111,7 @@ class ParserConfig:
         """The object with a full name."""
         return self.index[full_name]
 
-    def described(self, value: Any, root: str) -> _DocstringInfo:
+    def described(self, value: object, root: str) -> _DocstringInfo:
         """The parsed docstring of an object, for a page from whose folder `root` leads to the root of the documents."""
         return parse_md_docstring(value, root, self.reference_resolver)
 
@@ -305,7 +305,7 @@ class _DefinedIn:
         return f"Defined in [`{self.path_prefix}{self.path}`]({self.code_url_prefix}{self.path}).\n\n"
 
 
-def _defined_in(py_object: Any, parser_config: ParserConfig) -> _DefinedIn | None:
+def _defined_in(py_object: object, parser_config: ParserConfig) -> _DefinedIn | None:
     """Where an object is defined; None outside of the documented library."""
     try:
         path = os.path.relpath(inspect.getfile(inspect.unwrap(py_object)), parser_config.base_dir)
@@ -327,7 +327,7 @@ def _links_to_guides(names: list[str], guide_index: Mapping[str, list], root: st
     return f"See the guide{'s' if len(links) > 1 else ''}: {', '.join(links)}\n\n" if links else ""
 
 
-def docs_for_object(full_name: str, py_object: Any, parser_config: ParserConfig) -> _Page:
+def docs_for_object(full_name: str, py_object: object, parser_config: ParserConfig) -> _Page:
     """The page of a function, class or module.
 
     Raises:

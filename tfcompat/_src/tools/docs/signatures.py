@@ -8,7 +8,6 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from tfcompat._src.platform import logging
 
@@ -22,7 +21,7 @@ _PUBLIC_NAMES = {
 }
 
 
-def _full_arg_spec(func: Any) -> inspect.FullArgSpec:
+def _full_arg_spec(func: object) -> inspect.FullArgSpec:
     """The arguments of a function, or of the one that it decorates; a decorator of TensorFlow's may say others."""
     while True:
         stated = getattr(getattr(func, "_tf_decorator", None), "decorator_argspec", None)
@@ -34,7 +33,7 @@ def _full_arg_spec(func: Any) -> inspect.FullArgSpec:
         func = inner
 
 
-def get_arg_spec(func: Any) -> inspect.FullArgSpec:
+def get_arg_spec(func: object) -> inspect.FullArgSpec:
     """The arguments of a function, or of those of a `functools.partial` that are not given."""
     if not isinstance(func, functools.partial):
         return _full_arg_spec(func)
@@ -70,7 +69,7 @@ def _default_nodes(func: Callable, count: int) -> list[ast.expr | None]:
     return list(ast.parse(textwrap.dedent(source)).body[0].args.defaults)  # type: ignore[attr-defined]
 
 
-def _default_text(value: Any, node: ast.expr | None, reverse_index: Mapping[int, str]) -> str:
+def _default_text(value: object, node: ast.expr | None, reverse_index: Mapping[int, str]) -> str:
     if id(value) in reverse_index:
         return reverse_index[id(value)]
     if node is None:

@@ -17,7 +17,7 @@ class Analyzer(cfg.GraphVisitor):
         super().__init__(graph)
         self.extra_gen: dict[Any, frozenset[Any]] = {}
 
-    def init_state(self, node: Any) -> set[Any]:
+    def init_state(self, node: object) -> set[Any]:
         return set()
 
     def visit_node(self, node: cfg.Node) -> bool:
@@ -97,7 +97,7 @@ class Annotator(transformer.Base):
         anno.setanno(node, anno.Static.LIVE_VARS_IN, needed)
 
 
-def resolve(node: Any, source_info: transformer.Context, graphs: Mapping[Any, cfg.Graph]) -> Any:
+def resolve(node: object, source_info: transformer.Context, graphs: Mapping[Any, cfg.Graph]) -> Any:
     """Notes LIVE_VARS_IN and LIVE_VARS_OUT on the statements of a tree, and gives it.
 
     Args:

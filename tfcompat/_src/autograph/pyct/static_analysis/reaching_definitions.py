@@ -44,7 +44,7 @@ class Analyzer(cfg.GraphVisitor):
         self.extra_in: dict[Any, _State] = {}
         self.gen_map: dict[cfg.Node, _State] = {}
 
-    def init_state(self, node: Any) -> _State:
+    def init_state(self, node: object) -> _State:
         return {}
 
     def visit_node(self, node: cfg.Node) -> bool:
@@ -87,7 +87,7 @@ class TreeAnnotator(transformer.Base):
         self.current_analyzer: Any = None
         self.current_cfg_node: Any = None
 
-    def visit(self, node: Any) -> Any:
+    def visit(self, node: object) -> Any:
         around = self.current_cfg_node
         if self.current_analyzer is not None:
             self.current_cfg_node = self.current_analyzer.graph.index.get(node, around)
@@ -141,7 +141,7 @@ class TreeAnnotator(transformer.Base):
         return node
 
 
-def resolve(node: Any, source_info: transformer.Context, graphs: Mapping[Any, cfg.Graph], definition_factory: Callable[[], Any]) -> Any:
+def resolve(node: object, source_info: transformer.Context, graphs: Mapping[Any, cfg.Graph], definition_factory: Callable[[], Any]) -> Any:
     """Notes DEFINITIONS on the names of a tree and DEFINED_VARS_IN on its statements, and gives it.
 
     Args:

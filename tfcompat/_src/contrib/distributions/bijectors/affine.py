@@ -85,7 +85,7 @@ class AffineLinearOperator(_LinearOperatorBijector):
     """
 
     def __init__(
-        self, shift: Any = None, scale: Any = None, validate_args: bool = False, name: str = "affine_linear_operator"
+        self, shift: object = None, scale: Any = None, validate_args: bool = False, name: str = "affine_linear_operator"
     ) -> None:
         parents, dtype, batch_ndims = [], dtypes.float32, 0
         with init_scope(name, [shift]):
@@ -131,8 +131,8 @@ class Affine(_LinearOperatorBijector):
     """
 
     def __init__(
-        self, shift: TensorLike | None = None, scale_identity_multiplier: Any = None, scale_diag: Any = None,
-        scale_tril: Any = None, scale_perturb_factor: Any = None, scale_perturb_diag: Any = None,
+        self, shift: TensorLike | None = None, scale_identity_multiplier: object = None, scale_diag: object = None,
+        scale_tril: object = None, scale_perturb_factor: object = None, scale_perturb_diag: object = None,
         validate_args: bool = False, name: str = "affine",
     ) -> None:  # fmt: skip
         if scale_perturb_diag is not None and scale_perturb_factor is None:
@@ -195,7 +195,7 @@ def _nonzero(multiplier: Tensor) -> Tensor:
 
 
 def _scale_operator(
-    shift: TensorLike, multiplier: TensorLike, diag: TensorLike, tril: TensorLike, perturb_diag: Any, perturb_factor: Any, validate_args: bool
+    shift: TensorLike, multiplier: TensorLike, diag: TensorLike, tril: TensorLike, perturb_diag: object, perturb_factor: Any, validate_args: bool
 ) -> LinearOperator:
     """The scale of `Affine` as a linear operator."""
     size = None if perturb_factor is None else dimension_size(perturb_factor, axis=-2)

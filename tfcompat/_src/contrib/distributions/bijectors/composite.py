@@ -20,22 +20,22 @@ from tfcompat._src.ops.math.cast import cast
 class ConditionalBijector(Bijector):
     """A bijector whose methods pass further keyword arguments to the class's own."""
 
-    def forward(self, x: Any, name: str = "forward", **condition_kwargs: Any) -> Tensor:
+    def forward(self, x: object, name: str = "forward", **condition_kwargs: Any) -> Tensor:
         """f(x) under conditions."""
         return self._call_forward(x, name, **condition_kwargs)
 
-    def inverse(self, y: Any, name: str = "inverse", **condition_kwargs: Any) -> Any:
+    def inverse(self, y: object, name: str = "inverse", **condition_kwargs: Any) -> Any:
         """The x with f(x) = y under conditions."""
         return self._call_inverse(y, name, **condition_kwargs)
 
     def inverse_log_det_jacobian(
-        self, y: Any, event_ndims: Any, name: str = "inverse_log_det_jacobian", **condition_kwargs: Any
+        self, y: object, event_ndims: object, name: str = "inverse_log_det_jacobian", **condition_kwargs: Any
     ) -> Any:
         """log |det| of the Jacobian of the inverse under conditions."""
         return self._call_inverse_log_det_jacobian(y, event_ndims, name, **condition_kwargs)
 
     def forward_log_det_jacobian(
-        self, x: Any, event_ndims: Any, name: str = "forward_log_det_jacobian", **condition_kwargs: Any
+        self, x: object, event_ndims: object, name: str = "forward_log_det_jacobian", **condition_kwargs: Any
     ) -> Tensor:
         """log |det| of the Jacobian under conditions."""
         return self._call_forward_log_det_jacobian(x, event_ndims, name, **condition_kwargs)
@@ -87,7 +87,7 @@ class Chain(Bijector):
         """The members in the order in which they act."""
         return list(reversed(self.bijectors)) if forward else list(self.bijectors)
 
-    def _shape_after(self, method: str, sizes: Any, forward: bool) -> Any:
+    def _shape_after(self, method: str, sizes: object, forward: bool) -> Any:
         for each in self._members(forward):
             sizes = getattr(each, method)(sizes)
         return sizes
@@ -98,7 +98,7 @@ class Chain(Bijector):
     def _forward_event_shape_tensor(self, input_shape: Tensor) -> Tensor:
         return self._shape_after("forward_event_shape_tensor", input_shape, forward=True)
 
-    def _inverse_event_shape(self, output_shape: Any) -> TensorShape:
+    def _inverse_event_shape(self, output_shape: object) -> TensorShape:
         return self._shape_after("inverse_event_shape", output_shape, forward=False)
 
     def _inverse_event_shape_tensor(self, output_shape: Tensor) -> Tensor:
@@ -120,7 +120,7 @@ class Chain(Bijector):
     def _inverse_log_det_jacobian(self, y: Tensor, **kwargs: Any) -> Tensor:
         return self._log_det_sum(y, "inverse", self.inverse_min_event_ndims, kwargs)
 
-    def _log_det_sum(self, x: Any, way: str, event_ndims: Any, kwargs: dict[str, Any]) -> Tensor:
+    def _log_det_sum(self, x: object, way: str, event_ndims: Any, kwargs: dict[str, Any]) -> Tensor:
         """The sum of the members' log determinants in one direction, each of as many dimensions as an event has there."""
         x = convert_to_tensor(x, name="x" if way == "forward" else "y")
         total = cast(0.0, dtype=x.dtype.base_dtype)
@@ -167,7 +167,7 @@ class Invert(Bijector):
     def _forward_event_shape_tensor(self, input_shape: Tensor) -> Tensor:
         return self.bijector._inverse_event_shape_tensor(input_shape)
 
-    def _inverse_event_shape(self, output_shape: Any) -> TensorShape:
+    def _inverse_event_shape(self, output_shape: object) -> TensorShape:
         return self.bijector._forward_event_shape(output_shape)
 
     def _inverse_event_shape_tensor(self, output_shape: Tensor) -> Tensor:
@@ -201,7 +201,7 @@ def _called(name: str) -> Any:
 def _called_or_same(name: str) -> Any:
     """A method that calls the function in the attribute `name`, or gives what it gets."""
 
-    def method(self: Any, value: Any) -> Any:
+    def method(self: Any, value: object) -> Any:
         function = getattr(self, "_" + name)
         return value if function is None else function(value)
 
@@ -213,10 +213,10 @@ class Inline(Bijector):
     """A bijector of given functions; the others are as of `Bijector`."""
 
     def __init__(
-        self, forward_fn: Any = None, inverse_fn: Any = None, inverse_log_det_jacobian_fn: Any = None,
-        forward_log_det_jacobian_fn: Any = None, forward_event_shape_fn: Any = None,
-        forward_event_shape_tensor_fn: Any = None, inverse_event_shape_fn: Any = None,
-        inverse_event_shape_tensor_fn: Any = None, is_constant_jacobian: bool = False, validate_args: bool = False,
+        self, forward_fn: object = None, inverse_fn: object = None, inverse_log_det_jacobian_fn: object = None,
+        forward_log_det_jacobian_fn: object = None, forward_event_shape_fn: object = None,
+        forward_event_shape_tensor_fn: object = None, inverse_event_shape_fn: object = None,
+        inverse_event_shape_tensor_fn: object = None, is_constant_jacobian: bool = False, validate_args: bool = False,
         forward_min_event_ndims: int | None = None, inverse_min_event_ndims: int | None = None, name: str = "inline",
     ) -> None:  # fmt: skip
         super().__init__(

@@ -282,7 +282,7 @@ class SinhArcsinh(Bijector):
     """y = sinh((arcsinh(x) + skewness) tailweight) (Jones and Pewsey 2009); `tailweight` is positive."""
 
     def __init__(
-        self, skewness: Any = None, tailweight: TensorLike | None = None, validate_args: bool = False, name: str = "SinhArcsinh"
+        self, skewness: object = None, tailweight: TensorLike | None = None, validate_args: bool = False, name: str = "SinhArcsinh"
     ) -> None:
         with init_scope(name, [skewness, tailweight]):
             tailweight = 1.0 if tailweight is None else tailweight

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 _UNKNOWN_DEPTH = "Rightmost dimension must be known prior to graph execution."
 
 
-def _scaled_and_shifted(x: Tensor, shift: Any, log_scale: Any) -> Tensor:
+def _scaled_and_shifted(x: Tensor, shift: object, log_scale: object) -> Tensor:
     y = x if log_scale is None else x * exp(log_scale)
     return y if shift is None else y + shift
 
 
-def _unshifted_and_unscaled(y: Tensor, shift: Any, log_scale: Any) -> Tensor:
+def _unshifted_and_unscaled(y: Tensor, shift: object, log_scale: Any) -> Tensor:
     x = y if shift is None else y - shift
     return x if log_scale is None else x * exp(-log_scale)
 
@@ -121,7 +121,7 @@ def gen_mask(
 @export("contrib.distributions.bijectors.masked_dense")
 def masked_dense(
     inputs: Any, units: int, num_blocks: int | None = None, exclusive: bool = False, kernel_initializer: Any = None,
-    reuse: Any = None, name: str | None = None, *args: Any, **kwargs: Any,
+    reuse: Any = None, name: str | None = None, *args: object, **kwargs: Any,
 ) -> Tensor:  # fmt: skip
     """`tf.layers.dense` whose kernel lets each block of units see the blocks of inputs before it and, unless `exclusive`, its own.
 
@@ -198,7 +198,7 @@ def masked_autoregressive_default_template(
         return make_template(name, network)
 
 
-def _clip_by_value_preserve_grad(x: Tensor, low: Any, high: Any, name: str | None = None) -> Tensor:
+def _clip_by_value_preserve_grad(x: Tensor, low: object, high: object, name: str | None = None) -> Tensor:
     """`x` within limits, with the gradient of `x`."""
     with name_scope(name, "clip_by_value_preserve_grad", [x, low, high]):
         return x + stop_gradient(clip_by_value(x, low, high) - x)
@@ -262,8 +262,8 @@ class RealNVP(Bijector):
 
 @export("contrib.distributions.bijectors.real_nvp_default_template")
 def real_nvp_default_template(
-    hidden_layers: Any, shift_only: bool = False, activation: Any = relu, name: str | None = None, *args: Any,
-    **kwargs: Any,
+    hidden_layers: Any, shift_only: bool = False, activation: object = relu, name: str | None = None, *args: object,
+    **kwargs: object,
 ) -> Callable:  # fmt: skip
     """A function for `RealNVP`: dense layers with `hidden_layers` units; further arguments are of `tf.layers.dense`."""
     with name_scope(name, "real_nvp_default_template"):

@@ -145,7 +145,7 @@ class FillTriangular(Bijector):
         n = None if count is None else vector_size_to_square_matrix_size(count, self.validate_args)
         return input_shape[:-1].concatenate([n, n])
 
-    def _inverse_event_shape(self, output_shape: Any) -> TensorShape:
+    def _inverse_event_shape(self, output_shape: object) -> TensorShape:
         output_shape = TensorShape(output_shape)
         rows, columns = dimension_value(output_shape[-2]), dimension_value(output_shape[-1])
         if rows is None or columns is None:
@@ -212,7 +212,7 @@ class ScaleTriL(Chain):
     """Vectors to lower triangular matrices whose diagonal is `diag_bijector` (softplus by default) plus `diag_shift`."""
 
     def __init__(
-        self, diag_bijector: Bijector | None = None, diag_shift: Any = 1e-5, validate_args: bool = False,
+        self, diag_bijector: Bijector | None = None, diag_shift: object = 1e-5, validate_args: bool = False,
         name: str = "scale_tril",
     ) -> None:  # fmt: skip
         if diag_bijector is None:

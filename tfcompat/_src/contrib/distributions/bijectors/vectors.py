@@ -100,7 +100,7 @@ class _LastDimension(Bijector):
     def _forward_event_shape_tensor(self, input_shape: Tensor) -> Tensor:
         return (input_shape[-1] + self._ADDED)[..., None]
 
-    def _inverse_event_shape(self, output_shape: Any) -> TensorShape:
+    def _inverse_event_shape(self, output_shape: object) -> TensorShape:
         output_shape = TensorShape(output_shape)
         if output_shape.ndims is None or dimension_value(output_shape[-1]) is None:
             return output_shape
@@ -245,7 +245,7 @@ class Reshape(Bijector):
         with control_dependencies(self._checks):
             return constant(0.0, dtype=x.dtype)
 
-    def _probe(self, sizes: Any, function: Any) -> Tensor:
+    def _probe(self, sizes: object, function: Any) -> Tensor:
         """What becomes of zeros of the shape `sizes`."""
         with control_dependencies(self._checks):
             return function(zeros(sizes, dtype=dtypes.float32))
@@ -253,7 +253,7 @@ class Reshape(Bijector):
     def _forward_event_shape(self, input_shape: TensorShape) -> TensorShape:
         return self._probe(input_shape, self.forward).shape
 
-    def _inverse_event_shape(self, output_shape: Any) -> TensorShape:
+    def _inverse_event_shape(self, output_shape: object) -> TensorShape:
         return self._probe(output_shape, self.inverse).shape
 
     def _forward_event_shape_tensor(self, input_shape: Tensor) -> Tensor:

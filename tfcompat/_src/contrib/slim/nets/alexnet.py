@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import arg_scope
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
@@ -23,7 +21,7 @@ def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> dict:
 @export("contrib.slim.nets.alexnet.alexnet_v2")
 def alexnet_v2(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
-    spatial_squeeze: bool = True, scope: Any = "alexnet_v2",
+    spatial_squeeze: bool = True, scope: object = "alexnet_v2",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """AlexNet without local response normalization, for images of 224 x 224 pixels; arguments as in `vgg.vgg_a`."""
     with variable_scope(scope, "alexnet_v2", [inputs]) as sc:

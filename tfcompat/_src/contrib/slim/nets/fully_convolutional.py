@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 from tfcompat._src.contrib.framework.arg_scope import arg_scope
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
@@ -17,7 +16,7 @@ from tfcompat._src.ops.array.shape import squeeze
 from tfcompat._src.ops.nn.activation import relu
 
 
-def convolutional_arg_scope(weight_decay: float, biases_initializer: Any) -> dict:
+def convolutional_arg_scope(weight_decay: float, biases_initializer: object) -> dict:
     """ReLU, L2 regularization, and padding SAME for convolutions."""
     with (
         arg_scope(
@@ -29,7 +28,7 @@ def convolutional_arg_scope(weight_decay: float, biases_initializer: Any) -> dic
         return scope
 
 
-def pooled_arg_scope(weight_decay: float, biases_initializer: Any) -> dict:
+def pooled_arg_scope(weight_decay: float, biases_initializer: object) -> dict:
     """`convolutional_arg_scope` with padding VALID for pooling."""
     with (
         arg_scope(convolutional_arg_scope(weight_decay, biases_initializer)),
@@ -39,15 +38,15 @@ def pooled_arg_scope(weight_decay: float, biases_initializer: Any) -> dict:
 
 
 @contextlib.contextmanager
-def collecting(collection: Any) -> Iterator[None]:
+def collecting(collection: object) -> Iterator[None]:
     """Inside, the layers' outputs join a collection."""
     with arg_scope([conv2d, fully_connected, max_pool2d], outputs_collections=collection):
         yield
 
 
 def classifier(
-    net: Tensor, units: tuple[int, int], kernel: list[int], num_classes: int, is_training: Any, keep_prob: float,
-    **last: Any,
+    net: Tensor, units: tuple[int, int], kernel: list[int], num_classes: int, is_training: object, keep_prob: float,
+    **last: object,
 ) -> Tensor:  # fmt: skip
     """The layers fc6, fc7 and fc8, with dropout between them; `last` are arguments of fc8."""
     net = conv2d(net, units[0], kernel, padding="VALID", scope="fc6")

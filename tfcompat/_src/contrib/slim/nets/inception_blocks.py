@@ -30,7 +30,7 @@ _LAYER = re.compile(r"(?P<scope>\w+?_(?P<named>\d+x\d+))( (?P<depth>\d+))?( (?P<
 _POOLS = {"MaxPool": max_pool2d, "AvgPool": avg_pool2d}
 
 
-def layer(net: Tensor, text: str, depth: Callable[[int], int], **options: Any) -> Tensor:
+def layer(net: Tensor, text: str, depth: Callable[[int], int], **options: object) -> Tensor:
     """One row of the table."""
     row = _LAYER.fullmatch(text)
     kernel = [int(size) for size in (row["kernel"] or row["named"]).split("x")]
@@ -92,13 +92,13 @@ def thinned(depth_multiplier: float, min_depth: int) -> Callable[[int], int]:
     return lambda depth: max(int(depth * depth_multiplier), min_depth)
 
 
-def logits(net: Tensor, num_classes: int, scope: str, spatial_squeeze: bool, **options: Any) -> Tensor:
+def logits(net: Tensor, num_classes: int, scope: str, spatial_squeeze: bool, **options: object) -> Tensor:
     """A 1x1 convolution without activation, its spatial dimensions dropped where `spatial_squeeze`."""
     net = conv2d(net, num_classes, [1, 1], activation_fn=None, normalizer_fn=None, scope=scope, **options)
     return squeeze(net, [1, 2], name="SpatialSqueeze") if spatial_squeeze else net
 
 
-def training(is_training: Any) -> Any:
+def training(is_training: object) -> Any:
     """The argument scope that tells batch norm and dropout whether the network is trained."""
     return arg_scope([batch_norm, dropout], is_training=is_training)
 
@@ -110,8 +110,8 @@ def fitting_kernel(net: Tensor, kernel: list[int]) -> list[int]:
 
 
 def inception_arg_scope(
-    weight_decay: float, collection: str, normalizer_fn: Any = batch_norm, decay: float = 0.9997,
-    epsilon: float = 0.001, updates: Any = GraphKeys.UPDATE_OPS, **batch_norm_options: Any,
+    weight_decay: float, collection: str, normalizer_fn: object = batch_norm, decay: float = 0.9997,
+    epsilon: float = 0.001, updates: object = GraphKeys.UPDATE_OPS, **batch_norm_options: object,
 ) -> dict:  # fmt: skip
     """The argument scope of an Inception network: L2 regularization, ReLU, batch normalization."""
     moving = {"beta": None, "gamma": None, "moving_mean": [collection], "moving_variance": [collection]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import arg_scope
@@ -50,7 +49,7 @@ TABLE = {
 
 @export("contrib.slim.nets.inception.inception_v1_base")
 def inception_v1_base(
-    inputs: Tensor, final_endpoint: str = "Mixed_5c", scope: Any = "InceptionV1"
+    inputs: Tensor, final_endpoint: str = "Mixed_5c", scope: object = "InceptionV1"
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The convolutional part of Inception V1.
 
@@ -77,7 +76,7 @@ def inception_v1_base(
 def inception_v1(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.8,
     prediction_fn: Callable = softmax, spatial_squeeze: bool = True, reuse: bool | None = None,
-    scope: Any = "InceptionV1",
+    scope: object = "InceptionV1",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """Inception V1 for classification, of images of 224 x 224 pixels by default.
 

@@ -65,7 +65,7 @@ def _weights(rows: list[str], i: int) -> dict[str, Any]:
 @export("contrib.slim.nets.inception.inception_v2_base")
 def inception_v2_base(
     inputs: Tensor, final_endpoint: str = "Mixed_5c", min_depth: int = 16, depth_multiplier: float = 1.0,
-    scope: Any = None,
+    scope: object = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The convolutional part of Inception V2.
 
@@ -97,7 +97,7 @@ def inception_v2_base(
 def inception_v2(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.8,
     min_depth: int = 16, depth_multiplier: float = 1.0, prediction_fn: Callable = softmax,
-    spatial_squeeze: bool = True, reuse: bool | None = None, scope: Any = "InceptionV2",
+    spatial_squeeze: bool = True, reuse: bool | None = None, scope: object = "InceptionV2",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """Inception V2 for classification, of images of 224 x 224 pixels by default.
 

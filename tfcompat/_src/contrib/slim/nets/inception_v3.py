@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.graph_collections import GraphKeys
@@ -79,7 +78,7 @@ TABLE = {
 @export("contrib.slim.nets.inception.inception_v3_base")
 def inception_v3_base(
     inputs: Tensor, final_endpoint: str = "Mixed_7c", min_depth: int = 16, depth_multiplier: float = 1.0,
-    scope: Any = None,
+    scope: object = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The convolutional part of Inception V3; arguments, results and errors as in `inception_v2_base`."""
     depth = blocks.thinned(depth_multiplier, min_depth)
@@ -108,7 +107,7 @@ def _auxiliary(net: Tensor, num_classes: int, depth: Callable[[int], int], spati
 def inception_v3(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.8,
     min_depth: int = 16, depth_multiplier: float = 1.0, prediction_fn: Callable = softmax,
-    spatial_squeeze: bool = True, reuse: bool | None = None, scope: Any = "InceptionV3",
+    spatial_squeeze: bool = True, reuse: bool | None = None, scope: object = "InceptionV3",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """Inception V3 for classification, of images of 299 x 299 pixels by default; arguments as in `inception_v2`."""
     depth = blocks.thinned(depth_multiplier, min_depth)
@@ -132,7 +131,7 @@ inception_v3.default_image_size = 299
 @export("contrib.slim.nets.inception.inception_v3_arg_scope")
 def inception_v3_arg_scope(
     weight_decay: float = 0.00004, batch_norm_var_collection: str = "moving_vars", batch_norm_decay: float = 0.9997,
-    batch_norm_epsilon: float = 0.001, updates_collections: Any = GraphKeys.UPDATE_OPS,
+    batch_norm_epsilon: float = 0.001, updates_collections: object = GraphKeys.UPDATE_OPS,
     use_fused_batchnorm: bool = True,
 ) -> dict:  # fmt: skip
     """The argument scope of Inception V3: L2 regularization, ReLU, batch normalization."""

@@ -60,7 +60,7 @@ def conv2d_same(
 @export("contrib.slim.nets.resnet_utils.stack_blocks_dense")
 @add_arg_scope
 def stack_blocks_dense(
-    net: Tensor, blocks: list[Block], output_stride: float | None = None, outputs_collections: Any = None
+    net: Tensor, blocks: list[Block], output_stride: float | None = None, outputs_collections: object = None
 ) -> Tensor:
     """Blocks of units on top of each other; where the stride would exceed `output_stride`, dilation stands for it.
 
@@ -93,13 +93,13 @@ def stack_blocks_dense(
     return net
 
 
-def bottleneck_block(unit_fn: Any, scope: str, base_depth: int, num_units: int, stride: int) -> Block:
+def bottleneck_block(unit_fn: object, scope: str, base_depth: int, num_units: int, stride: int) -> Block:
     """A block of bottleneck units whose last has the stride."""
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     return Block(scope, unit_fn, [{**sizes, "stride": 1}] * (num_units - 1) + [{**sizes, "stride": stride}])
 
 
-def four_blocks(unit_fn: Any, units: tuple[int, int, int, int]) -> list[Block]:
+def four_blocks(unit_fn: object, units: tuple[int, int, int, int]) -> list[Block]:
     """The blocks of the published networks, with so many units in each."""
     return [
         bottleneck_block(unit_fn, f"block{i + 1}", 64 << i, count, 1 if i == 3 else 2) for i, count in enumerate(units)
@@ -111,7 +111,7 @@ def published(network: Callable, unit_fn: Callable, layers: int, units: tuple[in
 
     def resnet(
         inputs: Tensor, num_classes: int | None = None, is_training: bool = True, global_pool: bool = True,
-        output_stride: int | None = None, reuse: bool | None = None, scope: Any = f"{network.__name__}_{layers}",
+        output_stride: int | None = None, reuse: bool | None = None, scope: object = f"{network.__name__}_{layers}",
     ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
         blocks = four_blocks(unit_fn, units)
         return network(inputs, blocks, num_classes, is_training, global_pool, output_stride, reuse=reuse, scope=scope)

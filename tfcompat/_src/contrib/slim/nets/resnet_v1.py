@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.framework.arg_scope import add_arg_scope, arg_scope
 from tfcompat._src.contrib.layers.batch_norm import batch_norm
@@ -24,8 +22,8 @@ resnet_arg_scope = resnet_utils.resnet_arg_scope
 @export("contrib.slim.nets.resnet_v1.bottleneck")
 @add_arg_scope
 def bottleneck(
-    inputs: Tensor, depth: int, depth_bottleneck: int, stride: int, rate: int = 1, outputs_collections: Any = None,
-    scope: Any = None,
+    inputs: Tensor, depth: int, depth_bottleneck: int, stride: int, rate: int = 1, outputs_collections: object = None,
+    scope: object = None,
 ) -> Tensor:  # fmt: skip
     """One residual unit: a convolution that narrows, one in space, one that widens, and the inputs added.
 
@@ -53,7 +51,7 @@ def bottleneck(
 def resnet_v1(
     inputs: Tensor, blocks: list[resnet_utils.Block], num_classes: int | None = None, is_training: bool = True,
     global_pool: bool = True, output_stride: int | None = None, include_root_block: bool = True,
-    reuse: bool | None = None, scope: Any = None,
+    reuse: bool | None = None, scope: object = None,
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """A ResNet of given blocks.
 

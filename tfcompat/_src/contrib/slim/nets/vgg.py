@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.conv import convolution2d as conv2d
 from tfcompat._src.contrib.layers.core import repeat
@@ -23,8 +21,8 @@ def vgg_arg_scope(weight_decay: float = 0.0005) -> dict:
 
 
 def _vgg(
-    name: str, repeats: tuple[int, ...], inputs: Tensor, num_classes: int, is_training: Any, keep_prob: float,
-    spatial_squeeze: bool, scope: Any,
+    name: str, repeats: tuple[int, ...], inputs: Tensor, num_classes: int, is_training: object, keep_prob: float,
+    spatial_squeeze: bool, scope: object,
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     with variable_scope(scope, name, [inputs]) as sc:
         collection = (sc.name if name == "vgg_19" else sc.original_name_scope) + "_end_points"
@@ -40,7 +38,7 @@ def _vgg(
 @export("contrib.slim.nets.vgg.vgg_a")
 def vgg_a(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
-    spatial_squeeze: bool = True, scope: Any = "vgg_a",
+    spatial_squeeze: bool = True, scope: object = "vgg_a",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The network with 11 layers, for images of 224 x 224 pixels.
 
@@ -61,7 +59,7 @@ def vgg_a(
 @export("contrib.slim.nets.vgg.vgg_16", "contrib.slim.nets.vgg.vgg_d")
 def vgg_16(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
-    spatial_squeeze: bool = True, scope: Any = "vgg_16",
+    spatial_squeeze: bool = True, scope: object = "vgg_16",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The network with 16 layers; arguments and results as in `vgg_a`."""
     return _vgg("vgg_16", (2, 2, 3, 3, 3), inputs, num_classes, is_training, dropout_keep_prob, spatial_squeeze, scope)
@@ -70,7 +68,7 @@ def vgg_16(
 @export("contrib.slim.nets.vgg.vgg_19", "contrib.slim.nets.vgg.vgg_e")
 def vgg_19(
     inputs: Tensor, num_classes: int = 1000, is_training: bool = True, dropout_keep_prob: float = 0.5,
-    spatial_squeeze: bool = True, scope: Any = "vgg_19",
+    spatial_squeeze: bool = True, scope: object = "vgg_19",
 ) -> tuple[Tensor, dict[str, Tensor]]:  # fmt: skip
     """The network with 19 layers; arguments and results as in `vgg_a`."""
     return _vgg("vgg_19", (2, 2, 4, 4, 4), inputs, num_classes, is_training, dropout_keep_prob, spatial_squeeze, scope)

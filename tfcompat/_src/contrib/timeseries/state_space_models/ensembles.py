@@ -38,7 +38,7 @@ class StateSpaceEnsemble(StateSpaceModel):
         of_members = [member._loss_additions(times, values, mode) for member in self._ensemble_members]
         return super()._loss_additions(times, values, mode) + add_n(of_members)
 
-    def _define_parameters(self, observation_transition_tradeoff_log: Any = None) -> None:
+    def _define_parameters(self, observation_transition_tradeoff_log: object = None) -> None:
         with variable_scope(self._variable_scope):
             if observation_transition_tradeoff_log is None:
                 observation_transition_tradeoff_log = self._variable_observation_transition_tradeoff_log()

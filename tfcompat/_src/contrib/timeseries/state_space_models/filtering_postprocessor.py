@@ -51,7 +51,7 @@ def cauchy_alternative_to_gaussian(current_times: Tensor, current_values: Tensor
     return reduce_sum(math_utils.cauchy_log_prob(loc=outputs["mean"], scale=scale, x=current_values), axis=1)
 
 
-def _mixed_state(first_state: Any, second_state: Any, first_responsibility: Tensor) -> Any:
+def _mixed_state(first_state: object, second_state: object, first_responsibility: Tensor) -> Any:
     """A state between two: floating tensors [batch, ...] are mixed by weights [batch] of the first; others must be equal."""
 
     def mixed(first: Tensor, second: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ class StateInterpolatingAnomalyDetector(FilteringStepPostprocessor):
         self._anomaly_prior_probability = anomaly_prior_probability
 
     def process_filtering_step(
-        self, current_times: Tensor, current_values: Tensor, predicted_state: Any, filtered_state: Any, outputs: dict[str, Tensor]
+        self, current_times: Tensor, current_values: Tensor, predicted_state: object, filtered_state: object, outputs: dict[str, Tensor]
     ) -> tuple[Any, dict[str, Tensor]]:
         """The weighed state, and the outputs with the loss of the mixture and "anomaly_score", the log odds [batch] of an anomaly."""
         likelihood = self._anomaly_log_likelihood(current_times=current_times, current_values=current_values, outputs=outputs)

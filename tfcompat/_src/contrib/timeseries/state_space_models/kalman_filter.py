@@ -30,11 +30,11 @@ _UNSTABLE = (
 )
 
 
-def _times_vector(matrix: Any, vector: TensorLike, **transposed: bool) -> Tensor:
+def _times_vector(matrix: object, vector: TensorLike, **transposed: bool) -> Tensor:
     return squeeze(matmul(matrix, expand_dims(vector, -1), **transposed), [-1])
 
 
-def _congruent(matrix: Any, covariance: Any) -> Tensor:
+def _congruent(matrix: object, covariance: object) -> Tensor:
     """M C M'."""
     return matmul(matmul(matrix, covariance), matrix, adjoint_b=True)
 
@@ -57,7 +57,7 @@ class KalmanFilter:
 
     def do_filter(
         self, estimated_state: Tensor, estimated_state_covariance: Tensor, predicted_observation: Tensor,
-        predicted_observation_covariance: Tensor, observation: Tensor, observation_model: Tensor, observation_noise: Any,
+        predicted_observation_covariance: Tensor, observation: Tensor, observation_model: Tensor, observation_noise: object,
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """The state after an observation.
 
@@ -99,7 +99,7 @@ class KalmanFilter:
 
     def posterior_from_prior_state(
         self, prior_state: Tensor, prior_state_var: Tensor, observation: Tensor, observation_model: Tensor,
-        predicted_observations: tuple[Tensor, Tensor], observation_noise: Any,
+        predicted_observations: tuple[Tensor, Tensor], observation_noise: object,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         """Mean and covariance of the state after an observation; arguments as those of `do_filter`."""
         predicted_mean, predicted_variance = predicted_observations
@@ -113,7 +113,7 @@ class KalmanFilter:
         return mean, _congruent(unexplained, prior_state_var) + of_noise
 
     def observed_from_state(
-        self, state_mean: Tensor, state_var: Tensor, observation_model: Tensor, observation_noise: Any
+        self, state_mean: Tensor, state_var: Tensor, observation_model: Tensor, observation_noise: object
     ) -> tuple[Tensor, Tensor]:
         """Mean and covariance of the observation of a state; arguments as those of `do_filter`."""
         return _times_vector(observation_model, state_mean), _congruent(observation_model, state_var) + observation_noise

@@ -77,6 +77,6 @@ class AdderStateSpaceModel(StateSpaceModel):
         """Noise of the trend, and perhaps of the level."""
         return [[1.0, 0.0], [0.0, 1.0]] if self.use_level_noise else [[0.0], [1.0]]
 
-    def get_observation_model(self, times: Any) -> Tensor:
+    def get_observation_model(self, times: object) -> Tensor:
         """The level is observed."""
         return constant([1.0, 0.0], dtype=self.dtype)

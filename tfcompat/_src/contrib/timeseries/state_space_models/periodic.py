@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.contrib.timeseries.state_space_models.state_space_model import (
@@ -50,7 +50,7 @@ class CycleStateSpaceModel(StateSpaceModel):
         """Noise comes to the first value."""
         return one_hot([0], self._periodicity - 1, dtype=self.dtype, axis=0)
 
-    def get_observation_model(self, times: Any) -> Tensor:
+    def get_observation_model(self, times: object) -> Tensor:
         """The first value is observed."""
         return one_hot(0, self._periodicity - 1, dtype=self.dtype)
 
@@ -86,7 +86,7 @@ class ResolutionCycleModel(CycleStateSpaceModel):
     """
 
     def __init__(
-        self, num_latent_values: int, periodicity: Any, near_integer_threshold: float = 1e-8,
+        self, num_latent_values: int, periodicity: object, near_integer_threshold: float = 1e-8,
         configuration: StateSpaceModelConfiguration = DEFAULT_CONFIGURATION,
     ) -> None:  # fmt: skip
         if num_latent_values % 2 != 1:

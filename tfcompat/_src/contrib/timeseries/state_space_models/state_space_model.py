@@ -354,14 +354,14 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         predictions["covariance"] = self._scale_back_variance(predictions["covariance"])
         return predictions
 
-    def _exogenous_input_step(self, current_times: Tensor, current_exogenous_regressors: Tensor, state: Any) -> Any:
+    def _exogenous_input_step(self, current_times: Tensor, current_exogenous_regressors: Tensor, state: object) -> Any:
         if self._configuration.exogenous_noise_decreases:
             state = self._exogenous_noise_decreasing(current_times, current_exogenous_regressors, state)
         if self._configuration.exogenous_noise_increases:
             state = self._exogenous_noise_increasing(current_times, current_exogenous_regressors, state)
         return state
 
-    def _exogenous_noise_decreasing(self, current_times: Any, exogenous_values: TensorLike, state: Any) -> Any:
+    def _exogenous_noise_decreasing(self, current_times: object, exogenous_values: TensorLike, state: Any) -> Any:
         """The state after an observation of all of it, whose value and noise dense layers make of values [batch, size]."""
         values = convert_to_tensor(exogenous_values)
         mean, variance, time = state
@@ -377,7 +377,7 @@ class StateSpaceModel(SequentialTimeSeriesModel):
         )  # fmt: skip
         return mean, variance, time
 
-    def _exogenous_noise_increasing(self, current_times: Any, exogenous_values: TensorLike, state: Any) -> Any:
+    def _exogenous_noise_increasing(self, current_times: object, exogenous_values: TensorLike, state: Any) -> Any:
         """The state with what dense layers make of values [batch, size] added to its mean and covariance."""
         values = convert_to_tensor(exogenous_values)
         mean, variance, time = state

@@ -45,7 +45,7 @@ class VARMA(StateSpaceModel):
         super().__init__(configuration=configuration)
         self.state_dimension = self.state_num_blocks * self.num_features
 
-    def _define_parameters(self, observation_transition_tradeoff_log: Any = None) -> None:
+    def _define_parameters(self, observation_transition_tradeoff_log: object = None) -> None:
         with variable_scope(self._variable_scope):
             self.ar_coefs = get_variable(
                 "ar_coefs", shape=[self.num_features, self.num_features, self.ar_order], dtype=self.dtype, initializer=Zeros()
@@ -72,7 +72,7 @@ class VARMA(StateSpaceModel):
         averages = reshape(pad(self.ma_coefs, [[missing, 0], [0, 0], [0, 0]]), rows, name="noise_transform")
         return concat([averages, self._identity()], 0)
 
-    def get_observation_model(self, times: Any) -> Tensor:
+    def get_observation_model(self, times: object) -> Tensor:
         """The first block is observed, and where the order of the moving averages is not below p, the last one is added."""
         adds_last = self.ar_order <= self.ma_order and self.state_num_blocks > 1
         unobserved = (self.state_num_blocks - 1 - adds_last) * self.num_features

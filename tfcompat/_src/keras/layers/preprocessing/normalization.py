@@ -77,7 +77,7 @@ class Normalization(CombinerPreprocessingLayer):
 
     _NormalizingCombiner = _NormalizingCombiner
 
-    def __init__(self, axis: Any = -1, dtype: Any = None, **kwargs: Any) -> None:
+    def __init__(self, axis: Any = -1, dtype: object = None, **kwargs: Any) -> None:
         super().__init__(combiner=_NormalizingCombiner(axis), dtype=dtype or floatx(), **kwargs)
         if axis == 0:
             raise ValueError("The argument 'axis' may not be 0.")
@@ -103,7 +103,7 @@ class Normalization(CombinerPreprocessingLayer):
         """The shape of the inputs."""
         return input_shape
 
-    def compute_output_signature(self, input_signature: Any) -> Any:
+    def compute_output_signature(self, input_signature: object) -> Any:
         """The specification of the inputs."""
         return input_signature
 
