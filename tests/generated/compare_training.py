@@ -1,6 +1,6 @@
 """Runs drawn training programs in tfcompat and in TensorFlow 1.15 and counts where nodes, losses, variables or errors differ.
 
-TF1_PYTHON=PYTHON PYTHONPATH=.:tests python -m generated.compare_training --programs 500 --seed 0 [--log FILE] [--show NUMBER] [--record]
+TF1_PYTHON=PYTHON PYTHONPATH=.:tests python -m generated.compare_training --programs 500 --seed 0 [--log FILE] [--record]
 
 Program NUMBER of seed S is drawn by the number S * 10**6 + NUMBER. Where losses differ, the program runs again here with fed numbers moved by a
 rounding, and in 1.15: losses that move as much say nothing ("unstable").

@@ -273,3 +273,17 @@ def test_gradient_of_a_loop_over_rows_that_its_iterations_draw():
         [1.625, 1.542, 1.4319, -0.9091, 0.2045, 1.3182, 3.0208, 8.9868, 26.1374, 1.875, 1.875, 1.875],
     ]
     np.testing.assert_allclose(np.reshape(found, [2, 12]), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_several_gradients_of_one_scan_whose_first_element_starts_it():
+    x, w = tf.placeholder(tf.float64, [None, 2]), tf.constant([0.5, -0.25], tf.float64)
+    loss = tf.reduce_sum(tf.scan(lambda a, row: 0.5 * a + row * w, x) ** 2)
+    once, thrice = tf.gradients(loss, [x, w]), tf.gradients(3 * loss, [x, w])
+    with tf.name_scope("other"):
+        half = tf.gradients(loss / 2, w)
+    (of_x, of_w), (more_of_x, more_of_w), (less_of_w,) = run([once, thrice, half], {x: [[1.0, 2.0], [-1.0, 0.5], [0.25, 3.0]]})
+    np.testing.assert_allclose(of_x, [[2.0625, 4.71875], [0.0625, -0.359375], [0.125, 0.15625]])
+    np.testing.assert_allclose(of_w, [-0.0625, -1.15625])
+    np.testing.assert_allclose(more_of_x, 3 * of_x)
+    np.testing.assert_allclose(more_of_w, 3 * of_w)
+    np.testing.assert_allclose(less_of_w, of_w / 2)

@@ -13,7 +13,8 @@ from tfcompat._src.base import checks
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.while_context import WhileContext
-from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray, HostArray
+from tfcompat._src.ops.flow.array_value import UNNAMED, ArrayHandle, DeviceArray, HostArray
+from tfcompat._src.ops.flow.tensor_array_ops import named_by
 from tfcompat._src.runtime import not_finite
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Place
@@ -60,7 +61,7 @@ def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
 
 def store_gradient(parts: tuple[Tensor, ...], grad: object, values: dict[Tensor, Any]) -> None:
     """Files a gradient: as it is, or as slices, one for each row that there is."""
-    values[parts[0]] = grad
+    values[parts[0]] = named_by(parts[0], grad)
     if len(parts) > 1:
         values[parts[1]] = jnp.arange(leaf(grad).shape[0], dtype=parts[1].dtype.as_numpy_dtype)
     if len(parts) > 2:
@@ -87,7 +88,7 @@ def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> N
         results, pull = jax.vjp(first, primals, [jnp.asarray(cotangent(g)) for g in grads])
     found = pull([jnp.conj(jnp.asarray(g, r.dtype)) for g, r in zip(outer, results)])
     for output, value, source in zip(op.outputs, [*found[0], *found[1]], [*[frame.values.get(t) for t in varied], *grads]):
-        frame.values[output] = as_gradient(jnp.conj(value), source)
+        frame.values[output] = named_by(output, as_gradient(jnp.conj(value), source))
 
 
 class _Pullback:
@@ -186,7 +187,7 @@ def as_gradient(grad: jax.Array, source: object) -> object:
         return HostArray(zeros.meta, [None if e is None else g for e, g in zip(zeros.items, np.asarray(grad))]) if grad.size else zeros
     if not isinstance(source, DeviceArray) or source.buffer is None:
         return grad
-    zero = source.gradient("gradients")
+    zero = source.gradient(UNNAMED)
     return DeviceArray(zero.meta, grad, None, zero.length)
 
 

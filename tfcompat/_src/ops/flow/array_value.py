@@ -61,12 +61,22 @@ class ArrayHandle:
     shape = ()
 
 
-def _require_same_gradient(one: ArrayMeta, other: ArrayMeta) -> None:
+UNNAMED = "gradients of any call"
+"""The source of gradients that may be added to those of any call of tf.gradients: zeros, and those whose node's name says no call."""
+
+
+def _of_same_gradient(one: ArrayMeta, other: ArrayMeta) -> ArrayMeta:
+    """What the sum of two arrays of gradients is."""
+    if one.source and other.source == UNNAMED:
+        return one
+    if other.source and one.source == UNNAMED:
+        return other
     if one.source != other.source:
         raise errors.UnimplementedError(
             None, None, f"tfcompat has no second derivative through the TensorArray {one.name}: its gradients {one.source!r} and "
             f"{other.source!r} would be added up. Stack the elements in one tensor instead."
         )  # fmt: skip
+    return one
 
 
 @dataclass(frozen=True)
@@ -217,8 +227,8 @@ class DeviceArray:
         return self.written.shape[0] if self.written is not None else self.buffer.shape[0]
 
     def _with(self, **changes: Any) -> DeviceArray:
-        fields = {"buffer": self.buffer, "written": self.written, "length": self.length, **changes}
-        return DeviceArray(self.meta, **fields)
+        fields = {"meta": self.meta, "buffer": self.buffer, "written": self.written, "length": self.length, **changes}
+        return DeviceArray(**fields)
 
     def with_element_shape(self, shape: tuple, index: Any = 0) -> DeviceArray:
         """The same with a buffer for elements of `shape`; InvalidArgumentError where they are of another."""
@@ -265,18 +275,22 @@ class DeviceArray:
         """Elements added up; a number stands for a flow without elements."""
         if not isinstance(other, DeviceArray):
             return self
-        _require_same_gradient(self.meta, other.meta)
+        meta = _of_same_gradient(self.meta, other.meta)
         length = jnp.maximum(self.length, other.length) if self.meta.dynamic else self.length
         if other.added is None:
-            return self._with(buffer=self.buffer + other.buffer, length=length)
+            return self._with(meta=meta, buffer=self.buffer + other.buffer, length=length)
         index, value = other.added
-        return self._with(buffer=jnp.asarray(self.buffer).at[index].add(value), length=length)
+        return self._with(meta=meta, buffer=jnp.asarray(self.buffer).at[index].add(value), length=length)
 
     __radd__ = __add__
 
+    def named(self, source: str) -> DeviceArray:
+        """The same, for an array of gradients of no certain call, as that of one call."""
+        return self._with(meta=replace(self.meta, source=source)) if self.meta.source == UNNAMED else self
+
     def zeros(self) -> DeviceArray:
         """The array of gradients of the elements, all zero."""
-        found = self.gradient("gradients")
+        found = self.gradient(UNNAMED)
         return found._with(buffer=jnp.zeros_like(found.buffer))
 
     # ---- elements ----
@@ -479,15 +493,18 @@ class HostArray:
         zeros = [None if e is None else np.zeros((*first_sizes, *e.shape), e.dtype) for e in self.items]
         return HostArray(self.meta.of_gradient(source, first_sizes), zeros)
 
+    def named(self, source: str) -> HostArray:
+        return HostArray(replace(self.meta, source=source), self.items) if self.meta.source == UNNAMED else self
+
     def zeros(self) -> HostArray:
-        return self.gradient("gradients")
+        return self.gradient(UNNAMED)
 
     def __add__(self, other: object) -> HostArray:
         """Elements added up; a number stands for a flow without elements."""
         if not isinstance(other, HostArray):
             return self
-        _require_same_gradient(self.meta, other.meta)
-        return HostArray(self.meta, [b if a is None else a if b is None else a + b for a, b in zip(self.items, other.items)])
+        meta = _of_same_gradient(self.meta, other.meta)
+        return HostArray(meta, [b if a is None else a if b is None else a + b for a, b in zip(self.items, other.items)])
 
     __radd__ = __add__
 

@@ -151,17 +151,29 @@ def _written_shape(c: InferenceContext) -> list:
     return [()]
 
 
+def named_by(tensor: Any, grad: object) -> object:
+    """A gradient; where it is an array of gradients of no certain call, as that of the tf.gradients call which made the tensor."""
+    source = _source_in(tensor.name)
+    return grad.named(source) if source and isinstance(grad, (DeviceArray, HostArray)) else grad
+
+
+def _source_in(name: str) -> str:
+    """The scope of a tf.gradients call in a name, or "" where there is none."""
+    parts = name.split("/")
+    found = [i for i, part in enumerate(parts) if part.startswith("gradients")]
+    return "/".join(parts[: found[-1] + 1]) if found else ""
+
+
 def _GetGradSource(op_or_tensor: Any) -> str:
     """The scope of the tf.gradients call that a gradient belongs to; ValueError where its name says none."""
-    parts = op_or_tensor.name.split("/")
-    found = [i for i, part in enumerate(parts) if part.startswith("gradients")]
-    if not found:
+    source = _source_in(op_or_tensor.name)
+    if not source:
         raise ValueError(
             f"Expected op/tensor name to start with gradients (excluding scope), got: {op_or_tensor.name}. This means that a tf.gradients op "
             "with this op in its dependency path has a custom name that does not start with 'gradients'. Please make sure all calls to "
             "tf.gradients that have non-empty 'name' arguments use names that start with 'gradients'."
         )
-    return "/".join(parts[: found[-1] + 1])
+    return source
 
 
 def _gradient_array_of(node: Operation, flow: object, source: object, dtype: object) -> TensorArray:
