@@ -21,6 +21,7 @@ from tfcompat._src.ops.math.unary import absolute
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 _MISSING = object()
 
@@ -79,7 +80,7 @@ def tensor_length(tensor: Any) -> Any:
         return raw.Shape(tensor)[0]
     rank = raw.Rank(tensor)
 
-    def no_length() -> Any:
+    def no_length() -> Tensor:
         with control_dependencies([Assert(False, [raw.StringJoin(["len requires non-zero rank, got ", raw.AsString(rank)])])]):
             return constant(0)
 
@@ -94,15 +95,15 @@ def len_(s: Any) -> Any:
     return raw.TensorListLength(s) if is_tensor_list(s) else tensor_length(s)
 
 
-def abs_(x: Any) -> Any:
+def abs_(x: Any) -> Tensor:
     return absolute(x) if is_tensor(x) else abs(x)
 
 
-def float_(x: Any = 0) -> Any:
+def float_(x: Any = 0) -> Tensor | float:
     return _number(x, dtypes.float32) if is_tensor(x) else float(x)
 
 
-def int_(x: Any = 0, base: Any = _MISSING) -> Any:
+def int_(x: Any = 0, base: Any = _MISSING) -> Tensor | int:
     if not is_tensor(x):
         return int(x) if base is _MISSING else int(x, base)
     if base not in (10, _MISSING):
@@ -110,7 +111,7 @@ def int_(x: Any = 0, base: Any = _MISSING) -> Any:
     return _number(x, dtypes.int32)
 
 
-def _number(x: Any, kind: dtypes.DType) -> Any:
+def _number(x: Any, kind: dtypes.DType) -> Tensor:
     return raw.StringToNumber(x, out_type=kind) if x.dtype == dtypes.string else raw.Cast(x, DstT=kind)
 
 

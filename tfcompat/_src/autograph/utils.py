@@ -69,7 +69,7 @@ def alias_tensors(*args: object) -> Any:
     return found if len(args) > 1 else next(found)
 
 
-def get_range_len(start: Any, limit: Any, delta: Any) -> Any:
+def get_range_len(start: Any, limit: Any, delta: Any) -> Tensor:
     """How many elements `tf.range(start, limit, delta)` has, as a tensor."""
     distance = convert_to_tensor(limit - start)
     whole = distance // delta
@@ -120,7 +120,7 @@ class TensorList:
         """Adds an element."""
         self.list_ = raw.TensorListPushBack(self.list_, value)
 
-    def pop(self) -> Any:
+    def pop(self) -> Tensor:
         """Removes the last element, and gives it."""
         self.list_, value = list_functions.tensor_list_pop_back(self.list_, self.dtype)
         return value
@@ -133,7 +133,7 @@ class TensorList:
         """How many elements there are, as a tensor."""
         return raw.TensorListLength(self.list_)
 
-    def __getitem__(self, key: object) -> Any:
+    def __getitem__(self, key: object) -> Tensor:
         return list_functions.tensor_list_get_item(self.list_, key, self.dtype)
 
     def __setitem__(self, key: TensorLike, value: TensorLike) -> None:

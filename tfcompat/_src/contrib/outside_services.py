@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
@@ -10,6 +10,9 @@ from tfcompat._src.data.dataset_v1 import DatasetV1
 from tfcompat._src.ops.queues.readers import ReaderBase
 from tfcompat._src.platform import load_library
 from tfcompat._src.train.session_run_hook import SessionRunHook
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def _absent(name: str, what: str, instead: str) -> NotImplementedError:
@@ -198,6 +201,6 @@ def fused_conv2d_bias_activation(
 
 
 @export("contrib.util.loader.load_op_library", "contrib.nearest_neighbor.loader.load_op_library", "contrib.slim.loader.load_op_library")
-def load_op_library(path: object) -> Any:
+def load_op_library(path: object) -> ModuleType:
     """`tf.load_op_library` of a package's file, which says why compiled operations cannot be used."""
     return load_library.load_op_library(path)

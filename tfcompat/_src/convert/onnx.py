@@ -5,14 +5,17 @@ from __future__ import annotations
 import collections
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.convert.model import ConversionError, Model, NotRunError
 from tfcompat._src.shim.install import install_as_tensorflow
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def _load(name: str) -> Any:
+
+def _load(name: str) -> ModuleType:
     """tf2onnx.convert or another module of its packages, which see tfcompat as tensorflow; ImportError says what to install."""
     install_as_tensorflow()
     try:

@@ -125,7 +125,7 @@ def divide_by_n_tensors_or_indexed_slices(value: Any, n: int) -> Any:
     return value / n
 
 
-def copy_tensor_or_indexed_slices_to_device(value: TensorLike, where: str) -> Any:
+def copy_tensor_or_indexed_slices_to_device(value: TensorLike, where: str) -> IndexedSlices | Tensor:
     """A copy of a tensor or IndexedSlices on a device."""
     with device(where):
         if not isinstance(value, IndexedSlices):

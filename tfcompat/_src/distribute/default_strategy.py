@@ -22,6 +22,7 @@ from tfcompat._src.ops.array.constant import identity
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 
 class DefaultExtended(StrategyExtended):
@@ -71,7 +72,7 @@ class DefaultExtended(StrategyExtended):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
 
-    def read_var(self, v: TensorLike) -> Any:
+    def read_var(self, v: TensorLike) -> Tensor:
         return identity(v)
 
     def non_slot_devices(self, var_list: Any) -> Any:

@@ -27,6 +27,7 @@ from tfcompat._src.ops.math.scan import add_n
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 # ---- the input of one host ----
 
@@ -79,7 +80,7 @@ class _SingleWorkerDatasetIterator:
 def _empty(spec: object) -> Any:
     """An element without rows: its first dimension, and any that is not known, is 0."""
 
-    def empty_of(shape: Any, kind: object) -> Any:
+    def empty_of(shape: Any, kind: object) -> Tensor:
         sizes = [0 if size is None else size for size in shape.as_list()]
         return zeros([0, *sizes[1:]] if sizes and shape.is_fully_defined() else sizes, kind)
 

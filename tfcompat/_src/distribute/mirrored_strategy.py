@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
@@ -30,6 +30,9 @@ from tfcompat._src.graph.scopes import (
     name_scope,
 )
 from tfcompat._src.ops.array.constant import identity
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 
 def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
@@ -187,7 +190,7 @@ class MirroredExtended(StrategyExtended):
 
 
 def _copy_of_initial_value(first: Any, where: str) -> Callable[[], Any]:
-    def initial_value() -> Any:
+    def initial_value() -> Tensor:
         with device(where):
             has_value = executing_eagerly() or get_default_graph().building_function
             return identity(first.value() if has_value else first.initial_value)

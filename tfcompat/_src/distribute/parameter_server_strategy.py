@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.device import DeviceSpec, canonical_name
@@ -27,6 +27,9 @@ from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.train.device_setter import replica_device_setter
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 _LOCAL_CPU = "/device:CPU:0"
 
@@ -82,7 +85,7 @@ class CentralStorageExtended(StrategyExtended):
             result = fn(*args, **kwargs)
         return result if group else nest.map_structure(self._local_results, result)
 
-    def read_var(self, v: object) -> Any:
+    def read_var(self, v: object) -> Tensor:
         return identity(v.get().value() if isinstance(v, AggregatingVariable) else v)
 
     def non_slot_devices(self, var_list: Any) -> Any:

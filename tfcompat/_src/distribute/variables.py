@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.base.trackable import VARIABLE_VALUE_KEY
@@ -21,6 +21,9 @@ from tfcompat._src.train.saveable_object import SaveableObject, SaveSpec
 from tfcompat._src.train.saveable_object_util import read_on_cpu
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.resource_variable import BaseResourceVariable
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 
 class DistributedVariable(DistributedValues, BaseResourceVariable):
@@ -66,7 +69,7 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
     distribute_strategy = _distribute_strategy
 
     @property
-    def initializer(self) -> Any:
+    def initializer(self) -> Operation | None:
         """An operation that initializes every component."""
         return group(tuple(v.initializer for v in self._values))
 
@@ -183,7 +186,7 @@ class SyncOnReadVariable(DistributedVariable):
             return change(self.get(), *args, **kwargs)
         return self._on_each(change, *args, **kwargs)
 
-    def _on_each(self, change: Callable, *args: Any, **kwargs: Any) -> Any:
+    def _on_each(self, change: Callable, *args: Any, **kwargs: Any) -> Operation | None:
         made = []
         for i, (where, component) in enumerate(zip(self._devices, self._values)):
             with device(where):
@@ -248,7 +251,7 @@ class _DistributedSaveable(SaveableObject):
 
 
 class _MirroredSaveable(_DistributedSaveable):
-    def restore(self, restored_tensors: list[Tensor], restored_shapes: list | None) -> Any:
+    def restore(self, restored_tensors: list[Tensor], restored_shapes: list | None) -> Operation | None:
         """Assigns the tensor to every component."""
         (tensor,) = restored_tensors
         return group(tuple(_assign_on(where, v, tensor) for where, v in zip(self._variable.devices, self._variable.values)))

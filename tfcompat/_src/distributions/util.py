@@ -52,7 +52,7 @@ _SIGNED = frozenset((
 # ---- ranges of dtypes ----
 
 
-def _known(dtype: DType) -> Any:
+def _known(dtype: DType) -> DType:
     if dtype.base_dtype not in _UNSIGNED | _SIGNED:
         raise TypeError(f"Unrecognized dtype: {dtype.name}")
     return dtype.base_dtype

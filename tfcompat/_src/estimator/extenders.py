@@ -169,7 +169,7 @@ class _TransformGradients(Optimizer):
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         return self._optimizer.get_slot(*args, **kwargs)
 
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
+    def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
         return self._optimizer.get_slot_names(*args, **kwargs)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.feature_column.base import normalize_feature_columns
 from tfcompat._src.feature_column.serialization import deserialize_feature_columns, serialize_feature_columns
@@ -14,6 +14,9 @@ from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.variables.scope import pure_variable_scope
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class _BaseFeaturesLayer(Layer):
@@ -76,7 +79,7 @@ class _BaseFeaturesLayer(Layer):
         return {**super().get_config(), "feature_columns": serialize_feature_columns(self._feature_columns)}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Self:
         """The layer of a configuration."""
         columns = deserialize_feature_columns(config["feature_columns"], custom_objects=custom_objects)
         return cls(**{**config, "feature_columns": columns})

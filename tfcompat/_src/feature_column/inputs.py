@@ -106,7 +106,7 @@ def _variable_settings(state: ScopeState | None) -> dict[str, Any]:
     return {"weight_collections": state.weight_collections, "trainable": state.trainable}
 
 
-def _as_column(feature: TensorLike) -> Any:
+def _as_column(feature: TensorLike) -> SparseTensor | Tensor:
     if isinstance(feature, SparseTensor):
         return sparse_reshape(feature, [shape_of(feature)[0], 1])
     return expand_dims(feature, -1)

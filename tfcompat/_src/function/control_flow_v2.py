@@ -234,7 +234,7 @@ def while_v2(
         def variables(inputs: list[Tensor]) -> Any:
             return nest.pack_sequence_as(given, with_flows(leaves, inputs[2:]), expand_composites=True)
 
-        def goes_on(inputs: list[Tensor]) -> Any:
+        def goes_on(inputs: list[Tensor]) -> Tensor:
             found = _scalar(convert_to_tensor(cond(*variables(inputs))))
             return found if maximum_iterations is None else raw.LogicalAnd(raw.Less(inputs[0], inputs[1]), found)
 

@@ -97,7 +97,7 @@ class _DistributedAdasumOptimizer(_Wrapper):
         super().__init__(optimizer, name or f"DistributedDelta{type(optimizer).__name__}", use_locking)
         self._device, self._compression, self._passes = device_dense, compression, passes
 
-    def apply_gradients(self, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply_gradients(self, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Operation | None:
         """The operation that updates the variables; each `backward_passes_per_step`-th time it adds up what was changed."""
         pairs = list(grads_and_vars)
         variables = [variable for gradient, variable in pairs if gradient is not None]

@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,9 @@ from tfcompat._src.checkpoint.bundle_files import index_name
 from tfcompat._src.checkpoint.reader import open_checkpoint
 from tfcompat._src.interop.to_jax import Params
 from tfcompat._src.platform.temporary_files import write_whole
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _GROUPS = ("trainable", "other", "constants", "random")
 _VARIABLES = ("trainable", "other")
@@ -146,14 +149,14 @@ def _read_npz(path: str, like: Params | None) -> Params:
         return _grouped(dict(found), path)
 
 
-def _package(module: str, package: str, extra: str) -> Any:
+def _package(module: str, package: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError:
         raise ImportError(f"This format needs the package {package}: pip install 'tfcompat[{extra}]', or use .npz.") from None
 
 
-def _safetensors() -> Any:
+def _safetensors() -> ModuleType:
     return _package("safetensors.numpy", "safetensors", "safetensors")
 
 
@@ -165,7 +168,7 @@ def _read_safetensors(path: str, like: Params | None) -> Params:
     return _grouped(_safetensors().load_file(path), path)
 
 
-def _orbax() -> Any:
+def _orbax() -> ModuleType:
     return _package("orbax.checkpoint", "orbax-checkpoint", "orbax")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,9 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, Literal, scan_counts
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
 
 _CORNERS, _CHECKED = (256, 257), (255, 258, 259, 260)
 """Sizes that are traced, beyond those that are special to kernels and to the unrolling of loops. They have all remainders of division by up to
@@ -117,7 +120,7 @@ class _Merge:
             return start + step * lax.iota(first.dtype, shape[0])
         raise NotImplementedError(f"With symbolic sizes this run has no JAX function: {where} is a table of another size for each.")
 
-    def scalar(self, values: Sequence[Any], dtype: np.dtype, where: str) -> Any:
+    def scalar(self, values: Sequence[Any], dtype: np.dtype, where: str) -> Array:
         """A number that is a polynomial of the symbols, or one over it, as a mean has."""
         if all(v == values[0] for v in values):
             return jnp.asarray(values[0], dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.tensor_shape import dimension_value
 from tfcompat._src.graph.scopes import name_scope
@@ -16,6 +16,9 @@ from tfcompat._src.linalg.lower_triangular import LinearOperatorLowerTriangular
 from tfcompat._src.ops.array.fill import ones
 from tfcompat._src.ops.array.shape import broadcast_static_shape
 from tfcompat._src.ops.composed.check_ops import assert_proper_iterable
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 _IDENTITIES = (LinearOperatorIdentity, LinearOperatorScaledIdentity)
 _DIAGONAL = (*_IDENTITIES, LinearOperatorDiag)
@@ -49,7 +52,7 @@ def _multiplier(operator: LinearOperator) -> Any:
     return ones(operator.batch_shape_tensor(), dtype=operator.dtype)
 
 
-def _dense_sum(a: LinearOperator, b: LinearOperator) -> Any:
+def _dense_sum(a: LinearOperator, b: LinearOperator) -> Tensor:
     adding, other = (a, b) if isinstance(a, _DIAGONAL) else (b, a)
     return adding.add_to_tensor(other.to_dense())
 

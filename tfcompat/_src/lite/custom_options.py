@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import json
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import messages
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 FLEX = "Flex"
 """Custom codes of TensorFlow's ops in a model are this and the op type."""
@@ -91,7 +94,7 @@ def _add(builder: Any, kind: str, value: Any) -> None:
         {"i": builder.Int, "f": builder.Float, "b": builder.Bool}[kind](value)
 
 
-def _flexbuffers() -> Any:
+def _flexbuffers() -> ModuleType:
     try:
         return importlib.import_module("flatbuffers.flexbuffers")
     except ImportError:

@@ -21,6 +21,7 @@ from tfcompat._src.proto import messages
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.dtypes import DType
 
 _INTEGERS = {"INT8": (-128, 127), "UINT8": (0, 255), "INT16": (-32768, 32767), "INT32": (-(2**31), 2**31 - 1)}
 _MOVES = frozenset((
@@ -119,7 +120,7 @@ def _by_tensorflow(operator: lite.Operator, values: list[Any]) -> list[Tensor]:
     return import_graph_def(messages.GraphDef(node=[node]), dict(zip(taken, values)), results, name="flex")
 
 
-def _dtype(tensor: lite.Tensor) -> Any:
+def _dtype(tensor: lite.Tensor) -> DType:
     return dtypes.string if tensor.dtype == "STRING" else dtypes.as_dtype(lite.NUMPY_TYPES[tensor.dtype])
 
 
@@ -145,7 +146,7 @@ def dequantized(value: TensorLike, tensor: lite.Tensor) -> Any:
     return raw.Mul(raw.Sub(numbers, zero) if np.any(zero) else numbers, _along(tensor.quantization.scale, tensor))
 
 
-def quantized(value: TensorLike, tensor: lite.Tensor) -> Any:
+def quantized(value: TensorLike, tensor: lite.Tensor) -> Tensor:
     """The nearest integer of a tensor with a scale, cut off at the ends of its type; other values as they are."""
     value = convert_to_tensor(value)
     if not _is_quantized(tensor) or tensor.quantization is None:

@@ -53,7 +53,7 @@ def activated(value: Tensor, operator: lite.Operator) -> Tensor:
     return ACTIVATION[name](value)
 
 
-def _relu1(x: TensorLike) -> Any:
+def _relu1(x: TensorLike) -> Tensor:
     return raw.Minimum(raw.Maximum(x, -1.0), 1.0)
 
 
@@ -96,41 +96,41 @@ KERNELS.update({builtin: _reduction(op_type) for builtin, op_type in REDUCTIONS.
 
 
 @kernel("RELU_N1_TO_1")
-def _relu_n1_to_1(values: Values, operator: lite.Operator) -> Any:
+def _relu_n1_to_1(values: Values, operator: lite.Operator) -> Tensor:
     return _relu1(values[0])
 
 
 @kernel("QUANTIZE", "DEQUANTIZE")
-def _convert(values: Values, operator: lite.Operator) -> Any:
+def _convert(values: Values, operator: lite.Operator) -> Tensor:
     """Quantizing is done by the graph; what is left are FLOAT16 constants."""
     return raw.Cast(values[0], DstT=dtypes.float32)
 
 
 @kernel("SOFTMAX")
-def _softmax(values: Values, operator: lite.Operator) -> Any:
+def _softmax(values: Values, operator: lite.Operator) -> Tensor:
     beta = operator.options.get("beta", 1.0)
     return raw.Softmax(values[0] if beta == 1.0 else raw.Mul(values[0], np.float32(beta)))
 
 
 @kernel("LEAKY_RELU")
-def _leaky_relu(values: Values, operator: lite.Operator) -> Any:
+def _leaky_relu(values: Values, operator: lite.Operator) -> Tensor:
     return raw.LeakyRelu(values[0], alpha=operator.options["alpha"])
 
 
 @kernel("PRELU")
-def _prelu(values: Values, operator: lite.Operator) -> Any:
+def _prelu(values: Values, operator: lite.Operator) -> Tensor:
     x, alpha = values
     return raw.AddV2(raw.Relu(x), raw.Mul(alpha, raw.Minimum(x, 0.0)))
 
 
 @kernel("HARD_SWISH")
-def _hard_swish(values: Values, operator: lite.Operator) -> Any:
+def _hard_swish(values: Values, operator: lite.Operator) -> Tensor:
     x = values[0]
     return raw.RealDiv(raw.Mul(x, raw.Relu6(raw.AddV2(x, 3.0))), 6.0)
 
 
 @kernel("CONV_2D")
-def _conv(values: Values, operator: lite.Operator) -> Any:
+def _conv(values: Values, operator: lite.Operator) -> Tensor:
     x, weights, bias = _biased(values)
     options = operator.options
     dilations = [1, options.get("dilation_h_factor", 1), options.get("dilation_w_factor", 1), 1]
@@ -143,7 +143,7 @@ def _biased(values: Values) -> list[Any]:
 
 
 @kernel("DEPTHWISE_CONV_2D")
-def _depthwise(values: Values, operator: lite.Operator) -> Any:
+def _depthwise(values: Values, operator: lite.Operator) -> Tensor:
     x, weights, bias = _biased(values)
     options, shape = operator.options, weights.shape.as_list()
     multiplier = options["depth_multiplier"]
@@ -154,14 +154,14 @@ def _depthwise(values: Values, operator: lite.Operator) -> Any:
 
 
 @kernel("TRANSPOSE_CONV")
-def _transpose_conv(values: Values, operator: lite.Operator) -> Any:
+def _transpose_conv(values: Values, operator: lite.Operator) -> Tensor:
     shape, weights, x = values
     kernel = raw.Transpose(weights, [1, 2, 0, 3])
     return raw.Conv2DBackpropInput(shape, kernel, x, strides=_strides(operator), padding=_padding(operator))
 
 
 @kernel("FULLY_CONNECTED")
-def _fully_connected(values: Values, operator: lite.Operator) -> Any:
+def _fully_connected(values: Values, operator: lite.Operator) -> Tensor:
     x, weights, bias = _biased(values)
     units, size = weights.shape.as_list()
     result = raw.MatMul(raw.Reshape(x, [-1, size]), weights, transpose_b=True)
@@ -172,7 +172,7 @@ def _fully_connected(values: Values, operator: lite.Operator) -> Any:
 
 
 @kernel("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D")
-def _pool(values: Values, operator: lite.Operator) -> Any:
+def _pool(values: Values, operator: lite.Operator) -> Tensor:
     options = operator.options
     window = {"ksize": [1, options["filter_height"], options["filter_width"], 1], "strides": _strides(operator), "padding": _padding(operator)}
     if operator.builtin == "MAX_POOL_2D":
@@ -183,67 +183,67 @@ def _pool(values: Values, operator: lite.Operator) -> Any:
 
 
 @kernel("L2_NORMALIZATION")
-def _l2_normalization(values: Values, operator: lite.Operator) -> Any:
+def _l2_normalization(values: Values, operator: lite.Operator) -> Tensor:
     x = values[0]
     norm = raw.Sqrt(raw.Sum(raw.Square(x), [-1], keep_dims=True))
     return raw.RealDiv(x, raw.Maximum(norm, np.float32(1e-6)))
 
 
 @kernel("LOCAL_RESPONSE_NORMALIZATION")
-def _lrn(values: Values, operator: lite.Operator) -> Any:
+def _lrn(values: Values, operator: lite.Operator) -> Tensor:
     options = operator.options
     return raw.LRN(values[0], depth_radius=options["radius"], bias=options["bias"], alpha=options["alpha"], beta=options["beta"])
 
 
 @kernel("RESHAPE")
-def _reshape(values: Values, operator: lite.Operator) -> Any:
+def _reshape(values: Values, operator: lite.Operator) -> Tensor:
     shape = values[1] if len(values) > 1 else operator.options["new_shape"]
     return raw.Reshape(values[0], shape if len(values) == 1 or shape.shape.ndims == 1 else raw.Reshape(shape, [-1]))
 
 
 @kernel("SQUEEZE")
-def _squeeze(values: Values, operator: lite.Operator) -> Any:
+def _squeeze(values: Values, operator: lite.Operator) -> Tensor:
     return raw.Squeeze(values[0], squeeze_dims=operator.options.get("squeeze_dims", []))
 
 
 @kernel("CONCATENATION")
-def _concatenation(values: Values, operator: lite.Operator) -> Any:
+def _concatenation(values: Values, operator: lite.Operator) -> Tensor:
     return activated(raw.ConcatV2(list(values), operator.options.get("axis", 0)), operator)
 
 
 @kernel("PACK")
-def _pack(values: Values, operator: lite.Operator) -> Any:
+def _pack(values: Values, operator: lite.Operator) -> Tensor:
     return raw.Pack(list(values), axis=operator.options.get("axis", 0))
 
 
 @kernel("UNPACK")
-def _unpack(values: Values, operator: lite.Operator) -> Any:
+def _unpack(values: Values, operator: lite.Operator) -> list[Tensor]:
     return raw.Unpack(values[0], num=operator.options["num"], axis=operator.options.get("axis", 0))
 
 
 @kernel("ADD_N")
-def _add_n(values: Values, operator: lite.Operator) -> Any:
+def _add_n(values: Values, operator: lite.Operator) -> Tensor:
     return raw.AddN(list(values))
 
 
 @kernel("GATHER")
-def _gather(values: Values, operator: lite.Operator) -> Any:
+def _gather(values: Values, operator: lite.Operator) -> Tensor:
     return raw.GatherV2(values[0], values[1], operator.options.get("axis", 0))
 
 
 @kernel("ARG_MAX", "ARG_MIN")
-def _arg(values: Values, operator: lite.Operator) -> Any:
+def _arg(values: Values, operator: lite.Operator) -> Tensor:
     output_type = dtypes.as_dtype(lite.NUMPY_TYPES[operator.outputs[0].dtype])
     return (raw.ArgMax if operator.builtin == "ARG_MAX" else raw.ArgMin)(*values, output_type=output_type)
 
 
 @kernel("CAST")
-def _cast(values: Values, operator: lite.Operator) -> Any:
+def _cast(values: Values, operator: lite.Operator) -> Tensor:
     return raw.Cast(values[0], DstT=dtypes.as_dtype(lite.NUMPY_TYPES[operator.outputs[0].dtype]))
 
 
 @kernel("SHAPE")
-def _shape(values: Values, operator: lite.Operator) -> Any:
+def _shape(values: Values, operator: lite.Operator) -> Tensor:
     return raw.Shape(values[0], out_type=dtypes.as_dtype(lite.NUMPY_TYPES[operator.outputs[0].dtype]))
 
 
@@ -253,34 +253,34 @@ def _unique(values: Values, operator: lite.Operator) -> Any:
 
 
 @kernel("SELECT")
-def _select(values: Values, operator: lite.Operator) -> Any:
+def _select(values: Values, operator: lite.Operator) -> Tensor:
     return raw.SelectV2(*values) if values[0].shape.ndims != 1 else raw.Select(*values)
 
 
 @kernel("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
-def _depth_and_space(values: Values, operator: lite.Operator) -> Any:
+def _depth_and_space(values: Values, operator: lite.Operator) -> Tensor:
     op = raw.DepthToSpace if operator.builtin == "DEPTH_TO_SPACE" else raw.SpaceToDepth
     return op(values[0], block_size=operator.options["block_size"])
 
 
 @kernel("MIRROR_PAD")
-def _mirror_pad(values: Values, operator: lite.Operator) -> Any:
+def _mirror_pad(values: Values, operator: lite.Operator) -> Tensor:
     return raw.MirrorPad(*values, mode=("REFLECT", "SYMMETRIC")[operator.options["mode"]])
 
 
 @kernel("ONE_HOT")
-def _one_hot(values: Values, operator: lite.Operator) -> Any:
+def _one_hot(values: Values, operator: lite.Operator) -> Tensor:
     return raw.OneHot(*values, axis=operator.options.get("axis", 0))
 
 
 @kernel("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
-def _resize(values: Values, operator: lite.Operator) -> Any:
+def _resize(values: Values, operator: lite.Operator) -> Tensor:
     op = raw.ResizeBilinear if operator.builtin == "RESIZE_BILINEAR" else raw.ResizeNearestNeighbor
     return op(*values, align_corners=bool(operator.options.get("align_corners")))
 
 
 @kernel("REVERSE_SEQUENCE")
-def _reverse_sequence(values: Values, operator: lite.Operator) -> Any:
+def _reverse_sequence(values: Values, operator: lite.Operator) -> Tensor:
     return raw.ReverseSequence(*values, seq_dim=operator.options["seq_dim"], batch_dim=operator.options["batch_dim"])
 
 
@@ -290,24 +290,24 @@ def _split(values: Values, operator: lite.Operator) -> Any:
 
 
 @kernel("SPLIT_V")
-def _split_v(values: Values, operator: lite.Operator) -> Any:
+def _split_v(values: Values, operator: lite.Operator) -> list[Tensor]:
     return raw.SplitV(*values, num_split=operator.options["num_splits"])
 
 
 @kernel("STRIDED_SLICE")
-def _strided_slice(values: Values, operator: lite.Operator) -> Any:
+def _strided_slice(values: Values, operator: lite.Operator) -> Tensor:
     return raw.StridedSlice(*values, **{name: value for name, value in operator.options.items() if name.endswith("_mask")})
 
 
 @kernel("FAKE_QUANT")
-def _fake_quant(values: Values, operator: lite.Operator) -> Any:
+def _fake_quant(values: Values, operator: lite.Operator) -> Tensor:
     options = operator.options
     return raw.FakeQuantWithMinMaxArgs(values[0], min=options["min"], max=options["max"], num_bits=options["num_bits"],
                                        narrow_range=bool(options.get("narrow_range")))  # fmt: skip
 
 
 @kernel("EMBEDDING_LOOKUP")
-def _embedding_lookup(values: Values, operator: lite.Operator) -> Any:
+def _embedding_lookup(values: Values, operator: lite.Operator) -> Tensor:
     return raw.GatherV2(values[1], values[0], 0)
 
 
@@ -344,7 +344,7 @@ def _sequence_lstm(values: list[Any], operator: lite.Operator, variables: dict[l
     peepholes, (projection, projection_bias) = [values[9], values[10], None, values[11]], values[16:18]
     hidden, cell = values[18], values[19]
 
-    def gate(index: int, step: TensorLike, memory: TensorLike) -> Any:
+    def gate(index: int, step: TensorLike, memory: TensorLike) -> Tensor:
         products = [raw.MatMul(step, weights[index], transpose_b=True), raw.MatMul(hidden, recurrent[index], transpose_b=True)]
         sums = raw.BiasAdd(raw.AddV2(*products), biases[index])
         return sums if peepholes[index] is None else raw.AddV2(sums, raw.Mul(peepholes[index], memory))

@@ -84,7 +84,7 @@ def check_table_dtypes(table: LookupInterface, key_dtype: dtypes.DType, value_dt
         raise TypeError(f"Invalid value dtype, expected {table.value_dtype} but got {value_dtype}.")
 
 
-def with_values(keys: object, values: Tensor) -> Any:
+def with_values(keys: object, values: Tensor) -> SparseTensor | Tensor:
     """`values` in the form of `keys`, a Tensor or SparseTensor."""
     return SparseTensor(keys.indices, values, keys.dense_shape) if isinstance(keys, SparseTensor) else values
 

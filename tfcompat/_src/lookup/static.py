@@ -47,7 +47,7 @@ class InitializableLookupTableBase(LookupInterface):
         with name_scope(name, f"{self.name}_Size", [self.resource_handle]):
             return raw.LookupTableSizeV2(self.resource_handle)
 
-    def lookup(self, keys: Any, name: str | None = None) -> Any:
+    def lookup(self, keys: Any, name: str | None = None) -> SparseTensor | Tensor:
         """The values of `keys`, a Tensor or SparseTensor, in its form.
 
         Raises:

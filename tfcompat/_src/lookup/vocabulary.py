@@ -193,7 +193,7 @@ class IdTableWithHashBuckets(_BucketTable):
         """Deprecated name of `initializer`."""
         return self.initializer
 
-    def lookup(self, keys: object, name: str | None = None) -> Any:
+    def lookup(self, keys: object, name: str | None = None) -> SparseTensor | Tensor:
         """The ids of `keys`, a Tensor or SparseTensor, int64 in its form; TypeError where the dtype is another."""
         words = self._words(keys)
         if self._num_oov_buckets == 0:
@@ -225,7 +225,7 @@ class StaticVocabularyTable(_BucketTable):
         self._table_name = None if name is None else name.rpartition("/")[2]
         super().__init__(key_dtype, dtypes.int64)
 
-    def lookup(self, keys: object, name: str | None = None) -> Any:
+    def lookup(self, keys: object, name: str | None = None) -> SparseTensor | Tensor:
         """The ids of `keys`, a Tensor or SparseTensor, int64 in its form; TypeError where the dtype is another."""
         return with_values(keys, self._ids(self._words(keys), string_to_hash_bucket_fast, name))
 

@@ -219,7 +219,7 @@ def sparse_precision_at_k(
 # ---- average precision ----
 
 
-def _repeated_last(x: TensorLike, count: int, name: str) -> Any:
+def _repeated_last(x: TensorLike, count: int, name: str) -> SparseTensor | Tensor:
     """`x` with a new dimension of `count` equal entries before the last one."""
     with name_scope(name, "expand_and_tile", (x, count, -1)) as scope:
         x = convert_to_tensor_or_sparse_tensor(x)

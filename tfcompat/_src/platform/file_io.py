@@ -125,7 +125,7 @@ class FileIO:
             self._writer = self._open(self._write_mode)
         return self._writer
 
-    def _text(self, data: bytes) -> Any:
+    def _text(self, data: bytes) -> bytes | str:
         return data if self._binary else compat.as_text(data)
 
     def size(self) -> int:
@@ -138,7 +138,7 @@ class FileIO:
         with tensorflow_errors(local(self._name)):
             return self._text(file.read(n))
 
-    def readline(self) -> Any:
+    def readline(self) -> bytes | str:
         """The next line with its end; empty at the end of the file."""
         return self._text(self._for_reading().readline())
 
@@ -203,7 +203,7 @@ class FileIO:
     def __iter__(self) -> FileIO:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> bytes | str:
         line = self.readline()
         if not line:
             raise StopIteration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tfcompat._src.profiler.flops  # noqa: F401  (registers the functions that count)
 from tfcompat._src.base import errors
@@ -16,6 +16,9 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto.messages import tfprof
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 TRAINABLE_VARIABLES = "_trainable_variables"
 
@@ -33,7 +36,7 @@ def _complete_shapes(graph: Graph, run_meta: Any) -> None:
                     tensor.set_shape(found)
 
 
-def _operation(graph: Graph, name: str) -> Any:
+def _operation(graph: Graph, name: str) -> Operation | None:
     try:
         return graph.get_operation_by_name(name)
     except (KeyError, ValueError):

@@ -32,6 +32,8 @@ from tfcompat._src.rnn.function_config import function_config, function_from_con
 from tfcompat._src.variables.scope import variable_scope
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from tfcompat._src.base.arrays import TensorLike
 
 
@@ -158,7 +160,7 @@ class RNNCellWrapper(RNNCell):
         return {**super().get_config(), "cell": cell}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: object = None) -> Self:
         """A wrapper from what `get_config` gave, with the cell itself for its configuration; else ValueError."""
         config = dict(config)
         cell = config.pop("cell")
@@ -298,7 +300,7 @@ class DropoutWrapperBase:
         return super().from_config(config, custom_objects)
 
 
-def _probability(value: TensorLike, name: str) -> Any:
+def _probability(value: TensorLike, name: str) -> Tensor | float:
     """A probability as a float where it is known, else as a Tensor."""
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)

@@ -24,6 +24,7 @@ from tfcompat._src.train.saver_builder import V2
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.graph import Graph
+    from tfcompat._src.graph.tensor import Tensor
 
 _VARIABLE_TYPES = re.compile(r"^Variable|VariableOp$")
 
@@ -109,7 +110,7 @@ def _saver_by_name(graph: Graph, checkpoint: str, version: int) -> Saver:
         raise
 
 
-def _value(graph: Graph, name: str) -> Any:
+def _value(graph: Graph, name: str) -> Tensor:
     """A variable as a tensor: for a resource, what its first read gives."""
     tensor = graph.get_tensor_by_name(name + ":0")
     reads = (op for op in tensor.consumers() if op.type == "ReadVariableOp")

@@ -431,7 +431,7 @@ def _user_object(obj: Any) -> Any:
 def functions_of_resource(resource: CapturableResource) -> dict[str, Function]:
     """The functions with which a SavedModel makes, fills and releases a resource."""
 
-    def creator() -> Any:
+    def creator() -> Tensor:
         return resource._create_resource()
 
     def initializer() -> int:

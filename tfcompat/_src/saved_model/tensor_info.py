@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.composite_tensor import CompositeTensor
@@ -14,6 +14,9 @@ from tfcompat._src.nodes.meta_graph import prepend_name_scope
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.proto import messages
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 
 @export("saved_model.build_tensor_info", "saved_model.utils.build_tensor_info")
@@ -75,7 +78,7 @@ def get_tensor_from_tensor_info(tensor_info: Any, graph: Graph | None = None, im
     """
     graph = graph or get_default_graph()
 
-    def tensor(name: str) -> Any:
+    def tensor(name: str) -> Tensor:
         return graph.get_tensor_by_name(prepend_name_scope(name, import_scope))
 
     encoding = tensor_info.WhichOneof("encoding")

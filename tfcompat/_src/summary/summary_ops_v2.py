@@ -319,7 +319,7 @@ def run_metadata_graphs(name: str, data: Any, step: object = None) -> Tensor:
     return _write_text(name, "graph_run_metadata_graph_summary", "graph_run_metadata_graph", graphs.SerializeToString(), step)
 
 
-def keras_model(name: str, data: Any, step: object = None) -> Any:
+def keras_model(name: str, data: Any, step: object = None) -> Tensor | bool:
     """Writes the configuration of a Keras model; False, and a warning, where it has none. Otherwise as `write`."""
     try:
         text = data.to_json()

@@ -12,6 +12,7 @@ from tfcompat._src.train.saver_builder import BaseSaverBuilder
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 
 class CheckpointedOp:
@@ -41,11 +42,11 @@ class CheckpointedOp:
         """An operation that sets entries."""
         return raw.LookupTableInsertV2(self.table_ref, keys, values)
 
-    def lookup(self, keys: TensorLike, default: TensorLike) -> Any:
+    def lookup(self, keys: TensorLike, default: TensorLike) -> Tensor:
         """The values of keys."""
         return raw.LookupTableFindV2(self.table_ref, keys, default)
 
-    def keys(self) -> Any:
+    def keys(self) -> Tensor:
         """All keys."""
         return self._export()[0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +20,15 @@ from tfcompat._src.variables import training_util
 from tfcompat._src.variables.initializers import Ones
 from tfcompat._src.variables.scope import AUTO_REUSE, get_variable, variable_scope
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
+
 _HOOKS, _STEPS_PER_RUN = "hooks", "steps_per_run"
 _SECONDS_BETWEEN_LOOKS = 0.5
 _STEPS_BETWEEN_LINES = 1000
 
 
-def global_step_read(user: str) -> Any:
+def global_step_read(user: str) -> Tensor:
     """The tensor that reads the global step of the default graph; RuntimeError where a hook, `user`, finds none."""
     found = training_util._get_or_create_global_step_read()
     if found is None:

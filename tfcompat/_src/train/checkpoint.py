@@ -88,7 +88,7 @@ class TrackableSaver:
         }  # fmt: skip
         return session.run(self._cached_save_operation, feed_dict=feeds)
 
-    def _save_here(self, file_prefix: str) -> Any:
+    def _save_here(self, file_prefix: str) -> Tensor | str:
         """As `save`, where nothing is fed: operations run when they are called, or are those of a function."""
         file_io.makedirs(os.path.dirname(file_prefix))
         view = self._graph_view

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -19,6 +19,9 @@ from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunConte
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.initializers import Zeros
 from tfcompat._src.variables.scope import get_variable
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 _MANY, _LINES_FOR_MANY = 20, 10
 
@@ -37,7 +40,7 @@ def _get_or_create_eval_step() -> Any:
     )  # fmt: skip
 
 
-def _get_latest_eval_step_value(update_ops: Any) -> Any:
+def _get_latest_eval_step_value(update_ops: Any) -> Tensor:
     """The value of the eval step after operations have run."""
     if isinstance(update_ops, dict):
         update_ops = list(update_ops.values())

@@ -24,6 +24,8 @@ from tfcompat._src.train.session_wrappers import StepContext, _CoordinatedSessio
 from tfcompat._src.train.worker_context import get_current_worker_context
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from tfcompat._src.proto import messages
 
 USE_DEFAULT = object()
@@ -198,7 +200,7 @@ class _MonitoredSession:
         """
         self._close_internal()
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

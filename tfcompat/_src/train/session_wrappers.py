@@ -62,7 +62,7 @@ class _WrappedSession:
         self._sess = sess
 
     @property
-    def graph(self) -> Any:
+    def graph(self) -> None:
         return self._sess.graph
 
     @property

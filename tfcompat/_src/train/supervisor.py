@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -26,6 +26,10 @@ from tfcompat._src.train.graph_io import write_graph
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.train.session_manager import SessionManager
 from tfcompat._src.variables import collections, training_util
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.tensor import Tensor
 
 
 @export("train.Supervisor")
@@ -350,7 +354,7 @@ def _given(value: object, key: str, default: Callable[[], Any] = lambda: None) -
     return made
 
 
-def _default_local_init_op() -> Any:
+def _default_local_init_op() -> Operation | None:
     return group(collections.local_variables_initializer(), collections.tables_initializer())
 
 
@@ -358,7 +362,7 @@ def _default_saver() -> Saver | None:
     return Saver() if collections.global_variables() else None
 
 
-def _default_global_step() -> Any:
+def _default_global_step() -> Tensor | None:
     try:
         step = get_default_graph().get_tensor_by_name("global_step:0")
     except KeyError:

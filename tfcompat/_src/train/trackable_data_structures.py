@@ -7,13 +7,16 @@ import copy
 import sys
 from collections.abc import Iterable, Iterator, MutableMapping, MutableSequence, Sequence
 from collections.abc import Mapping as AbstractMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.trackable import Trackable, TrackableReference
 from tfcompat._src.train.revived_types import VersionedTypeRegistration, register_revived_type
 from tfcompat._src.train.trackable_layers import LayerCollection
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 @export("contrib.checkpoint.NoDependency")
@@ -146,7 +149,7 @@ class List(TrackableDataStructure, Sequence):
     def _values(self) -> Iterable[Any]:
         return self
 
-    def copy(self) -> Any:
+    def copy(self) -> Self:
         """A new collection of the same elements."""
         return copy.copy(self)
 
@@ -165,17 +168,17 @@ class List(TrackableDataStructure, Sequence):
         for value in values:
             self.append(value)
 
-    def __iadd__(self, values: Iterable[Any]) -> Any:
+    def __iadd__(self, values: Iterable[Any]) -> Self:
         self.extend(values)
         return self
 
-    def __add__(self, other: object) -> Any:
+    def __add__(self, other: object) -> Self:
         return type(self)(self._storage + getattr(other, "_storage", other))
 
-    def __radd__(self, other: object) -> Any:
+    def __radd__(self, other: object) -> Self:
         return type(self)(other) + self
 
-    def __mul__(self, count: int) -> Any:
+    def __mul__(self, count: int) -> Self:
         return type(self)(self._storage * count)
 
     __rmul__ = __mul__

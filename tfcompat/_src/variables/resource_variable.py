@@ -123,7 +123,7 @@ class BaseResourceVariable(Variable):
             raise NotImplementedError("numpy() is only available when eager execution is enabled.")
         return self.read_value().numpy()
 
-    def eval(self, session: SessionLike | None = None) -> Any:
+    def eval(self, session: SessionLike | None = None) -> None:
         """The value as NumPy, in `session` or the default session; RuntimeError in eager mode."""
         if executing_eagerly():
             raise RuntimeError("Trying to eval in EAGER mode")

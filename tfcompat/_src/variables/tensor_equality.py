@@ -25,11 +25,11 @@ def _by_identity(caller: Any) -> bool:
     return root in _LIBRARIES or not executing_eagerly_outside_functions()
 
 
-def _equal(self: Any, other: TensorLike) -> Any:
+def _equal(self: Any, other: TensorLike) -> Tensor | bool:
     return self is other if _by_identity(sys._getframe(1)) else raw.Equal(self, other)
 
 
-def _not_equal(self: Any, other: TensorLike) -> Any:
+def _not_equal(self: Any, other: TensorLike) -> Tensor | bool:
     return self is not other if _by_identity(sys._getframe(1)) else raw.NotEqual(self, other)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
 from tfcompat._src.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class _OfAllVariables(type):
@@ -31,7 +34,7 @@ class VariableV2(metaclass=_OfAllVariables):
         caching_device: object = None, name: str | None = None, variable_def: object = None, dtype: object = None,
         import_scope: str | None = None, constraint: object = None, synchronization: object = VariableSynchronization.AUTO,
         aggregation: object = VariableAggregation.NONE, shape: object = None,
-    ) -> Any:  # fmt: skip
+    ) -> Self:  # fmt: skip
         return Variable(
             initial_value=initial_value, trainable=trainable, validate_shape=validate_shape,
             caching_device=caching_device, name=name, variable_def=variable_def, dtype=dtype, import_scope=import_scope,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 RESAMPLING = {
     "nearest": "NEAREST",
@@ -16,7 +19,7 @@ RESAMPLING = {
 }
 
 
-def pillow() -> Any:
+def pillow() -> ModuleType:
     """The module PIL.Image.
 
     Raises:

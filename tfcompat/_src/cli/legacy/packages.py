@@ -14,13 +14,16 @@ import importlib.machinery
 import sys
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 PACKAGES = ("PIL", "_pytest", "gast", "gym", "h5py", "matplotlib", "mpl_toolkits", "networkx", "pandas", "scipy", "skimage", "sklearn", "yaml")
 
 
 @functools.cache
-def _tables(package: str) -> Any:
+def _tables(package: str) -> ModuleType:
     """The module with the tables of a package."""
     return importlib.import_module(f"{__package__}.of_{package.strip('_').lower()}")
 

@@ -20,6 +20,7 @@ from tfcompat._src.ops.math.reduce import reduce_mean
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 
 def _one_quantile(quantiles: Any) -> float:
@@ -206,7 +207,7 @@ def core_multiclass_head(
 ) -> Any:
     """A head of tf.estimator for classes, whose loss has second derivatives."""
 
-    def loss_fn(labels: TensorLike, logits: object) -> Any:
+    def loss_fn(labels: TensorLike, logits: object) -> Tensor:
         return per_example_maxent_loss(labels=labels, logits=logits, weights=None, num_classes=n_classes)[0]
 
     return _multi_class_head_with_softmax_cross_entropy_loss(
@@ -221,7 +222,7 @@ def core_quantile_regression_head(
 ) -> Any:  # fmt: skip
     """A head of tf.estimator for a quantile."""
 
-    def loss_fn(labels: object, logits: object) -> Any:
+    def loss_fn(labels: object, logits: object) -> Tensor:
         return per_example_quantile_regression_loss(labels=labels, predictions=logits, weights=None, quantile=quantiles)[0]
 
     return _regression_head(

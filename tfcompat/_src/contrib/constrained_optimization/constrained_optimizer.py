@@ -55,7 +55,7 @@ class ConstrainedMinimizationProblem(abc.ABC):
         return None
 
     @property
-    def pre_train_ops(self) -> Any:
+    def pre_train_ops(self) -> None:
         """Operations to run before each step, or None."""
         return None
 

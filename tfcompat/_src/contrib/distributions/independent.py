@@ -231,7 +231,7 @@ class BatchReshape(Distribution):
             x = self.distribution.sample(sample_shape=n, seed=seed)
             return reshape(x, concat([[n], self._batch_shape_unexpanded, self.event_shape_tensor()], axis=0))
 
-    def _ndims(self, known: TensorShape, sizes: Callable[[], Tensor]) -> Any:
+    def _ndims(self, known: TensorShape, sizes: Callable[[], Tensor]) -> Tensor | int:
         return size(sizes()) if known.ndims is None else known.ndims
 
     def _split_ndims(self, x: Tensor) -> tuple[Any, Any]:

@@ -75,7 +75,7 @@ def quantile_edges(distribution: Distribution, quadrature_size: int) -> Tensor:
     return distribution.quantile(edges)
 
 
-def batch_rank(distribution: Distribution) -> Any:
+def batch_rank(distribution: Distribution) -> Tensor | int:
     """The rank of the batch shape, a number where it is known."""
     ndims = distribution.batch_shape.ndims
     return shape(distribution.batch_shape_tensor())[0] if ndims is None else ndims

@@ -19,6 +19,8 @@ from tfcompat._src.variables.scope import variable_scope
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.tensor import Tensor
 
 
 @export("contrib.eager.metrics.Metric")
@@ -52,7 +54,7 @@ class Metric(Trackable):
             self._built, self._building = True, False
         return self.call(*args, **kwargs)
 
-    def init_variables(self) -> Any:
+    def init_variables(self) -> Operation | None:
         """Starts again: at once in eager mode, else by an operation."""
         if not executing_eagerly():
             return group(*[v.initializer for v in self._variables])
@@ -89,7 +91,7 @@ class Metric(Trackable):
         return found
 
 
-def _zeros(shape: Any, dtype: Any) -> Any:
+def _zeros(shape: Any, dtype: Any) -> Tensor:
     return raw.Fill(list(shape or ()), cast(0, dtype))
 
 

@@ -55,7 +55,7 @@ def scaled(loss: object, reduction: str | None, count: int) -> Any:
     return div(loss, 1.0 * count, name="averaged_loss")
 
 
-def summed_on(where: str, values: list[Any], name: str | None = None) -> Any:
+def summed_on(where: str, values: list[Any], name: str | None = None) -> IndexedSlices | Tensor:
     """The sum of Tensors or IndexedSlices, computed on a device."""
     with device(where):
         if not isinstance(values[0], IndexedSlices):

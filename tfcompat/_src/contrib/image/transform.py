@@ -28,7 +28,7 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.unary import cos, sin
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
 
 _DTYPES = "dtype: {uint8, int32, int64, float16, float32, float64}"
 _IMAGE_DTYPES = frozenset(
@@ -56,7 +56,7 @@ def _sized_shape(c):
     return sized_image(c, images[0], 2, images[3])
 
 
-def _read(images: Any, y: Any, x: Any) -> Any:
+def _read(images: Any, y: Any, x: Any) -> Array:
     """Pixels at whole coordinates [batch, rows, columns]; 0 outside."""
     height, width = images.shape[1:3]
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
@@ -65,7 +65,7 @@ def _read(images: Any, y: Any, x: Any) -> Any:
     return jnp.where(inside[..., None], images[batch, rows, columns], images.dtype.type(0))
 
 
-def _bilinear(images: Any, y: Any, x: Any) -> Any:
+def _bilinear(images: Any, y: Any, x: Any) -> Array:
     top, left = jnp.floor(y), jnp.floor(x)
     bottom, right = top + _F(1), left + _F(1)
     to_right, to_left = (right - x)[..., None], (x - left)[..., None]
@@ -77,7 +77,7 @@ def _bilinear(images: Any, y: Any, x: Any) -> Any:
     return (product((bottom - y)[..., None], above) + product((y - top)[..., None], below)).astype(images.dtype)
 
 
-def _transformed(images: Any, transforms: Any, height: int, width: int, interpolation: str) -> Any:
+def _transformed(images: Any, transforms: Any, height: int, width: int, interpolation: str) -> Array:
     if images.ndim != 4:
         raise _invalid("Input images must have rank 4")
     if transforms.ndim != 2 or transforms.shape[0] not in (1, images.shape[0]) or transforms.shape[1] != 8:

@@ -110,7 +110,7 @@ class EveryN(BaseMonitor):
         )
         return self.every_n_step_begin(step) if self._every_n_step_begin_called else []
 
-    def step_end(self, step, output) -> Any:
+    def step_end(self, step, output) -> bool:
         super().step_end(step, output)
         return self.every_n_step_end(step, output) if self._every_n_step_begin_called else False
 

@@ -24,6 +24,7 @@ from tfcompat._src.platform import logging
 
 if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.graph.tensor import Tensor
 
 this_module = export("contrib.learn.io.data_feeder")(sys.modules[__name__])
 
@@ -197,7 +198,7 @@ class DataFeeder:
     def batch_size(self) -> int:
         return self._batch_size
 
-    def make_epoch_variable(self) -> Any:
+    def make_epoch_variable(self) -> Tensor:
         """A placeholder that is fed the number of the epoch."""
         self._epoch_placeholder = placeholder(dtypes.int32, [1], name="epoch")
         return self._epoch_placeholder

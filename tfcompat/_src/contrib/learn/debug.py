@@ -26,7 +26,7 @@ def debug_model_fn(features: object, labels: object, mode: str, params: dict[str
     with control_dependencies(checks):
         logits = zeros([batch, head.logits_dimension])
 
-    def train_op_fn(loss: Tensor) -> Any:
+    def train_op_fn(loss: Tensor) -> Tensor:
         return optimize_loss(loss, global_step=None, learning_rate=0.3, optimizer="Adagrad")
 
     return head.create_model_fn_ops(

@@ -49,7 +49,7 @@ def _dnn_model_fn(features: object, labels: object, mode: str, params: dict[str,
             networks.partitioner_of(config, slice_size), _add_hidden_layer_summary,
         )  # fmt: skip
 
-        def _train_op_fn(loss: Tensor) -> Any:
+        def _train_op_fn(loss: Tensor) -> Tensor:
             return optimize_loss(
                 loss=loss, global_step=get_global_step(), learning_rate=_LEARNING_RATE,
                 optimizer=networks.made(params.get("optimizer") or "Adagrad"),

@@ -44,6 +44,8 @@ from tfcompat._src.train.checkpoint_utils import list_variables, load_variable
 from tfcompat._src.variables.training_util import create_global_step
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from tfcompat._src.base.arrays import TensorLike
 
 
@@ -182,7 +184,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
     def fit(
         self, x: object = None, y: object = None, input_fn: Any = None, steps: int | None = None, batch_size: int | None = None,
         monitors: Any = None, max_steps: int | None = None,
-    ) -> Any:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Trains the model; arguments as Trainable.fit.
 
         Raises:
@@ -208,7 +210,7 @@ class BaseEstimator(BaseSklearnEstimator, Evaluable, Trainable):
     def partial_fit(
         self, x: object = None, y: object = None, input_fn: object = None, steps: int = 1, batch_size: int | None = None,
         monitors: object = None,
-    ) -> Any:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Trains the model further; arguments as fit."""
         logging.warning(
             "The current implementation of partial_fit is not optimized for use in a loop. Consider using fit() instead."

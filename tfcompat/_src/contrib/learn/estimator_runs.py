@@ -28,6 +28,7 @@ from tfcompat._src.variables.collections import all_saveable_objects, local_vari
 from tfcompat._src.variables.resources import initialize_resources, shared_resources
 
 if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
     from tfcompat._src.proto import messages
 
 __all__ = [
@@ -36,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def read_global_step() -> Any:
+def read_global_step() -> Tensor | None:
     """The read of the global step at the start of a step."""
     return training_util._get_or_create_global_step_read()
 

@@ -26,6 +26,7 @@ from tfcompat._src.train.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 
 @export("contrib.learn.ModeKeys")
@@ -127,7 +128,7 @@ def _train_op(train_op: TensorLike, mode: str) -> Operation | None:
     return train_op if isinstance(train_op, Operation) else convert_to_tensor(train_op).op
 
 
-def _scalar_loss(loss: TensorLike, mode: str) -> Any:
+def _scalar_loss(loss: TensorLike, mode: str) -> Tensor | None:
     if loss is None:
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
             raise ValueError("Missing loss.")

@@ -189,11 +189,11 @@ class ValidationMonitor(EveryN):
         return self._best_value_step
 
     @property
-    def best_value(self) -> Any:
+    def best_value(self) -> None:
         return self._best_value
 
     @property
-    def best_metrics(self) -> Any:
+    def best_metrics(self) -> None:
         return self._best_metrics
 
     def _evaluate_estimator(self) -> dict[str, Any]:

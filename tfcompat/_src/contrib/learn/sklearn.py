@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class BaseSklearnEstimator:
@@ -27,7 +30,7 @@ class BaseSklearnEstimator:
             found[name] = value
         return found
 
-    def set_params(self, **params: Any) -> Any:
+    def set_params(self, **params: Any) -> Self:
         """Sets parameters, also as name__inner; ValueError where one is unknown."""
         known = self.get_params(deep=True) if params else {}
         for key, value in params.items():

@@ -15,6 +15,7 @@ from tfcompat._src.ops.parsing.functions import parse_example
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 _STORED = {dtypes.int32: dtypes.int64, dtypes.float64: dtypes.float32}
 
@@ -39,7 +40,7 @@ class TensorSignature(_Signature):
             return False
         return self.is_sparse or _same_but_batch(as_shape(self.shape), as_shape(other.shape))
 
-    def get_placeholder(self) -> Any:
+    def get_placeholder(self) -> SparseTensor | Tensor:
         """A placeholder for such tensors with any batch size."""
         if self.is_sparse:
             return sparse_placeholder(dtype=self.dtype)

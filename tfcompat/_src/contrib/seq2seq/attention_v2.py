@@ -26,6 +26,8 @@ from tfcompat._src.rnn.cell import zero_state_tensors
 from tfcompat._src.variables.initializers import Constant, Ones, Zeros
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from tfcompat._src.base.dtypes import DTypeLike
 
 _PROBABILITIES = {"softmax": softmax, "hardmax": scores.hardmax}
@@ -145,7 +147,7 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
         return config
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Self:
         made = {
             name: deserialize(config[name], custom_objects=custom_objects)
             for name in _INNER_LAYERS

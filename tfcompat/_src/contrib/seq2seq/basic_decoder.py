@@ -54,7 +54,7 @@ class BasicDecoder(Decoder):
         self._initial_state, self._output_layer = initial_state, output_layer
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> None:
         return self._helper.batch_size
 
     @property
@@ -109,7 +109,7 @@ class BasicDecoderV2(BaseDecoder):
         return self.sampler.initialize(inputs, **kwargs) + (initial_state,)
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> None:
         return self.sampler.batch_size
 
     def _rnn_output_size(self) -> Any:

@@ -172,7 +172,7 @@ class _BeamSearch:
         return one_hot(rows, depth=self._beam_width, on_value=first, off_value=others, dtype=dtype)
 
     @property
-    def batch_size(self) -> Any:
+    def batch_size(self) -> Tensor:
         return self._batch_size
 
     @property

@@ -179,7 +179,7 @@ def _mask_probs(probs: Tensor, eos_token: TensorLike, finished: Tensor) -> Tenso
     return where(tile(expand_dims(finished, 2), [1, 1, classes]), rows, probs)
 
 
-def length_penalty(lengths: Tensor, penalty_factor: TensorLike) -> Any:
+def length_penalty(lengths: Tensor, penalty_factor: TensorLike) -> Tensor | float:
     """((5 + lengths) / 6) ** penalty_factor: Wu et al., "Google's Neural Machine Translation System", 2016, section 7."""
     penalty_factor = convert_to_tensor(penalty_factor, name="penalty_factor")
     penalty_factor.set_shape(())

@@ -186,7 +186,7 @@ class ScheduledEmbeddingTrainingSampler(TrainingSampler):
             self.embedding_fn = lambda ids: embedding_lookup(embedding, ids)
         return super().initialize(inputs, sequence_length=sequence_length)
 
-    def sample(self, time: object, outputs: TensorLike, state: object) -> Any:
+    def sample(self, time: object, outputs: TensorLike, state: object) -> Tensor:
         """Drawn ids; -1 for sequences that read their next input."""
         chosen = bernoulli_sample(
             probs=self.sampling_probability, dtype=dtypes.bool, sample_shape=self.batch_size, seed=self.scheduling_seed
@@ -234,7 +234,7 @@ class ScheduledOutputTrainingSampler(TrainingSampler):
             self._auxiliary = helpers.unstacked(auxiliary if self.time_major else transpose_batch_time(auxiliary))
         return super().initialize(inputs, sequence_length=sequence_length)
 
-    def sample(self, time: object, outputs: object, state: object) -> Any:
+    def sample(self, time: object, outputs: object, state: object) -> Tensor:
         """1 for sequences that feed their outputs, 0 for those that read."""
         return bernoulli_sample(probs=self.sampling_probability, sample_shape=self.batch_size, seed=self.seed)
 
@@ -310,7 +310,7 @@ class SampleEmbeddingSampler(GreedyEmbeddingSampler):
         super().__init__(embedding_fn)
         self.softmax_temperature, self.seed = softmax_temperature, seed
 
-    def sample(self, time: object, outputs: Any, state: object) -> Any:
+    def sample(self, time: object, outputs: Any, state: object) -> Tensor:
         self._check(outputs)
         logits = outputs if self.softmax_temperature is None else outputs / self.softmax_temperature
         return categorical_sample(logits=logits, seed=self.seed)

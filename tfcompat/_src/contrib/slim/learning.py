@@ -31,6 +31,7 @@ from tfcompat._src.train.sync_replicas_optimizer import SyncReplicasOptimizer
 from tfcompat._src.variables import collections, training_util
 
 if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
     from tfcompat._src.proto import messages
 
 _USE_DEFAULT = 0
@@ -257,7 +258,7 @@ def _default(value: object, make: Callable[[], Any]) -> Any:
     return make() if _is_default(value) else value
 
 
-def _local_initializer() -> Any:
+def _local_initializer() -> Operation | None:
     return group(collections.local_variables_initializer(), collections.tables_initializer())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.layers.batch_norm import batch_norm
@@ -21,6 +21,9 @@ from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.ops.nn.lrn import lrn
 from tfcompat._src.ops.nn.softmax import softmax
 from tfcompat._src.variables.scope import VariableScope, get_variable, variable_scope
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
 Fun = export("contrib.specs.Fun")(specs_lib.Function)
 
@@ -41,7 +44,7 @@ class Conc(specs_lib.Composable):
         self.dim = dim
         self.funs = args
 
-    def funcall(self, x: object) -> Any:
+    def funcall(self, x: object) -> Tensor:
         return join.concat([each.funcall(x) for each in self.funs], self.dim)
 
 

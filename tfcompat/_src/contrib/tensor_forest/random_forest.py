@@ -36,6 +36,7 @@ from tfcompat._src.variables.training_util import get_global_step
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 KEYS_NAME = "keys"
 LOSS_NAME = "rf_training_loss"
@@ -187,7 +188,7 @@ def get_model_fn(
     if model_head is None:
         model_head = _default_head(params, weights_name, output_type)
 
-    def train_op(builder: Any, probabilities: Tensor, features: object, labels: object, weights: object) -> Any:
+    def train_op(builder: Any, probabilities: Tensor, features: object, labels: object, weights: object) -> Operation | None:
         with control_dependencies([probabilities.op]):
             trained = builder.training_graph(
                 features, labels, input_weights=weights, num_trainers=num_trainers, trainer_id=trainer_id

@@ -132,7 +132,7 @@ def _common_length(values: list) -> Tensor:
     return with_dependencies(checks, lengths[0])
 
 
-def _padded_to(value: Any, length: Tensor) -> Any:
+def _padded_to(value: Any, length: Tensor) -> SparseTensor | Tensor:
     if _is_sparse(value):
         sizes = concat([[cast(length, dtypes.int64)], value.dense_shape[1:]], 0)
         return SparseTensor(value.indices, value.values, sizes)
@@ -142,7 +142,7 @@ def _padded_to(value: Any, length: Tensor) -> Any:
     return concat([value, fill(sizes, blank)], 0)
 
 
-def _multiple_checked(label: str, value: Any, num_unroll: int) -> Any:
+def _multiple_checked(label: str, value: Any, num_unroll: int) -> SparseTensor | Tensor:
     """A sequence after the check that its length is a multiple of `num_unroll`."""
     if _is_sparse(value):
         what, length, parts = "SparseTensor", value.dense_shape[0], (value.indices, value.values, value.dense_shape)

@@ -28,7 +28,7 @@ _USE_GLOBAL_STEP = 0
 GradsAndVars = list[tuple[Any, Any]]
 
 
-def _map_values(gradient: Any, function: Callable[[Tensor], Tensor]) -> Any:
+def _map_values(gradient: Any, function: Callable[[Tensor], Tensor]) -> IndexedSlices | Tensor:
     """A gradient with `function` of its values."""
     if isinstance(gradient, IndexedSlices):
         return IndexedSlices(function(gradient.values), gradient.indices, gradient.dense_shape)

@@ -6,7 +6,7 @@ import importlib
 import os
 import urllib.error
 import urllib.request
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import (
@@ -15,6 +15,9 @@ from tfcompat._src.distribute.cluster_resolver.cluster_resolver import (
     get_accelerator_devices,
 )
 from tfcompat._src.train.cluster import ClusterSpec
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _GKE_ENDPOINTS = "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS"
 
@@ -108,7 +111,7 @@ class TPUClusterResolver(ClusterResolver):
         return self
 
 
-def _client(module: str, package: str, what: str) -> Any:
+def _client(module: str, package: str, what: str) -> ModuleType:
     """A module of a cloud's client library; ImportError where that is not installed."""
     try:
         return importlib.import_module(module)

@@ -93,7 +93,7 @@ def _raw_weights(features: dict[str, Any], weight_column: object) -> Tensor:
     return cast(weights, dtypes.float32, name="weights")
 
 
-def example_weights(features: dict[str, Any] | None, weight_column: object, logits: Tensor, per_logit: bool = False) -> Any:
+def example_weights(features: dict[str, Any] | None, weight_column: object, logits: Tensor, per_logit: bool = False) -> Tensor | float:
     """The weights of the examples as [D0, ..., DN, 1], or of the logits' shape where `per_logit`; 1.0 without a column."""
     kinds = "[D0, D1, ... DN], [D0, D1, ... DN, 1] or [D0, D1, ... DN, logits_dimension]"
     message = "weights shape must be " + (kinds if per_logit else "[D0, D1, ... DN] or [D0, D1, ... DN, 1]")

@@ -20,6 +20,7 @@ from tfcompat._src.ops.math.scan import add_n
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 Metric = tuple[Any, Any]
 
@@ -39,7 +40,7 @@ def regularized(loss: object, regularization_losses: object) -> tuple[Any, Any]:
     return regularization, add_n([loss, regularization])
 
 
-def _broadcast(weights: TensorLike, values: TensorLike) -> Any:
+def _broadcast(weights: TensorLike, values: TensorLike) -> Tensor | None:
     return None if weights is None else broadcast_weights(weights, values)
 
 

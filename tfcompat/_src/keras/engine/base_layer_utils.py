@@ -143,7 +143,7 @@ def make_variable(
     )  # fmt: skip
 
 
-def generate_placeholders_from_shape(shape: ShapeLike) -> Any:
+def generate_placeholders_from_shape(shape: ShapeLike) -> Tensor:
     """A placeholder of floatx."""
     return placeholder(shape=shape, dtype=floatx())
 

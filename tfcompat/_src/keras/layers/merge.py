@@ -21,6 +21,7 @@ from tfcompat._src.ops.nn.moments import l2_normalize
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.nodes.sparse_tensor import SparseTensor
 
 Sizes = tuple
 
@@ -182,7 +183,7 @@ class Concatenate(_Merge):
                 f"shapes: {shapes}"
             )
 
-    def _merge_function(self, inputs: list[Any]) -> Any:
+    def _merge_function(self, inputs: list[Any]) -> SparseTensor | Tensor:
         return concatenated(inputs, axis=self.axis)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
@@ -251,7 +252,7 @@ class Dot(_Merge):
                 f"Dimension incompatibility {first[axes[0]]} != {second[axes[1]]}. Layer shapes: {first}, {second}"
             )
 
-    def _merge_function(self, inputs: list[Any]) -> Any:
+    def _merge_function(self, inputs: list[Any]) -> Tensor:
         if len(inputs) != 2:
             raise ValueError("A `Dot` layer should be called on exactly 2 inputs")
         axes = self._axes_for(*(ndim(x) for x in inputs))

@@ -26,6 +26,7 @@ from tfcompat._src.variables.initializers import Zeros
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 
 class _ConfusionMatrixConditionCount(Metric):
@@ -39,7 +40,7 @@ class _ConfusionMatrixConditionCount(Metric):
         self.thresholds = metrics_utils.parse_init_thresholds(thresholds)
         self.accumulator = self.add_weight("accumulator", shape=(len(self.thresholds),), initializer=Zeros)
 
-    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Operation | None:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         return metrics_utils.update_confusion_matrix_variables(
             {self._confusion_matrix_cond: self.accumulator}, y_true, y_pred, thresholds=self.thresholds,
@@ -98,7 +99,7 @@ class _ShareOfPositives(Metric):
         for count in ("true_positives", self._other_name):
             setattr(self, count, self.add_weight(count, shape=(len(self.thresholds),), initializer=Zeros))
 
-    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Operation | None:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         counts = {
             ConfusionMatrix.TRUE_POSITIVES: self.true_positives,
@@ -148,7 +149,7 @@ class _AllCounts(Metric):
         for count in ("true_positives", "true_negatives", "false_positives", "false_negatives"):
             setattr(self, count, self.add_weight(count, shape=(len(self.thresholds),), initializer=Zeros))
 
-    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Any:
+    def update_state(self, y_true: object, y_pred: TensorLike, sample_weight: TensorLike | None = None) -> Operation | None:
         """Adds labels 0 and 1 and predictions from 0 to 1."""
         counts = {
             ConfusionMatrix.TRUE_POSITIVES: self.true_positives,

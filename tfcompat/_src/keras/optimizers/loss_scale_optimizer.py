@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import mixed_precision_state
 from tfcompat._src.base.export import export
@@ -14,6 +14,9 @@ from tfcompat._src.ops.control.cond import smart_cond
 from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train import loss_scale as loss_scales
+
+if TYPE_CHECKING:
+    from tfcompat._src.graph.operation import Operation
 
 
 class _Whole(NamedTuple):
@@ -85,7 +88,7 @@ class LossScaleOptimizer(OptimizerV2):
             raise ValueError("apply_gradients() must be called in a replica context.")
         return get_replica_context().merge_call(self._apply_where_finite, args=(tuple(grads_and_vars), name))
 
-    def _apply_where_finite(self, distribution: Any, grads_and_vars: tuple, name: str | None) -> Any:
+    def _apply_where_finite(self, distribution: Any, grads_and_vars: tuple, name: str | None) -> Operation | None:
         grads, whole = [g for g, _ in grads_and_vars], _Whole([v for _, v in grads_and_vars])
         update, is_finite = self._loss_scale.update(grads)
 

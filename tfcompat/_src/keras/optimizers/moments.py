@@ -23,6 +23,7 @@ from tfcompat._src.variables import assign
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.operation import Operation
 
 
 def _set_moments(self: OptimizerV2, learning_rate: object, beta_1: object, beta_2: object, epsilon: float, kwargs: dict[str, Any]) -> None:
@@ -95,7 +96,7 @@ class Adam(OptimizerV2):
             return self._fused("AdamWithAmsgrad", var, {"m": "m", "v": "v", "vhat": "vhat"}, settings)
         return self._fused("Adam", var, {"m": "m", "v": "v"}, settings)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: TensorLike, indices: Tensor, apply_state: object = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: TensorLike, indices: Tensor, apply_state: object = None) -> Operation | None:
         c = self._coefficients(var, apply_state)
         rows = grad * c["one_minus_beta_1_t"]
         m, _ = self._decay_and_add(self.get_slot(var, "m"), c["beta_1_t"], rows, indices)
@@ -158,7 +159,7 @@ class Adamax(OptimizerV2):
         }  # fmt: skip
         return self._fused("AdaMax", var, {"m": "m", "v": "v"}, settings)
 
-    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Operation | None:
         c = self._coefficients(var, apply_state)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         m_rows = gather(m, indices, axis=c["zero"]) * c["beta_1_t"] + grad * c["one_minus_beta_1_t"]
@@ -255,7 +256,7 @@ class Nadam(OptimizerV2):
         m_bar = c["one_minus_m_t"] * g_hat + c["m_t_1"] * m_hat
         return self._assign(var, var - c["lr_t"] * m_bar / (sqrt(v_hat) + c["epsilon"])).op
 
-    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Any:
+    def _resource_apply_sparse(self, grad: Tensor, var: object, indices: Tensor, apply_state: object = None) -> Operation | None:
         c = self._coefficients(var, apply_state)
         g_hat = grad / c["one_minus_m_schedule_new"]
         rows = grad * c["one_minus_beta_1_t"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from tfcompat._src.base.export import export
 from tfcompat._src.keras.backend.config import checked_data_format, floatx
 from tfcompat._src.keras.utils.io_utils import optional_module
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "hamming", "box", "lanczos")
 _MODES = {"grayscale": ("L", "I;16", "I"), "rgba": ("RGBA",), "rgb": ("RGB",)}
 
 
-def _pillow(name: str = "Image") -> Any:
+def _pillow(name: str = "Image") -> ModuleType:
     return optional_module(f"PIL.{name}", "Reading and drawing images")
 
 

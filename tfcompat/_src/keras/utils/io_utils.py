@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import six
@@ -13,8 +13,11 @@ from tfcompat._src.base.export import export
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import register_type_spec_from_value_converter
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def optional_module(name: str, purpose: str) -> Any:
+
+def optional_module(name: str, purpose: str) -> ModuleType:
     """A package that only some installations have; ImportError says what it is needed for."""
     try:
         return importlib.import_module(name)

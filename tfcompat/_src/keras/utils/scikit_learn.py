@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from tfcompat._src.keras import losses
 from tfcompat._src.keras.engine.sequential import Sequential
 from tfcompat._src.keras.utils.generic_utils import has_arg, to_list
 from tfcompat._src.keras.utils.np_utils import to_categorical
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _MODEL_METHODS = (Sequential.fit, Sequential.predict, Sequential.predict_classes, Sequential.evaluate)
 
@@ -52,7 +55,7 @@ class BaseWrapper:
         """The parameters, and `build_fn`."""
         return {**copy.deepcopy(self.sk_params), "build_fn": self.build_fn}
 
-    def set_params(self, **params) -> Any:
+    def set_params(self, **params) -> Self:
         """Sets parameters; the estimator."""
         self.check_params(params)
         self.sk_params.update(params)

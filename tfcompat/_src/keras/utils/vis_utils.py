@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
@@ -13,8 +13,11 @@ from tfcompat._src.keras.engine.network import Network
 from tfcompat._src.keras.layers.wrappers import Wrapper
 from tfcompat._src.keras.utils.io_utils import optional_module
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def _pydot() -> Any:
+
+def _pydot() -> ModuleType:
     """The package pydot; ImportError where it or Graphviz is not installed."""
     pydot = optional_module("pydot", "Drawing models")
     try:

@@ -21,7 +21,7 @@ from tfcompat._src.ops.array.shape import invalid, rank, shape
 from tfcompat._src.ops.control.cond import cond
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.graph.operation import Operation
 
 _DIAG_TYPES = "{bfloat16, float16, float32, float64, int32, int64, complex64, complex128}"
@@ -105,7 +105,7 @@ def _places(rows: int, columns: int, lower: int, upper: int) -> tuple[np.ndarray
     return np.where(valid, row, 0), np.where(valid, column, 0), valid
 
 
-def _read(x: Any, lower: int, upper: int, padding: Any) -> Any:
+def _read(x: Any, lower: int, upper: int, padding: Any) -> Array:
     try:
         row, column, valid = _places(*x.shape[-2:], lower, upper)
     except ValueError as e:
@@ -114,7 +114,7 @@ def _read(x: Any, lower: int, upper: int, padding: Any) -> Any:
     return found[..., 0, :] if lower == upper else found
 
 
-def _write(x: Any, diagonal: Any, lower: int, upper: int) -> Any:
+def _write(x: Any, diagonal: Any, lower: int, upper: int) -> Array:
     rows, columns = x.shape[-2:]
     row, column, valid = _places(rows, columns, lower, upper)
     band = diagonal[..., None, :] if lower == upper else diagonal

@@ -28,7 +28,7 @@ from tfcompat._src.ops.math.sequence import arange
 from tfcompat._src.ops.state.index_checks import require_rows
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
 
 # ---- Gather, GatherV2 ----
 
@@ -58,7 +58,7 @@ def _takes_of_nothing(params: Any, indices: Any, axis: int) -> bool:
     return bool(params.shape[axis] == 0 and indices.size)
 
 
-def _take(params: Any, indices: Any, axis: int) -> Any:
+def _take(params: Any, indices: Any, axis: int) -> Array:
     """`params` at `indices` along `axis`; indices are in range."""
     if _takes_of_nothing(params, indices, axis):
         return jnp.zeros(params.shape[:axis] + indices.shape + params.shape[axis + 1 :], params.dtype)

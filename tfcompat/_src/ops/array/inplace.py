@@ -18,13 +18,13 @@ from tfcompat._src.ops.array.shape import invalid, reshape, shape
 from tfcompat._src.ops.math.cast import cast
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.base.dtypes import DTypeLike
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
 
-def _rows(x: Any, i: Any, v: Any) -> Any:
+def _rows(x: Any, i: Any, v: Any) -> Array:
     """The rows that `i` names, counted modulo the size of the first dimension."""
     if i.ndim != 1:
         raise invalid(f"i must be a vector. {shape_text(i.shape)}")

@@ -20,7 +20,7 @@ from tfcompat._src.ops.nn.windows import make_window, tap_slices
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
 
 
 def _windows(size: int, window: int, stride: int, rate: int, padding: str) -> int:
@@ -54,7 +54,7 @@ def _patches_shape(spatial: int):
     return sizes
 
 
-def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) -> Any:
+def _extract(x: Any, ksizes: tuple, strides: tuple, rates: tuple, padding: str) -> Array:
     if x.ndim != len(ksizes):
         raise invalid(f"input must be {len(ksizes)}-dimensional")
     if {ksizes[0], ksizes[-1], strides[0], strides[-1], rates[0], rates[-1]} != {1}:

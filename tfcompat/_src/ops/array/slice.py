@@ -22,7 +22,7 @@ from tfcompat._src.ops.array.join import concat, stack
 from tfcompat._src.ops.array.shape import invalid, rank, shape
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.graph.operation import Operation
 
 # ---- Slice ----
@@ -351,7 +351,7 @@ def _traced_starts(sizes: tuple, begin: Any, entries: list, masks: Masks) -> lis
     return starts
 
 
-def _traced_strided_slice(x: Any, begin: Any, strides: np.ndarray, masks: Masks) -> Any:
+def _traced_strided_slice(x: Any, begin: Any, strides: np.ndarray, masks: Masks) -> Array:
     taken, sizes = _resolve_at_run(tuple(x.shape), None, None, strides, masks)
     entries, _ = layout(x.ndim, len(strides), masks)
     if any(t.count is None for t in taken):

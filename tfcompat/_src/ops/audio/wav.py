@@ -19,6 +19,7 @@ from tfcompat._src.nodes import raw
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 _HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
 _FORMAT = struct.Struct("<HHIIHH")
@@ -213,7 +214,7 @@ def decode_wav(contents: TensorLike, desired_channels: int = -1, desired_samples
 
 
 @export("audio.encode_wav")
-def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Any:
+def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:
     """A WAV file of 16-bit PCM.
 
     Args:

@@ -16,16 +16,17 @@ from tfcompat._src.ops.strings import text
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
     from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.nodes.sparse_tensor import SparseTensor
 
 
 @export("compat.v2.sparse.add")
-def sparse_add_v2(a: object, b: object, threshold: TensorLike = 0) -> Any:
+def sparse_add_v2(a: object, b: object, threshold: TensorLike = 0) -> SparseTensor | Tensor:
     """`tf.sparse.add` without `thresh`."""
     return combine.sparse_add(a, b, threshold)
 
 
 @export("compat.v2.sparse.concat")
-def sparse_concat_v2(axis: int, sp_inputs: object, expand_nonconcat_dims: bool = False, name: str | None = None) -> Any:
+def sparse_concat_v2(axis: int, sp_inputs: object, expand_nonconcat_dims: bool = False, name: str | None = None) -> SparseTensor:
     """`tf.sparse.concat` with `name` at the end."""
     return combine.sparse_concat(axis, sp_inputs, name, expand_nonconcat_dims=expand_nonconcat_dims)
 

@@ -273,7 +273,7 @@ class BackwardLoop:
 
     # ---- gradients that come in and go out ----
 
-    def enter(self, op: Operation, grad: Any) -> Any:
+    def enter(self, op: Operation, grad: Any) -> IndexedSlices | Tensor:
         """The gradient of the Exit `op`, as the last iteration takes it."""
         context = self.context
         parts = _parts(grad)
@@ -288,7 +288,7 @@ class BackwardLoop:
         self.given.append(ExitGradient(op.outputs[0], grad, found[0].op))
         return found[0]
 
-    def leave(self, op: Operation, grad: Any) -> Any:
+    def leave(self, op: Operation, grad: Any) -> IndexedSlices | Tensor:
         """The gradient of what enters the forward loop by `op`: for an invariant, the sum over all iterations."""
         if isinstance(grad, IndexedSlices):
             slices = self._slices_total(op, grad)

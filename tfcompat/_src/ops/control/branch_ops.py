@@ -64,7 +64,7 @@ def _variable_gradient(node: object, off: object, on: TensorLike) -> Any:
     return None
 
 
-def zeros_of_output(node: Any, index: int) -> Any:
+def zeros_of_output(node: Any, index: int) -> Tensor:
     """The gradient of an output that none has come to: for the side of a Switch, zeros that only exist where that side was taken."""
     output = node.outputs[index]
     side = _other_side(node, index) if node.type in SWITCH else None

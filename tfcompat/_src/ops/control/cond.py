@@ -58,7 +58,7 @@ class CondContext(ControlFlowContext):
         return self._branch
 
     @property
-    def grad_state(self) -> Any:
+    def grad_state(self) -> None:
         loop = self.GetWhileContext()
         return loop.grad_state if loop is not None else None
 

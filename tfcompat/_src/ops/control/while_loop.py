@@ -18,6 +18,7 @@ from tfcompat._src.ops.flow.tensor_array import TensorArray
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.graph.tensor import Tensor
 
 
 @export("while_loop")
@@ -108,7 +109,7 @@ def _counted(cond: Callable, body: Callable, loop_vars: Any, limit: Any, unpack:
     def arguments(variables: object) -> Any:
         return (variables,) if unpack else variables
 
-    def counted_cond(i: Any, variables: Any) -> Any:
+    def counted_cond(i: Any, variables: Any) -> Tensor:
         return raw.LogicalAnd(i < limit, cond(*arguments(variables)))
 
     def counted_body(i: Any, variables: Any) -> Any:

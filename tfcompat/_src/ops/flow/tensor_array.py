@@ -362,7 +362,7 @@ class EagerTensorArray(TensorArray):
     def size(self, name: str | None = None) -> Tensor:
         return constant(len(self._elements), dtypes.int32)
 
-    def close(self, name: str | None = None) -> Any:
+    def close(self, name: str | None = None) -> None:
         self._elements.clear()
 
 

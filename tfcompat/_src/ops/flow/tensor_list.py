@@ -29,6 +29,7 @@ from tfcompat._src.ops.flow.list_value import (
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
     from tfcompat._src.graph.operation import Operation
+    from tfcompat._src.graph.tensor import Tensor
 
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient here")
 _SHAPE = "element_shape: shape_type"
@@ -361,7 +362,7 @@ def _scatter_gradient(node: Operation, grad: TensorLike) -> list:
     return [_gathered_rows(grad, indices, tensor)] + [None] * (len(node.inputs) - 1)
 
 
-def _gathered_rows(grad: Any, indices: Any, tensor: Any) -> Any:
+def _gathered_rows(grad: Any, indices: Any, tensor: Any) -> Tensor:
     return raw.TensorListGather(grad, indices, raw.Slice(shape_of(tensor), [1], [-1]), element_dtype=tensor.dtype)
 
 

@@ -16,7 +16,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.extremes import without_nan
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
 
 _F = np.float32
 _HALF_OR_SINGLE = "{float16, float32} = float32"
@@ -186,7 +186,7 @@ def _adjust_hue(images, delta):
 _SECTORS = ("hml", "mhl", "lhm", "lmh", "mlh", "hlm")
 
 
-def _by_sector(sector: Any, high: Any, middle: Any, low: Any) -> Any:
+def _by_sector(sector: Any, high: Any, middle: Any, low: Any) -> Array:
     """Pixels whose highest, middle and lowest channel are those of their sixth of the colour circle."""
     values = {"h": high, "m": middle, "l": low}
     return jnp.stack(

@@ -6,9 +6,12 @@ import importlib
 import io
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _END = b"\xff\xd9"
 _MOST_PIXELS = 2**29
@@ -27,7 +30,7 @@ class JpegError(ValueError):
     """Bytes that are no JPEG file, or a window that is not inside the image."""
 
 
-def _required(module: str) -> Any:
+def _required(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as e:

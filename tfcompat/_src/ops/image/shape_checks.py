@@ -15,6 +15,7 @@ from tfcompat._src.ops.control.groups import with_dependencies
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.tensor_shape import TensorShape
 
 NOT_AN_IMAGE = "'image' must have either 3 or 4 dimensions."
 
@@ -32,15 +33,15 @@ def demand(condition: TensorLike, error: type[Exception], text: str) -> list:
     return []
 
 
-def larger(x: Any, y: Any) -> Any:
+def larger(x: Any, y: Any) -> Tensor:
     return raw.Maximum(x, y) if is_tensor(x) or is_tensor(y) else max(x, y)
 
 
-def smaller(x: Any, y: Any) -> Any:
+def smaller(x: Any, y: Any) -> Tensor:
     return raw.Minimum(x, y) if is_tensor(x) or is_tensor(y) else min(x, y)
 
 
-def same(x: TensorLike, y: TensorLike) -> Any:
+def same(x: TensorLike, y: TensorLike) -> Tensor | bool:
     return raw.Equal(x, y) if is_tensor(x) or is_tensor(y) else x == y
 
 
@@ -53,7 +54,7 @@ def dimensions(image: Tensor, ndims: int) -> list:
     return [d if s is None else s for s, d in zip(known, sizes)]
 
 
-def _checked_shape(image: Tensor, ndims: int, text: str) -> Any:
+def _checked_shape(image: Tensor, ndims: int, text: str) -> TensorShape:
     """The static shape, of rank `ndims` at least, and `ndims` where the rank is not known."""
     try:
         return image.shape.with_rank(ndims) if image.shape.ndims is None else image.shape.with_rank_at_least(ndims)

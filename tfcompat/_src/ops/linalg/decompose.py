@@ -25,7 +25,7 @@ from tfcompat._src.ops.math.complex import real
 from tfcompat._src.ops.math.matmul import matmul
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.base.dtypes import DTypeLike
 
 _BATCH_TYPES = "{float64, float32}"
@@ -61,7 +61,7 @@ def _cholesky_grad(factor, g):
     if 0 in factor.shape:
         return factor
 
-    def without_factor(x: Any) -> Any:
+    def without_factor(x: Any) -> Array:
         return lax.linalg.triangular_solve(factor, x, left_side=True, lower=True, transpose_a=True)
 
     middle = jnp.swapaxes(factor, -1, -2) @ jnp.tril(g)

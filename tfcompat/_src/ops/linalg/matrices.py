@@ -17,7 +17,7 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.reorder import matrix_transpose
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.graph.shape_inference import InferenceContext
 
 TYPES = "{float64, float32, float16, complex64, complex128}"
@@ -104,7 +104,7 @@ def pivots_of(lu: Any) -> Any:
     return jnp.diagonal(lu, axis1=-2, axis2=-1)
 
 
-def solve_factored(lu: Any, permutation: Any, rhs: Any) -> Any:
+def solve_factored(lu: Any, permutation: Any, rhs: Any) -> Array:
     """The solution of equations whose matrix `factored` took apart."""
     if 0 in rhs.shape or 0 in lu.shape:
         return jnp.zeros(rhs.shape, rhs.dtype)

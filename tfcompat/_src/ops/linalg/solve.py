@@ -30,7 +30,7 @@ from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.reduce import reduce_sum
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.graph.operation import Operation
 
 _BATCH_TYPES = "{float64, float32}"
@@ -49,7 +49,7 @@ def _determinant_shape(c):
     return [None if sizes is None else sizes[:-2]] * len(c.op.outputs)
 
 
-def _permutation_sign(pivots: Any, dtype: Any) -> Any:
+def _permutation_sign(pivots: Any, dtype: Any) -> Array:
     """1 or -1: the determinant of the row exchanges of an LU factorization."""
     exchanged = jnp.sum(pivots != jnp.arange(pivots.shape[-1], dtype=pivots.dtype), axis=-1, dtype=np.int32)
     return (1 - 2 * (exchanged % 2)).astype(dtype)

@@ -28,7 +28,7 @@ from tfcompat._src.ops.math.complex import conj
 from tfcompat._src.ops.math.reduce import reduce_sum
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
 
 _TYPES = "{float64, float32, complex64, complex128}"
 _NEEDS_PIVOTS = (
@@ -148,13 +148,13 @@ def _without_pivots(diagonals: Any, rhs: Any) -> tuple[Any, Any]:
     return jnp.moveaxis(solution, 0, -2), jnp.all(pivots != 0)
 
 
-def _dense(diagonals: Any) -> Any:
+def _dense(diagonals: Any) -> Array:
     """The matrices of three diagonals."""
     upper, middle, lower = diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
     side = jnp.arange(diagonals.shape[-1])
     below, right = side[:, None], side[None, :]
 
-    def placed(entries: Any, offset: int) -> Any:
+    def placed(entries: Any, offset: int) -> Array:
         return jnp.where(right - below == offset, entries[..., :, None], jnp.zeros((), entries.dtype))
 
     return placed(upper, 1) + placed(middle, 0) + placed(lower, -1)

@@ -28,6 +28,7 @@ from tfcompat._src.ops.math.extremes import larger, larger_numpy, smaller, small
 from tfcompat._src.ops.math.unary import FLOATS, conjugate, number
 
 if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
     from tfcompat._src.graph.operation import Operation
     from tfcompat._src.graph.tensor import Tensor
 
@@ -86,7 +87,7 @@ def repeated(x: Any, y: Any) -> tuple[Any, Any]:
     return full(x, shape), full(y, shape)
 
 
-def zero_where(condition: Any, x: Any) -> Any:
+def zero_where(condition: Any, x: Any) -> Array:
     """`x` with 0 where the condition, of the same shape, holds."""
     return lax.select(condition, lax.full_like(x, 0), x)
 
@@ -107,7 +108,7 @@ def _divisor(x: object, y: Any) -> Any:
     return lax.select(lax.eq(y, lax.full_like(y, 0)), lax.full_like(y, 1), y)
 
 
-def _differing_signs(x: Any, y: Any) -> Any:
+def _differing_signs(x: Any, y: Any) -> Array:
     zero = x.dtype.type(0)
     return lax.ne(lax.lt(x, zero), lax.lt(y, zero))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import lax
@@ -14,6 +14,9 @@ from tfcompat._src.graph.shape_inference import broadcast_inputs, unchanged
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.math.binary import broadcasting
 
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
+
 _INTEGERS = "{int8, int16, int32, int64, uint8, uint16, uint32, uint64}"
 _NO_GRADIENT = NotDifferentiable("bits have no derivative")
 
@@ -23,7 +26,7 @@ def _bitwise(name: str, function: Callable, fold: Callable | None = None) -> Non
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_NO_GRADIENT, fold=fold, depth=2)
 
 
-def _clamped(count: Any) -> Any:
+def _clamped(count: Any) -> Array:
     """A number of bits that a shift can take: from 0 to all but one."""
     return lax.clamp(count.dtype.type(0), count, count.dtype.type(8 * count.dtype.itemsize - 1))
 

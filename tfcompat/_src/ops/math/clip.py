@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
@@ -17,8 +17,11 @@ from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.reduce import reduce_sum
 from tfcompat._src.ops.math.sequence import arange
 
+if TYPE_CHECKING:
+    from tfcompat._src.graph.tensor import Tensor
 
-def _values(t: Any, name: str = "t") -> Any:
+
+def _values(t: Any, name: str = "t") -> Tensor:
     """The values of IndexedSlices, or a Tensor."""
     return to_tensor(t.values if hasattr(t, "dense_shape") else t, name=name)
 

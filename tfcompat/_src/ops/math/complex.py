@@ -29,7 +29,7 @@ def _zero(g: Any) -> Tensor:
     return to_tensor(0, g.dtype.base_dtype)
 
 
-def _complex(real: Any, imag: TensorLike) -> Any:
+def _complex(real: Any, imag: TensorLike) -> Tensor:
     dtype = dtypes.complex64 if real.dtype == dtypes.float32 else dtypes.complex128
     return raw.Complex(real, imag, Tout=dtype)
 

@@ -6,7 +6,6 @@ import functools
 import operator
 import re
 import string
-from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.scopes import name_scope
@@ -162,7 +161,7 @@ def _sizes(x: Tensor) -> list:
     return sizes
 
 
-def _total(sizes: list) -> Any:
+def _total(sizes: list) -> int:
     return functools.reduce(operator.mul, sizes, 1)
 
 

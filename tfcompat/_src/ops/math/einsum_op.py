@@ -15,6 +15,7 @@ from tfcompat._src.graph.op_spec import COSTLY, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 
 if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
     from tfcompat._src.graph.shape_inference import InferenceContext
 
 _ELLIPSIS = "..."
@@ -115,7 +116,7 @@ def _einsum(inputs, *, equation):
     return found if distinct == output else _on_diagonal(found, distinct, output)
 
 
-def _on_diagonal(x: Any, distinct: str, output: str) -> Any:
+def _on_diagonal(x: Any, distinct: str, output: str) -> Array:
     """`x`, whose axes are `distinct`, on the diagonal of the axes that `output` repeats, with zeros elsewhere."""
     sizes = dict(_split(distinct, x.shape)[0])
     for i, label in enumerate(output):

@@ -14,7 +14,7 @@ from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.math import binary, compare, matmul, unary
 
 
-def _add(x: Any, y: Any, name: str) -> Any:
+def _add(x: Any, y: Any, name: str) -> Tensor:
     return (raw.Add if x.dtype is dtypes.string else raw.AddV2)(x, y, name=name)
 
 

@@ -158,7 +158,7 @@ def _extreme_numpy(ufunc: np.ufunc, lowest: bool) -> Callable:
 # ---- gradients ----
 
 
-def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
+def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Tensor:
     """The shape tensor `input_shape` with 1 at `axes`: what a reduction with keep_dims gives."""
     input_shape, axes = cast(input_shape, dtypes.int32), cast(axes, dtypes.int32)
     rank = size(input_shape)
@@ -167,7 +167,7 @@ def reduced_shape(input_shape: TensorLike, axes: TensorLike) -> Any:
     return raw.DynamicStitch([arange(rank), axes], [input_shape, raw.Fill(axes_shape, 1)])
 
 
-def _repetitions(sizes: object, kept: TensorLike) -> Any:
+def _repetitions(sizes: object, kept: TensorLike) -> Tensor:
     """How often each dimension of `kept` stands in `sizes`; 0 / 0 is 0."""
     return sizes // raw.Maximum(kept, 1)
 
@@ -185,7 +185,7 @@ def _known_repetitions(sizes: tuple[int, ...], axes: tuple[int, ...]) -> tuple:
     return cache[sizes, axes]
 
 
-def _repeat(op: Any, g: Any) -> Any:
+def _repeat(op: Any, g: Any) -> Tensor:
     """A gradient of the output repeated to the shape of the input."""
     x = op.inputs[0]
     axes = None if x._sizes is None else constant_value(op.inputs[1])

@@ -22,7 +22,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_n_to_tensor_or_indexed_slices, to_tensor
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.graph.operation import Operation
     from tfcompat._src.graph.shape_inference import InferenceContext
 
@@ -130,7 +130,7 @@ def _axis(x: Any, axis: Any) -> int:
     return axis % x.ndim
 
 
-def _shifted(x: Any, axis: int, reverse: bool, first: Any) -> Any:
+def _shifted(x: Any, axis: int, reverse: bool, first: Any) -> Array:
     """`x` moved by one along `axis`, away from where the scan starts, with `first` put in."""
     padding = [(0, 0, 0)] * x.ndim
     padding[axis] = (-1, 1, 0) if reverse else (1, -1, 0)

@@ -45,7 +45,7 @@ def highest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else ml_dtypes.finfo(dtype).max
 
 
-def gather_rows(data: TensorLike, indices: TensorLike) -> Any:
+def gather_rows(data: TensorLike, indices: TensorLike) -> Tensor:
     return raw.GatherV2(data, indices, 0)
 
 
@@ -315,7 +315,7 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
     op(name, text, shape=_unsorted_shape, kernel=kernel, gradient=gradient, constants=("num_segments",), depth=2, **fields)
 
 
-def _not_negative(ids: TensorLike) -> Any:
+def _not_negative(ids: TensorLike) -> Tensor:
     """Segment ids with 0 in place of those that drop their rows."""
     return raw.Maximum(ids, zeros_like(ids))
 
@@ -328,7 +328,7 @@ def _counted(ids: TensorLike, gathered: Any) -> Any:
     return counted & ones_like(gathered, dtype=dtypes.bool)
 
 
-def _gather_or_zero(rows: TensorLike, ids: TensorLike) -> Any:
+def _gather_or_zero(rows: TensorLike, ids: TensorLike) -> Tensor:
     gathered = gather_rows(rows, _not_negative(ids))
     counted = _counted(ids, gathered)
     return raw.Select(counted, gathered, zeros_like(gathered))
@@ -462,7 +462,7 @@ unsorted_segment_min = export("unsorted_segment_min", "math.unsorted_segment_min
 )
 
 
-def _segment_sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Any:
+def _segment_sizes(data: Any, segment_ids: Any, num_segments: TensorLike) -> Tensor:
     """The number of rows of each segment, at least 1, in the rank of a sum over them."""
     counted = ones(shape_internal(segment_ids), dtype=data.dtype)
     counts = raw.UnsortedSegmentSum(counted, segment_ids, num_segments)

@@ -144,11 +144,11 @@ def _square_grad(op: Operation, g: Tensor) -> list:
         return [raw.Mul(g, raw.Mul(x, constant(2.0, dtype=x.dtype)))]
 
 
-def _one(x: Any) -> Any:
+def _one(x: Any) -> Tensor:
     return constant(1, dtype=x.dtype)
 
 
-def _sine_of_angle(x: TensorLike) -> Any:
+def _sine_of_angle(x: TensorLike) -> Tensor:
     """cos(asin(x)) = sqrt(1 - x * x)."""
     squared = raw.Square(x)
     return raw.Reciprocal(raw.Sqrt(raw.Sub(_one(x), squared)))
@@ -157,7 +157,7 @@ def _sine_of_angle(x: TensorLike) -> Any:
 def _of_squared(combine: str) -> Callable:
     """1 / combine(1, x * x)."""
 
-    def derivative(x: TensorLike) -> Any:
+    def derivative(x: TensorLike) -> Tensor:
         squared = raw.Square(x)
         return raw.Reciprocal(raw.function(combine)(_one(x), squared))
 

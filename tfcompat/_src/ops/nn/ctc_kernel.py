@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,9 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base import jax_compat
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
 
 _NEVER = -np.inf
 
@@ -79,13 +82,13 @@ def _log_sum(x: Any) -> Any:
     return jnp.log(jnp.exp(x - base[..., None]).sum(-1)) + base
 
 
-def _shifted(x: Any, by: int) -> Any:
+def _shifted(x: Any, by: int) -> Array:
     """`x` moved along its states; positive `by` brings state s to s + by."""
     pad = jnp.full((x.shape[0], abs(by)), _NEVER, x.dtype)
     return jnp.concatenate([pad, x[:, :-by]] if by > 0 else [x[:, -by:], pad], axis=1)
 
 
-def _forward(observed: Any, stays: Any, skips: Any) -> Any:
+def _forward(observed: Any, stays: Any, skips: Any) -> Array:
     """log p(frames up to t, state at t), [time, batch, states]."""
     start = jnp.where(jnp.arange(observed.shape[2]) < 2, observed[0], _NEVER)
 
@@ -99,7 +102,7 @@ def _forward(observed: Any, stays: Any, skips: Any) -> Any:
     return jnp.concatenate([start[None], lax.scan(step, start, observed[1:])[1]])
 
 
-def _backward(observed: Any, stays: Any, skips: Any, exists: Any, counts: Any, lengths: object) -> Any:
+def _backward(observed: Any, stays: Any, skips: Any, exists: Any, counts: Any, lengths: object) -> Array:
     """log p(frames after t | state at t), [time, batch, states]."""
     time, _, size = observed.shape
     is_end = exists & (jnp.arange(size, dtype=np.int32) >= 2 * counts[:, None] - 1)

@@ -8,7 +8,7 @@ forget, candidate, output; of a GRU reset, update, candidate.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import RANDOM, NotDifferentiable, op
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.random import distributions
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
 
 _GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 _MODES = (
@@ -149,7 +152,7 @@ def _to_canonical_v2(
     return _split(network, params, num_params_weights, num_params_biases)
 
 
-def _join(network: Network, weights: tuple, biases: tuple) -> Any:
+def _join(network: Network, weights: tuple, biases: tuple) -> Array:
     params = jnp.concatenate([part.reshape(-1) for part in (*weights, *biases)])
     network.split(params)
     return params

@@ -36,7 +36,7 @@ def parts_of(params: Any) -> list:
     return params if isinstance(params, list) else [params]
 
 
-def _known_rank(x: TensorLike) -> Any:
+def _known_rank(x: TensorLike) -> Tensor | int:
     ndims = to_tensor(x).shape.ndims
     return ndims or rank(x)
 

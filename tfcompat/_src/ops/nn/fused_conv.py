@@ -14,6 +14,7 @@ from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.nn.window_sizes import text_attr, window_positions
 
 if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
     from tfcompat._src.graph.shape_inference import InferenceContext
 
 _ATTRS = 'mode: {"REFLECT", "SYMMETRIC"}, strides: list(int), padding: {"SAME", "VALID"}'
@@ -47,7 +48,7 @@ def _resized_shape(c):
     return _fused_shape(c, (sizes[0], height, width, sizes[3]), 2)
 
 
-def _convolved(x: Any, paddings: Any, filters: Any, mode: str, strides: tuple, padding: str) -> Any:
+def _convolved(x: Any, paddings: Any, filters: Any, mode: str, strides: tuple, padding: str) -> Array:
     if strides[0] != 1 or strides[3] != 1:
         text = "Current implementation does not yet support strides in the batch and depth dimensions."
         raise errors.InvalidArgumentError(None, None, text)

@@ -25,7 +25,7 @@ from tfcompat._src.ops.math.extremes import without_nan
 from tfcompat._src.ops.math.sequence import all_dimensions, arange
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
 
 _SORTED_SHARE = 0.25
 """From this part of a row on, sorting all of it is faster than keeping the largest."""
@@ -112,7 +112,7 @@ def _largest_of_blocks(x: Any, k: int) -> tuple:
     return values, jnp.take_along_axis(chosen, places // _BLOCK, axis=-1) * _BLOCK + (places % _BLOCK).astype(np.int32)
 
 
-def _largest_by_keys(x: Any, k: int) -> Any:
+def _largest_by_keys(x: Any, k: int) -> Array:
     """By sorting 64-bit integers, value above place: XLA sorts these on a CPU several times as fast as pairs."""
     if jnp.issubdtype(x.dtype, np.floating):
         bits = lax.bitcast_convert_type(x.astype(np.float32), np.int32)

@@ -28,7 +28,7 @@ from tfcompat._src.ops.quantized.values import (
 )
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.base.dtypes import DTypeLike
 
 _F32 = np.float32
@@ -144,7 +144,7 @@ def dequantize(input: TensorLike, min_range: TensorLike, max_range: TensorLike, 
 # ---- there and back ----
 
 
-def _there_and_back(x: Any, low: Any, high: Any, signed: bool, bits: int, given: bool, half_up: bool, narrow: bool) -> Any:
+def _there_and_back(x: Any, low: Any, high: Any, signed: bool, bits: int, given: bool, half_up: bool, narrow: bool) -> Array:
     if not 0 < bits < (62 if signed else 63):
         raise invalid(f"num_bits is out of range: {bits} with signed_input_ {int(signed)}")
     kind = x.dtype
@@ -158,7 +158,7 @@ def _there_and_back(x: Any, low: Any, high: Any, signed: bool, bits: int, given:
     biggest = np.array(np.finfo(kind).max, kind)
     least, most = lax.optimization_barrier((np.array(least, kind), np.array(most, kind)))
 
-    def side(limit: Any, bound: Any) -> Any:
+    def side(limit: Any, bound: Any) -> Array:
         fits = limit * bound > 0
         return jnp.where(fits, limit / jnp.where(fits, bound, np.ones((), kind)), biggest)
 

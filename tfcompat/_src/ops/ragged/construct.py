@@ -29,6 +29,8 @@ from tfcompat._src.ops.ragged import dense
 from tfcompat._src.ops.ragged.partition import SPLIT_TYPES, assert_monotonic, assert_zero, lengths_to_splits
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from tfcompat._src.base.arrays import TensorLike
     from tfcompat._src.base.dtypes import DTypeLike
 
@@ -121,7 +123,7 @@ class Constructors:
     @classmethod
     def from_value_rowids(
         cls, values: TensorLike, value_rowids: TensorLike, nrows: TensorLike | None = None, name: str | None = None, validate: bool = True
-    ) -> Any:
+    ) -> Self:
         """A RaggedTensor of the row of each value.
 
         Args:
@@ -158,7 +160,7 @@ class Constructors:
             return cls(values, splits, None, rowids, nrows, internal=True)
 
     @classmethod
-    def from_row_splits(cls, values: object, row_splits: object, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_splits(cls, values: object, row_splits: object, name: str | None = None, validate: bool = True) -> Self:
         """A RaggedTensor of the places where its rows begin, and the end of the last one: a vector [rows + 1] from 0 to n."""
         _check_flag(validate)
         if isinstance(row_splits, (list, tuple)) and not row_splits:
@@ -168,7 +170,7 @@ class Constructors:
         return cls._of_vector("Splits", values, row_splits, name, validate, _splits_demands, lambda splits, total: [splits])
 
     @classmethod
-    def from_row_lengths(cls, values: object, row_lengths: object, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_lengths(cls, values: object, row_lengths: object, name: str | None = None, validate: bool = True) -> Self:
         """A RaggedTensor of the lengths of its rows: a vector [rows] with the sum n."""
 
         def partitions(lengths: Tensor, total: Callable) -> list:
@@ -177,7 +179,7 @@ class Constructors:
         return cls._of_vector("Lengths", values, row_lengths, name, validate, _lengths_demands, partitions)
 
     @classmethod
-    def from_row_starts(cls, values: object, row_starts: object, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_starts(cls, values: object, row_starts: object, name: str | None = None, validate: bool = True) -> Self:
         """A RaggedTensor of the places where its rows begin: a rising vector [rows] from 0."""
 
         def partitions(starts: Tensor, total: Callable) -> list:
@@ -186,7 +188,7 @@ class Constructors:
         return cls._of_vector("Starts", values, row_starts, name, validate, _starts_demands, partitions)
 
     @classmethod
-    def from_row_limits(cls, values: object, row_limits: object, name: str | None = None, validate: bool = True) -> Any:
+    def from_row_limits(cls, values: object, row_limits: object, name: str | None = None, validate: bool = True) -> Self:
         """A RaggedTensor of the places where its rows end: a rising vector [rows] up to n."""
 
         def partitions(limits: Tensor, total: Callable) -> list:
@@ -197,7 +199,7 @@ class Constructors:
     @classmethod
     def _of_vector(
         cls, kind: str, values: TensorLike, vector: TensorLike, name: str | None, validate: bool, demands: Callable, partitions: Callable
-    ) -> Any:
+    ) -> Self:
         """A RaggedTensor of the splits (and lengths) that `partitions(vector, total)` gives."""
         _check_flag(validate)
         label = f"row_{kind.lower()}"
@@ -278,7 +280,7 @@ class Constructors:
             return cls.from_nested_row_splits(values, nested_splits, validate=False)
 
     @classmethod
-    def from_sparse(cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = dtypes.int64) -> Any:
+    def from_sparse(cls, st_input: object, name: str | None = None, row_splits_dtype: DTypeLike = dtypes.int64) -> Self:
         """A RaggedTensor of a sparse matrix whose rows are filled from the left.
 
         Raises:

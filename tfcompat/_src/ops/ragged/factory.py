@@ -21,6 +21,7 @@ from tfcompat._src.ops.ragged.value import RaggedTensorValue
 if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
     from tfcompat._src.base.tensor_shape import ShapeLike
+    from tfcompat._src.graph.tensor import Tensor
 
 
 def _is_nested(item: Any) -> bool:
@@ -135,7 +136,7 @@ def constant(
     """
     splits_dtype = dtypes.as_dtype(row_splits_dtype)
 
-    def make_values(values: Any, dtype: Any, sizes: Any) -> Any:
+    def make_values(values: Any, dtype: Any, sizes: Any) -> Tensor:
         return convert.constant_v2(values, dtype, sizes, name="Const" if sizes in (None, ()) or not _is_nested(pylist) else "values")
 
     def make_ragged(values: object, splits: list) -> RaggedTensor:
@@ -165,7 +166,7 @@ def constant_value(
 
 
 @export("ragged.placeholder")
-def placeholder(dtype: object, ragged_rank: int, value_shape: ShapeLike = None, name: str | None = None) -> Any:
+def placeholder(dtype: object, ragged_rank: int, value_shape: ShapeLike = None, name: str | None = None) -> RaggedTensor | Tensor:
     """A RaggedTensor that must be fed, as a RaggedTensorValue.
 
     Args:

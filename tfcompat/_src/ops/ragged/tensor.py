@@ -151,7 +151,7 @@ class RaggedTensor(Constructors, CompositeTensor):
         with name_scope(name, "RaggedRowLimits", [self]):
             return self.row_splits[1:]
 
-    def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
+    def row_lengths(self, axis: int = 1, name: str | None = None) -> RaggedTensor | Tensor:
         """The lengths of the rows of dimension `axis`: a vector, or a RaggedTensor for an inner dimension."""
         if axis == 1 and self._cached_row_lengths is not None:
             return self._cached_row_lengths

@@ -254,7 +254,7 @@ def _sparse_concat(indices, values, shapes, *, concat_dim):
 
 
 @export("sparse.add", "sparse_add")
-def sparse_add(a: object, b: object, threshold: TensorLike | None = None, thresh: object = None) -> Any:
+def sparse_add(a: object, b: object, threshold: TensorLike | None = None, thresh: object = None) -> SparseTensor | Tensor:
     """The sum of two tensors of which one or both are sparse.
 
     Args:

@@ -24,6 +24,7 @@ from tfcompat._src.proto import messages
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
     from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.graph.tensor import Tensor
 
 _NO_GRADIENT = NotDifferentiable("a serialized tensor has no gradient", raises=True)
 _PARTS = "sparse_indices: int64, sparse_values: T, sparse_shape: int64"
@@ -242,13 +243,13 @@ def _take_many_from_map(ctx, handles, *, dtype, shared_name):
     return joined(entries, (len(entries),), "rank", batch_rank=1)
 
 
-def add_sparse_to_tensors_map(sp_input: object, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:
+def add_sparse_to_tensors_map(sp_input: object, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Tensor:
     """Keeps a SparseTensor in the session; an int64 handle."""
     parts = as_sparse(sp_input)._to_components()
     return raw.AddSparseToTensorsMap(*parts, container=container or "", shared_name=shared_name or "", name=name)
 
 
-def add_many_sparse_to_tensors_map(sp_input: object, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Any:
+def add_many_sparse_to_tensors_map(sp_input: object, container: str | None = None, shared_name: str | None = None, name: str | None = None) -> Tensor:
     """Keeps each row of a SparseTensor in the session; a vector of int64 handles."""
     parts = as_sparse(sp_input)._to_components()
     return raw.AddManySparseToTensorsMap(*parts, container=container or "", shared_name=shared_name or "", name=name)
@@ -276,13 +277,13 @@ def _with_rank(found: Any, rank: int | None) -> SparseTensor:
 
 
 @export("serialize_sparse", "io.serialize_sparse")
-def serialize_sparse(sp_input: object, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
+def serialize_sparse(sp_input: object, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Tensor:
     """A SparseTensor as a vector of three serialized TensorProtos: indices, values, shape."""
     return raw.SerializeSparse(*as_sparse(sp_input)._to_components(), name=name, out_type=out_type)
 
 
 @export("serialize_many_sparse", "io.serialize_many_sparse")
-def serialize_many_sparse(sp_input: object, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Any:
+def serialize_many_sparse(sp_input: object, name: str | None = None, out_type: DTypeLike = dtypes.string) -> Tensor:
     """Each row of a SparseTensor of rank 2 or more, serialized: a string matrix [rows, 3]."""
     return raw.SerializeManySparse(*as_sparse(sp_input)._to_components(), name=name, out_type=out_type)
 

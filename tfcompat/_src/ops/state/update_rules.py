@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +20,9 @@ from tfcompat._src.graph.shape_inference import InferenceContext, Sizes, merge, 
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.math.extremes import larger, without_nan
 from tfcompat._src.ops.state.ref_variable import UNDEFINED
+
+if TYPE_CHECKING:
+    from tfcompat._src.base.arrays import Array
 
 _NESTEROV = ", use_nesterov: bool = False"
 _UPDATE_SLOTS = ", update_slots: bool = True"
@@ -83,7 +86,7 @@ def _adagrad_da(var, total, squares, grad, lr, l1, l2, global_step):
     return numerator / (l2 * (step * lr) + jnp.sqrt(squares)), total, squares
 
 
-def _root(x: Any, lr_power: Any) -> Any:
+def _root(x: Any, lr_power: Any) -> Array:
     """x to the power -lr_power, by the square root where that is 1/2."""
     if isinstance(lr_power, np.ndarray):
         return jnp.sqrt(x) if lr_power == -0.5 else jnp.power(x, -lr_power)
@@ -260,7 +263,7 @@ def _checked(indices: object, limit: int) -> Any:
     return checks.guard_indices(~jnp.any(bad), indices, limit, text, indices[first], first)
 
 
-def _occurrence(indices: Any) -> Any:
+def _occurrence(indices: Any) -> Array:
     """How often each index has occurred before."""
     order = jnp.argsort(indices, stable=True)
     ordered = indices[order]

@@ -67,7 +67,7 @@ class _LinearOperatorBijector(Bijector):
             return self.scale.log_abs_determinant()
 
 
-def _batch_ndims(scale: LinearOperator) -> Any:
+def _batch_ndims(scale: LinearOperator) -> Tensor | int:
     return scale.tensor_rank_tensor() - 2 if scale.tensor_rank is None else scale.tensor_rank - 2
 
 
