@@ -17,7 +17,7 @@ from tfcompat._src.platform import logging
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
 
-ACTIVE: list[Callable] = []
+ACTIVE: list[Callable[..., object]] = []
 """The callbacks in the order in which they were added."""
 
 
@@ -64,7 +64,7 @@ def call_all(op: Operation, name: str) -> None:
 
 
 @contextlib.contextmanager
-def also_calling(callbacks: Sequence[Callable]) -> Iterator[None]:
+def also_calling(callbacks: Sequence[Callable[..., object]]) -> Iterator[None]:
     """Calls these callbacks too after operations of the block; TypeError where one is no function."""
     for place, callback in enumerate(callbacks):
         if not callable(callback):
@@ -78,7 +78,7 @@ def also_calling(callbacks: Sequence[Callable]) -> Iterator[None]:
 
 
 @export("contrib.eager.add_execution_callback")
-def add_execution_callback(callback: Callable) -> None:
+def add_execution_callback(callback: Callable[..., object]) -> None:
     """Has `callback(op_type, inputs, attrs, outputs, op_name)` called after each operation that runs at once.
 
     Args:
@@ -95,7 +95,7 @@ def clear_execution_callbacks() -> None:
 
 @export("contrib.eager.inf_nan_callback")
 def inf_nan_callback(
-    op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None, check_inf: bool = True,
+    op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], op_name: str | None, check_inf: bool = True,
     check_nan: bool = True, action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
     """A callback that looks for infinities and NaN among the outputs.
@@ -130,7 +130,7 @@ def inf_nan_callback(
 
 @export("contrib.eager.inf_callback")
 def inf_callback(
-    op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None,
+    op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], op_name: str | None,
     action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
     """`inf_nan_callback` that looks for infinities alone."""
@@ -139,7 +139,7 @@ def inf_callback(
 
 @export("contrib.eager.nan_callback")
 def nan_callback(
-    op_type: str, inputs: Sequence, attrs: Sequence, outputs: Sequence, op_name: str | None,
+    op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], op_name: str | None,
     action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
     """`inf_nan_callback` that looks for NaN alone."""

@@ -38,7 +38,7 @@ class EagerGraph(Graph):
     def __init__(self, state: EagerState) -> None:
         super().__init__()
         self.state = state
-        self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]
+        self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]  # functions that nobody calls any more go
         self._numbers = itertools.count()
         self._seeds = random.Random()
         self._full_names: dict[str, str] = {}
@@ -71,11 +71,15 @@ class EagerGraph(Graph):
         """`name` in the current scope: nothing here has a name that could be taken."""
         return f"{self._name_stack}/{name}" if self._name_stack else name
 
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> contextlib.AbstractContextManager[None]:
+    def control_dependencies(  # type: ignore[override]  # no generator
+        self, control_inputs: Iterable[Any] | None
+    ) -> contextlib.AbstractContextManager[None]:
         """Nothing: what is to run before has run."""
         return contextlib.nullcontext()
 
-    def colocate_with(self, op: object, ignore_existing: bool = False) -> contextlib.AbstractContextManager[None]:
+    def colocate_with(  # type: ignore[override]  # no generator
+        self, op: object, ignore_existing: bool = False
+    ) -> contextlib.AbstractContextManager[None]:
         """Nothing: tensors are where they were made."""
         return contextlib.nullcontext()
 
@@ -92,8 +96,9 @@ class EagerGraph(Graph):
         if not self._devices:
             return ""
         node = SimpleNamespace(_device="", name=op_type, type=op_type)
-        device_scope.apply(self._devices, node)
-        return node._device
+        device_scope.apply(self._devices, node)  # type: ignore[arg-type]  # all of an operation that it asks for
+        asked: str = node._device
+        return asked
 
     def found(self, text: str) -> str:
         """The full name of the device that a device string means; RuntimeError where there is none such."""
@@ -133,7 +138,7 @@ class EagerGraph(Graph):
             op.outputs = [inputs[0]]
             return op
         else:
-            values = self._program(op, name, device)(inputs, attrs)
+            values = self._program(op, name, device)(op.takes, attrs)
         kinds = output_dtypes(spec.signature, attrs) if dtypes_out is None else dtypes_out
         keeps_op = op if spec.effects.creates and not inputs else None
         op.outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
@@ -144,7 +149,7 @@ class EagerGraph(Graph):
         return op
 
     def _program(self, op: EagerOperation, name: str, device: str) -> EagerProgram:
-        spec, inputs = op.spec, list(op.inputs)
+        spec, inputs = op.spec, op.takes
         if spec.effects.creates:
             return EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, op.name)
         first_use: dict[str, int] = {}
@@ -210,7 +215,7 @@ def _without_seeds(op: EagerOperation) -> dict[str, Any]:
     return {name: value for name, value in op.attrs.items() if name not in ("seed", "seed2")}
 
 
-def _handle_kind(tensor: EagerTensor) -> tuple:
+def _handle_kind(tensor: EagerTensor) -> tuple[dtypes.DType, tuple[int | None, ...] | None]:
     attrs = tensor._op.attrs
     return attrs["dtype"], attrs["shape"].sizes
 

@@ -4,6 +4,7 @@ shapes of the inputs."""
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,7 +52,7 @@ class EagerProgram:
     """What the shape function says of inputs that do not fit."""
 
     def __init__(
-        self, state: EagerState, functions: dict[str, Any], spec: op_spec.OpSpec, attrs: dict[str, Any], inputs: list[EagerTensor],
+        self, state: EagerState, functions: dict[str, Any], spec: op_spec.OpSpec, attrs: dict[str, Any], inputs: Sequence[EagerTensor],
         device: str, name: str,
     ) -> None:
         self._state = state
@@ -93,7 +94,7 @@ class EagerProgram:
         self._fed_positions.append(index)
         return found
 
-    def __call__(self, inputs: list[EagerTensor], attrs: dict[str, Any]) -> list[Any]:
+    def __call__(self, inputs: Sequence[EagerTensor], attrs: dict[str, Any]) -> list[Any]:
         """The values of the outputs; errors.OpError where the operation fails: as its kernel says, else as its shape function does.
 
         Args:
@@ -104,7 +105,7 @@ class EagerProgram:
         with self._state.random_state.drawing(self.op, attrs):
             return self._checked(inputs)
 
-    def _checked(self, inputs: list[EagerTensor]) -> list[Any]:
+    def _checked(self, inputs: Sequence[EagerTensor]) -> list[Any]:
         if not self._misfit:
             return self._run(inputs)
         try:
@@ -114,7 +115,7 @@ class EagerProgram:
                 raise
         raise errors.InvalidArgumentError(None, None, self._misfit)
 
-    def _run(self, inputs: list[EagerTensor]) -> list[Any]:
+    def _run(self, inputs: Sequence[EagerTensor]) -> list[Any]:
         values = [inputs[i]._value for i in self._fed_positions]
         if self._folds and all(type(v) is np.ndarray and v.size <= MAX_FOLDED_ELEMENTS for v in values):
             return list(constant_value.call_numpy_kernel(self.op, values))
@@ -148,7 +149,7 @@ class EagerProgram:
             op = self.op
             self._session = EagerSession(self._state, self._graph, self._state.config)
             wanted = SimpleNamespace(tensors=list(op.outputs), targets=[op])
-            self._prepared = PreparedRun(wanted, self._fed, self._graph._changes)
+            self._prepared = PreparedRun(wanted, self._fed, self._graph._changes)  # type: ignore[arg-type]  # nothing is put back into a structure
         return self._session, self._prepared
 
 
@@ -174,4 +175,5 @@ def is_variable(tensor: EagerTensor) -> bool:
 
 def handle_key(tensor: EagerTensor) -> str:
     """The key of the variable that a resource tensor stands for."""
-    return tensor._value.key
+    key: str = tensor._value.key
+    return key

@@ -9,9 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
-import jax
-import numpy as np
-
+from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
@@ -37,8 +35,8 @@ class _EagerRandomState(RandomState):
 
     def __init__(self) -> None:
         super().__init__()
-        self._sequences: dict[tuple, Any] = {}
-        self._current: dict[Operation, Any] = {}
+        self._sequences: dict[tuple[Any, ...], _Sequence] = {}
+        self._current: dict[Operation, _Sequence] = {}
         self._lock = threading.RLock()
 
     @contextlib.contextmanager
@@ -56,7 +54,7 @@ class _EagerRandomState(RandomState):
                     self._current[op] = outer
 
     def _counted(self, op: Operation) -> Operation:
-        return self._current.get(op, op)
+        return self._current.get(op, op)  # type: ignore[return-value]  # a _Sequence takes its place
 
 
 class EagerState:
@@ -69,11 +67,11 @@ class EagerState:
     def __init__(self, config: object = None) -> None:
         self._config_given, self.process = config, process_config()
         self.variable_state = VariableState()
-        self.writes: dict[str, int] = collections.Counter()
+        self.writes: collections.Counter[str] = collections.Counter()
         """How often each variable has been written."""
         self.resources: dict[str, Any] = {}
         self.random_state = _EagerRandomState()
-        self.programs: dict[tuple, Recent] = {}
+        self.programs: dict[tuple[Any, ...], Recent[Any, Any]] = {}
         """By op type, attributes that are no seeds, and device, those for inputs of some kinds."""
 
     @functools.cached_property
@@ -87,7 +85,7 @@ class EagerState:
         return session_devices(self.config)
 
     @property
-    def variables(self) -> MutableMapping[str, np.ndarray | jax.Array]:
+    def variables(self) -> MutableMapping[str, Array]:
         """The values of all variables of the process, by the keys of their handles."""
         return self.variable_state.values
 
@@ -109,11 +107,11 @@ class ProcessVariables(VariableState):
         self._all, self._keys = state.held, keys
         self.held = _Renamed(state.held, keys)
 
-    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict, dict]]:
-        return [(self._all, dict(zip([self._keys[key] for key in keys], values)))]  # type: ignore[list-item]
+    def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
+        return [(self._all, dict(zip([self._keys[key] for key in keys], values)))]  # type: ignore[list-item]  # values of a process are in a dict
 
 
-class _Renamed(MutableMapping):
+class _Renamed(MutableMapping[str, Any]):
     """A mapping under other keys."""
 
     def __init__(self, mapping: MutableMapping[str, Any], keys: dict[str, str]) -> None:

@@ -36,11 +36,11 @@ def _read(state: EagerState, op: EagerOperation) -> list[Any]:
 
 
 def _value_of(state: EagerState, op: EagerOperation) -> Any:
-    handle = op.inputs[0]._value
+    handle = op.takes[0]._value
     value = state.variables.get(handle.key) if isinstance(handle, VariableHandle) else None
     wanted = op.attrs["dtype"]
-    if value is not None and op.inputs[0]._op.attrs["dtype"] is not wanted:
-        held = op.inputs[0]._op.attrs["dtype"]
+    if value is not None and op.takes[0]._op.attrs["dtype"] is not wanted:
+        held = op.takes[0]._op.attrs["dtype"]
         raise errors.InvalidArgumentError(
             None, None, f"Trying to read variable with wrong dtype. Expected {cpp_name(wanted.name)} got {cpp_name(held.name)}."
         )
@@ -55,7 +55,7 @@ def _value_of(state: EagerState, op: EagerOperation) -> Any:
 
 
 def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
-    handle, value = op.inputs[0], op.inputs[1]
+    handle, value = op.takes[0], op.takes[1]
     wanted = handle._op.attrs["dtype"]
     if value.dtype is not wanted:
         raise errors.InvalidArgumentError(
@@ -68,7 +68,7 @@ def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
 
 
 def _destroy(state: EagerState, op: EagerOperation) -> list[Any]:
-    handle = op.inputs[0]._value
+    handle = op.takes[0]._value
     if isinstance(handle, VariableHandle) and state.variables.pop(handle.key, None) is not None:
         return []
     if not op.attrs["ignore_lookup_error"]:

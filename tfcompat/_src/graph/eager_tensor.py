@@ -232,6 +232,7 @@ def _as_dtype(dtype: DTypeLike | None) -> dtypes.DType:
 class EagerOperation(Operation):
     """An operation that has run: its inputs and outputs have values."""
 
+    takes: tuple[EagerTensor, ...]
     outputs: list[Tensor] = []  # set when it has run
 
     def __init__(self, graph: Graph, spec: op_spec.OpSpec, inputs: Iterable[Tensor], attrs: dict[str, Any], number: int) -> None:

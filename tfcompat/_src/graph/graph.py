@@ -51,13 +51,16 @@ class Graph(VariableReads, Collections):
     building_function = False
     executes = False
     """Whether operations run when they are made."""
-    has_run = False
-    """Whether it executes, and an operation has run."""
     is_program = False
     """Whether it holds one operation that runs at once, with inputs of known shapes."""
     _is_loss_scaled_by_optimizer = False
     _building_function = property(lambda self: self.building_function)
     _c_graph = property(lambda self: self)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether it executes, and an operation has run."""
+        return False
 
     def __init__(self) -> None:
         super().__init__()

@@ -40,12 +40,13 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         real = REAL_MODULES.get(canonical(fullname))
         if real is None:
             return ModuleSpec(fullname, self, is_package=True)
-        return ModuleSpec(fullname, self, origin=importlib.util.find_spec(real).origin)  # type: ignore[union-attr]
+        return ModuleSpec(fullname, self, origin=importlib.util.find_spec(real).origin)  # type: ignore[union-attr]  # a module of ours is there
 
     def get_code(self, fullname: str) -> types.CodeType | None:
         """The code of a module of ours, which `python -m` runs."""
         real = importlib.util.find_spec(REAL_MODULES[canonical(fullname)])
-        return real.loader.get_code(real.name)  # type: ignore[union-attr]
+        code: types.CodeType | None = real.loader.get_code(real.name)  # type: ignore[union-attr]  # a module of ours has a loader
+        return code
 
     def exec_module(self, module: types.ModuleType) -> None:
         name = module.__name__

@@ -100,7 +100,8 @@ def find(path: str) -> types.ModuleType | None:
     if path.endswith("_pb2") and file in definitions.files():
         return pool.module(file)
     if path.endswith("_service_pb2_grpc") and file.replace("_pb2_grpc", "") in definitions.files():
-        return importlib.import_module(GRPC_MODULES).module(path)
+        found: types.ModuleType = importlib.import_module(GRPC_MODULES).module(path)
+        return found
     namespace = public_module(path)
     if namespace is not None:
         return namespace

@@ -66,7 +66,7 @@ def names(module: str) -> Names:
         elif text == "__future__":
             words.update((name, Word("outer", "__future__", name)) for name in FUTURE)
         else:
-            name, sign, rest = _WORD.fullmatch(text).groups()  # type: ignore[union-attr]
+            name, sign, rest = _WORD.fullmatch(text).groups()  # type: ignore[union-attr]  # each word of a table fits
             words[name] = _word(name, sign, rest)
     return Names(words, tuple(repeats), exported)
 

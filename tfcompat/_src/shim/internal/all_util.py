@@ -28,7 +28,7 @@ def make_all(module_name: str, doc_string_modules: Iterable[types.ModuleType] | 
     """
     module = sys.modules[module_name]
     documented = [module] if doc_string_modules is None else doc_string_modules
-    names = {name for each in documented for name in _LISTED.findall(each.__doc__)}
+    names = {name for each in documented for name in _LISTED.findall(each.__doc__ or "")}
     return sorted(names & set(dir(module)))
 
 

@@ -11,7 +11,7 @@ from tfcompat._src.shim.internal.autograph_converters import transform  # noqa: 
 from tfcompat._src.shim.internal.tf_inspect import getcallargs
 
 
-def _map_args(call_node: Any, function: Callable) -> dict[str, Any]:
+def _map_args(call_node: Any, function: Callable[..., Any]) -> dict[str, Any]:
     """Maps the names of the arguments of a directive to the nodes that a call gives for them.
 
     Args:

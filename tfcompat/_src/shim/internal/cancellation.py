@@ -27,10 +27,10 @@ class CancellationManager:
     def get_cancelable_function(self, concrete_function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that calls a concrete function; CancelledError once `start_cancel` was called."""
 
-        @functools.wraps(concrete_function.__call__)  # type: ignore[operator]
+        @functools.wraps(concrete_function.__call__)  # type: ignore[operator]  # a concrete function, which is taken as an object
         def cancelable(*args: Any, **kwargs: Any) -> Any:
             if self._is_cancelled:
-                raise errors.CancelledError(None, None, f"[Op:{concrete_function.name}]")  # type: ignore[attr-defined]
+                raise errors.CancelledError(None, None, f"[Op:{concrete_function.name}]")  # type: ignore[attr-defined]  # as above
             with run_limits.within(0, lambda: self._is_cancelled):
                 return concrete_function(*args, **kwargs)
 

@@ -7,14 +7,16 @@ from typing import Any
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.proto import messages
 
 
-def has_fully_defined_shape(tensor: Any) -> bool:
+def has_fully_defined_shape(tensor: Tensor) -> bool:
     """Whether all sizes of the tensor are known."""
     return tensor.get_shape().is_fully_defined()
 
 
-def rank(tensor: Any) -> int | None:
+def rank(tensor: Tensor) -> int | None:
     """The number of dimensions, or None where it is not known."""
     return tensor.get_shape().ndims
 
@@ -67,6 +69,6 @@ def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
         raise ValueError(f"Incompatible shapes for broadcasting: {shape_x} and {shape_y}") from None
 
 
-def call_cpp_shape_fn(op: Operation, require_shape_fn: bool = True) -> dict[str, list]:
+def call_cpp_shape_fn(op: Operation, require_shape_fn: bool = True) -> dict[str, list[messages.TensorShapeProto]]:
     """The shapes that the op's own shape function found for its results, as messages."""
     return {"shapes": [t.get_shape().as_proto() for t in op.outputs]}

@@ -10,6 +10,7 @@ from typing import Any
 from tfcompat._src.base.export import export
 from tfcompat._src.eager import mode as eager
 from tfcompat._src.eager.executor import Executor
+from tfcompat._src.eager.graph import EagerGraph
 from tfcompat._src.eager.mode import eager_mode, graph_mode
 from tfcompat._src.eager.run_metadata import (
     disable_graph_collection,
@@ -78,7 +79,7 @@ class Context:
     def device_name(self) -> str | None:
         """The device on which operations run that are called here, None where none was asked for."""
         graph = get_default_graph()
-        return graph.device_asked() if graph.executes else None
+        return graph.device_asked() if isinstance(graph, EagerGraph) else None
 
     @property
     def summary_writer(self) -> Any:
@@ -219,7 +220,7 @@ def device_policy(policy: int | None) -> Iterator[None]:
     """A block with another device policy, one of DEVICE_PLACEMENT_*; None for the default, to copy inputs silently."""
     current = context()
     before = current.device_policy
-    current.device_policy = policy  # type: ignore[assignment]  # None for the default
+    current.device_policy = policy
     try:
         yield
     finally:

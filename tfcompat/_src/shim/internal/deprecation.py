@@ -173,9 +173,9 @@ def _given(
         and not (rule.has_ok_value and _same_value(values[name], rule.ok_value))
     ]
     if spec.varargs in marked and len(args) > len(spec.args):
-        found.append(spec.varargs)  # type: ignore[arg-type]
+        found.append(spec.varargs)
     if spec.varkw in marked and set(named) - set(spec.args):
-        found.append(spec.varkw)  # type: ignore[arg-type]
+        found.append(spec.varkw)
     return found
 
 
@@ -224,6 +224,8 @@ def deprecated_arg_values(
 def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
     """A function or class under an old name, whose use is logged."""
 
+    replacement: object
+
     def warn() -> None:
         text = "The name %s is deprecated. Please use %s instead.\n"
         _warn(replacement, warn_once, text, deprecated_name, name)
@@ -245,7 +247,7 @@ def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_o
 
 
 def _alias_of_class(cls: type, instructions: str, warn: Callable[[], None]) -> type:
-    initialize = cls.__init__  # type: ignore[misc]
+    initialize = cls.__init__  # type: ignore[misc]  # of the class itself
 
     def warned(self: Any, *args: Any, **kwargs: Any) -> None:
         warn()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tfcompat._src.base import errors
 
 
@@ -27,5 +29,5 @@ class _SymbolicException(Exception):
 
 def _status_to_exception(code: int, message: str) -> Exception:
     """The exception of tf.errors for an error code."""
-    kind = errors.exception_type_from_error_code(code)
+    kind: Callable[..., Exception] = errors.exception_type_from_error_code(code)
     return kind(None, None, message)

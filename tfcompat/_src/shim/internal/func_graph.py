@@ -27,7 +27,7 @@ class FuncGraph(function_body.FuncGraph, metaclass=_OfName):
       collections: its collections; by default those of the default graph.
     """
 
-    def __init__(self, name: str, collections: dict[Any, list] | None = None) -> None:
+    def __init__(self, name: str, collections: dict[Any, list[Any]] | None = None) -> None:
         outer = get_default_graph()
         super().__init__(outer)
         self.name = name

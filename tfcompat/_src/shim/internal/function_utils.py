@@ -40,7 +40,7 @@ def has_kwargs(fn: object) -> bool:
 
 
 def _target(func: object) -> Callable[..., Any]:
-    target = unwrap(func)[1]
+    target: object = unwrap(func)[1]
     if not callable(target):
         raise ValueError("Argument must be callable")
     return target
@@ -64,7 +64,7 @@ def get_func_code(func: object) -> types.CodeType | None:
     Raises:
       ValueError: `func` cannot be called.
     """
-    target = _target(func)
+    target: Any = _target(func)
     if not (inspect.isfunction(target) or inspect.ismethod(target)):
         target = target.__call__
     return getattr(target, "__code__", None)
@@ -75,4 +75,5 @@ def get_disabled_rewriter_config() -> bytes:
     """A serialized ConfigProto that switches the graph optimizer off."""
     config = pool.message("tensorflow.ConfigProto")()
     config.graph_options.rewrite_options.disable_meta_optimizer = True
-    return config.SerializeToString()
+    found: bytes = config.SerializeToString()
+    return found

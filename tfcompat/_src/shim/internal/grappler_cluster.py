@@ -24,7 +24,7 @@ from tfcompat._src.shim.internal.kernels import get_registered_kernels_for_op
 from tfcompat._src.shim.internal.op_def_registry import get_registered_ops
 
 _RUNS = 10
-_Usage = dict[str, tuple[int, list[tuple[str, int, int, int, int]]]]
+_Usage = dict[str, tuple[int, list[tuple[object, ...]]]]
 
 
 class _Devices:
@@ -232,7 +232,7 @@ class _Runner:
                 tensor = op.outputs[0]
                 if not tensor.shape.is_fully_defined():
                     raise NotImplementedError(f"Cluster: an item with a placeholder of unknown shape is not measured: {op.name!r}.")
-                self._feeds[tensor] = np.zeros(tensor.shape.as_list(), tensor.dtype.as_numpy_dtype)
+                self._feeds[tensor] = np.zeros([size or 0 for size in tensor.shape.as_list()], tensor.dtype.as_numpy_dtype)
         self._initializers = [built.graph.get_operation_by_name(name) for name in built.initializers]
 
     def __enter__(self) -> _Runner:

@@ -79,7 +79,7 @@ def gigaops(device: messages.DeviceProperties) -> float:
     Raises:
       ValueError: a GPU without an architecture in its environment; 1.15 ends the process there.
     """
-    rate = device.num_cores * device.frequency * 1e-3
+    rate: float = device.num_cores * device.frequency * 1e-3
     if device.type == "CPU":
         return rate
     if device.type != "GPU":

@@ -37,4 +37,5 @@ def _safe_scalar_div(numerator: Tensor, denominator: Tensor, name: str) -> Tenso
     """`numerator` / `denominator` of rank 1 at most, 0 where the latter is 0."""
     numerator.shape.with_rank_at_most(1)
     denominator.shape.with_rank_at_most(1)
-    return div_no_nan(numerator, denominator, name=name)
+    found: Tensor = div_no_nan(numerator, denominator, name=name)
+    return found

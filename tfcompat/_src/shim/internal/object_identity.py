@@ -43,7 +43,7 @@ class _WeakObjectIdentityWrapper(_ObjectIdentityWrapper):
 class Reference(_ObjectIdentityWrapper):
     """Refers to an object; equal to another reference to it."""
 
-    unwrapped = property()  # type: ignore[assignment]
+    unwrapped = property()
 
     def deref(self) -> Any:
         """The object."""
@@ -60,7 +60,7 @@ def _living(wrappers: Iterable[_ObjectIdentityWrapper], drop: Any) -> Iterator[A
             yield value
 
 
-class ObjectIdentityDictionary(MutableMapping):
+class ObjectIdentityDictionary(MutableMapping[Any, Any]):
     """A dict that compares its keys with `is`."""
 
     _wrap_key: type[_ObjectIdentityWrapper] = _ObjectIdentityWrapper
@@ -99,7 +99,7 @@ class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
         return _living(self._storage, self._storage.pop)
 
 
-class ObjectIdentitySet(MutableSet):
+class ObjectIdentitySet(MutableSet[Any]):
     """A set that compares its members with `is`."""
 
     _wrap_key: type[_ObjectIdentityWrapper] = _ObjectIdentityWrapper

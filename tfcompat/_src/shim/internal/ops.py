@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.composite_tensor import CompositeTensor
 from tfcompat._src.base.default_stack import GRAPHS, SESSIONS
 from tfcompat._src.base.device import canonical_name
-from tfcompat._src.base.dtypes import as_dtype
+from tfcompat._src.base.dtypes import DType, as_dtype
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph import op_spec
@@ -50,11 +50,11 @@ class RegisterShape:
     def __init__(self, op_type: str) -> None:
         self._op_type = op_type
 
-    def __call__(self, f: Callable) -> Any:
+    def __call__(self, f: Callable[..., Any]) -> Any:
         return f
 
 
-def _set_call_cpp_shape_fn(call_cpp_shape_fn: Callable) -> None:
+def _set_call_cpp_shape_fn(call_cpp_shape_fn: Callable[..., Any]) -> None:
     """Does nothing, as in 1.15 where a shape function is set already: each op has its own."""
 
 
@@ -67,7 +67,7 @@ class NullContextmanager:
     def __enter__(self) -> None:
         """Does nothing."""
 
-    def __exit__(self, type_arg: object, value_arg: object, traceback_arg: object) -> bool:
+    def __exit__(self, type_arg: object, value_arg: object, traceback_arg: object) -> Literal[False]:
         return False
 
 
@@ -157,10 +157,9 @@ def internal_convert_to_tensor_or_composite(
     """
     if not isinstance(value, CompositeTensor):
         return internal_convert_to_tensor(value, dtype, name, as_ref)
-    if dtype and not as_dtype(dtype).is_compatible_with(value.dtype):
-        raise ValueError(
-            f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {value.dtype.name}: {value!r}"
-        )
+    have: DType = value.dtype  # type: ignore[attr-defined]  # all of TensorFlow's have one
+    if dtype and not as_dtype(dtype).is_compatible_with(have):
+        raise ValueError(f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype {have.name}: {value!r}")
     return value
 
 

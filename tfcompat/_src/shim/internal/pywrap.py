@@ -13,7 +13,7 @@ from tfcompat._src.platform import file_io
 
 def TF_bfloat16_type() -> type:
     """The NumPy type of bfloat16."""
-    return dtypes.bfloat16.as_numpy_dtype  # type: ignore[no-any-return]
+    return dtypes.bfloat16.as_numpy_dtype  # type: ignore[no-any-return]  # a class of ml_dtypes
 
 
 def TF_PickUnusedPortOrDie() -> int:
@@ -50,7 +50,7 @@ def TFE_Py_TensorShapeSlice(tensors: object, slice_dim: int) -> Any:
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, EagerTensor):
             raise TypeError(f'Expected a list of EagerTensors but element {i} has type "{type(tensor).__name__}"')
-        if dimension >= tensor.shape.rank:
+        if dimension >= len(tensor.shape):
             raise IndexError(
                 f"Slice dimension ({dimension}) must be smaller than rank of all tensors, "
                 f"but tensor at index {i} has rank {tensor.shape.rank}"

@@ -9,6 +9,7 @@ from typing import Any
 from tfcompat._src.base import device as device_lib
 from tfcompat._src.base import errors
 from tfcompat._src.eager import execution_callbacks
+from tfcompat._src.eager.graph import EagerGraph
 from tfcompat._src.gradients import forwardprop
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.operation import Operation
@@ -56,7 +57,7 @@ def _on(device_name: str | None, op_name: str) -> contextlib.AbstractContextMana
       The registered class: the name is none of a device, or its task is not there.
     """
     graph = get_default_graph()
-    if not device_name or not graph.executes:
+    if not device_name or not isinstance(graph, EagerGraph):
         return contextlib.nullcontext()
     if not device_name.startswith("/"):
         raise exception_class(f"Malformed device specification '{device_name}' in eager op: Name: {op_name}", errors.INVALID_ARGUMENT)
@@ -87,7 +88,7 @@ def TFE_Py_Execute(
 
 
 def TFE_Py_FastPathExecute(
-    ctx: object, device_name: str | None, op_name: str, name: str | None, callbacks: Sequence[Callable] | None, *args: Any
+    ctx: object, device_name: str | None, op_name: str, name: str | None, callbacks: Sequence[Callable[..., Any]] | None, *args: Any
 ) -> Any:  # fmt: skip
     """Runs an operation; its one output, the list of several, or None.
 

@@ -28,7 +28,7 @@ def variable_accessed(variable: Any) -> None:
     recorders.order([variable.handle])
 
 
-def record_operation(op_type: str, output_tensors: Sequence[Any], input_tensors: Sequence[Any], backward_function: Callable) -> None:
+def record_operation(op_type: str, output_tensors: Sequence[Any], input_tensors: Sequence[Any], backward_function: Callable[..., Any]) -> None:
     """Tells the tapes of operations that gave `output_tensors` of `input_tensors`: `backward_function(*grads)` is their derivative."""
 
     def gradient(op: object, *grads: Any) -> Any:

@@ -11,7 +11,7 @@ from tfcompat._src.shim.internal.tf_optimizer import OptimizeGraph
 from tfcompat._src.train.saver import export_meta_graph
 
 
-def grappler_optimize(graph: Graph, fetches: Iterable[Any] | None = None, config_proto: object = None) -> messages.GraphDef:
+def grappler_optimize(graph: Graph, fetches: Iterable[Any] | None = None, config_proto: messages.ConfigProto | None = None) -> messages.GraphDef:
     """The GraphDef of a graph as `OptimizeGraph` leaves it.
 
     Args:

@@ -83,19 +83,19 @@ def make_decorator(
 ) -> Callable[..., Any]:
     """`decorator_func` under the name, text and signature of `target`, which `unwrap` finds again."""
     if decorator_name is None:
-        decorator_name = inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]
+        decorator_name = inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]  # a caller has a frame
     record = TFDecorator(decorator_name, target, decorator_doc, decorator_argspec)
-    decorator_func._tf_decorator = record  # type: ignore[attr-defined]
+    decorator_func._tf_decorator = record  # type: ignore[attr-defined]  # attributes of a function
     for key in ("__name__", "__qualname__", "__module__"):
         if hasattr(target, key):
             setattr(decorator_func, key, getattr(target, key))
     for key, value in getattr(target, "__dict__", {}).items():
         decorator_func.__dict__.setdefault(key, value)
     decorator_func.__doc__ = record.__doc__
-    decorator_func.__wrapped__ = target  # type: ignore[attr-defined]
-    decorator_func.__original_wrapped__ = target  # type: ignore[attr-defined]
+    decorator_func.__wrapped__ = target  # type: ignore[attr-defined]  # attributes of a function
+    decorator_func.__original_wrapped__ = target  # type: ignore[attr-defined]  # attributes of a function
     if hasattr(record, "__signature__"):
-        decorator_func.__signature__ = record.__signature__  # type: ignore[attr-defined]
+        decorator_func.__signature__ = record.__signature__  # type: ignore[attr-defined]  # attributes of a function
     return decorator_func
 
 

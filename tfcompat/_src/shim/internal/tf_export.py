@@ -182,17 +182,17 @@ def get_v2_names(symbol: object) -> list[str]:
     return _names(symbol, API_ATTRS)
 
 
-def _constants(module: object, attrs: dict[str, _Attributes]) -> list[tuple]:
+def _constants(module: object, attrs: dict[str, _Attributes]) -> list[tuple[Any, ...]]:
     apis = (TENSORFLOW_API_NAME, ESTIMATOR_API_NAME)
     return [found for api in apis for found in getattr(module, attrs[api].constants, ())]
 
 
-def get_v1_constants(module: object) -> list[tuple]:
+def get_v1_constants(module: object) -> list[tuple[Any, ...]]:
     """The (names, constant) pairs of a module in the APIs of TensorFlow 1."""
     return _constants(module, API_ATTRS_V1)
 
 
-def get_v2_constants(module: object) -> list[tuple]:
+def get_v2_constants(module: object) -> list[tuple[Any, ...]]:
     """The (names, constant) pairs of a module in the APIs of TensorFlow 2."""
     return _constants(module, API_ATTRS)
 

@@ -16,7 +16,7 @@ FullArgSpec = inspect.FullArgSpec
 currentframe = inspect.currentframe
 
 
-def _through(name: str) -> Callable:
+def _through(name: str) -> Callable[..., Any]:
     """The function of `inspect`, of what an object decorates."""
     function = getattr(inspect, name)
 
@@ -50,7 +50,7 @@ def getdoc(object: object) -> str | None:
     return inspect.getdoc(object)
 
 
-def getmembers(object: object, predicate: Callable | None = None) -> list[tuple[str, Any]]:
+def getmembers(object: object, predicate: Callable[[Any], bool] | None = None) -> list[tuple[str, Any]]:
     """The members of an object by name."""
     return inspect.getmembers(object, predicate)
 
@@ -118,7 +118,7 @@ def getargspec(obj: object) -> Any:
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
-def _of_partial(obj: functools.partial) -> Any:
+def _of_partial(obj: functools.partial[Any]) -> Any:
     """The arguments that a partial leaves open, and defaults behind them."""
     args, varargs, keywords, defaults = getargspec(obj.func)
     defaults, given = list(defaults or ()), dict(obj.keywords or {})

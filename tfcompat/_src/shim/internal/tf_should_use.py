@@ -76,7 +76,7 @@ def _add_should_use_warning(x: object, fatal_error: bool = False) -> Any:
     if x is None or (isinstance(x, list) and not x):
         return x
     log = logging.fatal if fatal_error else logging.error
-    wrapper = object.__new__(_wrapper_class(type(x)))
+    wrapper: object = object.__new__(_wrapper_class(type(x)))  # type: ignore[arg-type]  # a class has a hash
     object.__setattr__(wrapper, "_tf_should_use_helper", _TFShouldUseHelper(x, sys._getframe(1), log))
     object.__setattr__(wrapper, "_true_value", x)
     return wrapper
