@@ -405,7 +405,7 @@ def _chosen_runner(op: Operation) -> Runner:
         if key not in runners:
             runners[key] = _stateful_runner(op, chosen)
         runners[key](values, context)
-        values.update({t: chosen[handles[0]] for t in op.outputs if is_chosen(t) and t not in values})
+        values.update({t: chosen[op.takes[0]] for t in op.outputs if is_chosen(t)})
 
     return run
 
