@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.interpreter.movement import padding
-from tfcompat._src.interpreter.table import Equation, primitive, wide
+from tfcompat._src.interpreter.table import Equation, Shape, ToArray, primitive, wide
 from tfcompat._src.interpreter.windows import dilated, view_of_windows
 
 BLOCK = 2**19
@@ -16,7 +16,7 @@ BLOCK = 2**19
 
 
 @primitive("conv_general_dilated")
-def convolution(e: Equation) -> Callable:
+def convolution(e: Equation) -> ToArray:
     """Images are seen as (batch, feature, places...), kernels as (output feature, input feature, places...), as JAX's specifications order axes."""
     p, dtype, inside = e.params, e.dtype, wide(e.dtype)
     lhs, rhs, out = p["dimension_numbers"]
@@ -26,8 +26,8 @@ def convolution(e: Equation) -> Callable:
     if 0 in (*result, *images, *kernel):
         return lambda x, w: np.zeros(result_shape, dtype)
     layout = [lhs.index(i) for i in range(len(lhs))]
-    edges, spread = ((0, 0), (0, 0), *p["padding"]), (1, 1, *p["lhs_dilation"])
-    edges, spread = [edges[i] for i in layout], [spread[i] for i in layout]
+    all_edges, all_spread = ((0, 0), (0, 0), *p["padding"]), (1, 1, *p["lhs_dilation"])
+    edges, spread = [all_edges[i] for i in layout], [all_spread[i] for i in layout]
     shape = dilated(e.inputs[0].shape, edges, spread)
     is_padded = shape != e.inputs[0].shape or any(d > 1 for d in spread)
     pad = padding(shape, e.inputs[0].shape, [(*edge, d - 1) for edge, d in zip(edges, spread)])
@@ -35,7 +35,7 @@ def convolution(e: Equation) -> Callable:
     samples, features, outputs = images[0] // batches, images[1] // groups, kernel[0] // parts
     multiply = _product((samples, features, *result[2:], *kernel[2:]), outputs, (*p["window_strides"],), (*p["rhs_dilation"],), layout)
 
-    def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def run(x: NDArray, w: NDArray) -> NDArray:
         x, w = x.astype(inside, copy=False), w.astype(inside, copy=False).transpose(rhs)
         x = (pad(x, inside.type(0)) if is_padded else x).transpose(lhs)
         found = []
@@ -49,7 +49,7 @@ def convolution(e: Equation) -> Callable:
     return run
 
 
-def _product(sizes: tuple, outputs: int, strides: tuple, dilation: tuple, layout: list) -> Callable:
+def _product(sizes: Shape, outputs: int, strides: Shape, dilation: Shape, layout: list[int]) -> ToArray:
     """A function of images and a kernel, without groups.
 
     `sizes` are those of a view of windows: samples, features, places, and places in a window. It is a matrix of what stays (samples,
@@ -71,7 +71,7 @@ def _product(sizes: tuple, outputs: int, strides: tuple, dilation: tuple, layout
     starts = range(0, length, step)
     all_strides, all_dilation = (1, 1, *strides), (*dilation,)
 
-    def run(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def run(x: NDArray, w: NDArray) -> NDArray:
         windows = view_of_windows(x, sizes, all_strides, all_dilation).transpose(order)
         w = w.transpose(kernel_order)
         if by_columns:
@@ -80,6 +80,7 @@ def _product(sizes: tuple, outputs: int, strides: tuple, dilation: tuple, layout
             w = w.reshape(inner, outputs)
             parts = [windows[i : i + step].reshape(-1, inner) @ w for i in starts]
             found = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return found.reshape(result_shape).transpose(back)
+        result: NDArray = found.reshape(result_shape).transpose(back)
+        return result
 
     return run

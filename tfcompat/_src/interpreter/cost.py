@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from tfcompat._src.interpreter.table import called
+from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn
+from tfcompat._src.interpreter.table import Params, Shape, called
 
+Work: TypeAlias = Callable[[Params, list[Shape], list[Shape]], float]
+"""The work of an equation by its parameters and the shapes of its inputs and outputs."""
 ROUNDS = 256
 """How often a loop of unknown length is taken to go round."""
 
@@ -41,7 +44,7 @@ class Cost(NamedTuple):
         return Cost(*map(max, self, other))
 
 
-def cost(jaxpr: Any, rounds: int = ROUNDS) -> Cost:
+def cost(jaxpr: Jaxpr | ClosedJaxpr, rounds: int = ROUNDS) -> Cost:
     """The work of evaluating a trace.
 
     A branch counts as what takes most of each kind. What no result needs is not evaluated.
@@ -53,11 +56,11 @@ def cost(jaxpr: Any, rounds: int = ROUNDS) -> Cost:
     Returns:
       Its Cost.
     """
-    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-    return _of(jaxpr, [True] * len(jaxpr.outvars), rounds)
+    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    return _of(inner, [True] * len(inner.outvars), rounds)
 
 
-def _of(jaxpr: Any, wanted: Iterable[bool], rounds: int) -> Cost:
+def _of(jaxpr: Jaxpr, wanted: Iterable[bool], rounds: int) -> Cost:
     needed = {id(v) for v, is_wanted in zip(jaxpr.outvars, wanted) if is_wanted}
     found = Cost()
     for equation in reversed(jaxpr.eqns):
@@ -68,13 +71,13 @@ def _of(jaxpr: Any, wanted: Iterable[bool], rounds: int) -> Cost:
     return found
 
 
-def _of_equation(equation: Any, used: list[bool], rounds: int) -> Cost:
+def _of_equation(equation: JaxprEqn, used: list[bool], rounds: int) -> Cost:
     name, p = equation.primitive.name, equation.params
     if name in _VIEWS:
         return Cost(1)
     body = called(equation)
     if body is not None:
-        return _of(getattr(body, "jaxpr", body), used, rounds)
+        return _of(body.jaxpr, used, rounds)
     if name == "scan":
         return cost(p["jaxpr"], rounds).times(p["length"]).plus(Cost(1))
     if name == "while":
@@ -100,22 +103,23 @@ _VIEWS = {
 """Primitives that move nothing: what they give is a view, mostly."""
 
 
-def _dot(p: dict, inputs: list, outputs: list) -> int:
+def _dot(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
     (left, _), _ = p["dimension_numbers"]
-    return math.prod(outputs[0]) * math.prod(inputs[0][i] for i in left)
+    summed: int = math.prod(inputs[0][i] for i in left)
+    return math.prod(outputs[0]) * summed
 
 
-def _convolution(p: dict, inputs: list, outputs: list) -> int:
+def _convolution(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
     made = inputs[1][p["dimension_numbers"].rhs_spec[0]]
     return math.prod(outputs[0]) * (math.prod(inputs[1]) // made if made else 0)
 
 
-def _of_matrices(each: Callable[[int, int], float]) -> Callable:
+def _of_matrices(each: Callable[[int, int], float]) -> Work:
     """`each` matrix's products by rows and columns, for a stack of matrices."""
     return lambda p, inputs, outputs: math.prod(inputs[0][:-2]) * each(*inputs[0][-2:])
 
 
-def _triangular_solve(p: dict, inputs: list, outputs: list) -> float:
+def _triangular_solve(p: Params, inputs: list[Shape], outputs: list[Shape]) -> float:
     return math.prod(inputs[1]) * inputs[0][-1] / 2
 
 
@@ -125,7 +129,7 @@ def _by_householder(m: int, n: int) -> float:
     return n * n * (m - n / 3)
 
 
-_PRODUCTS: dict[str, Callable[[dict, list, list], float]] = {
+_PRODUCTS: dict[str, Work] = {
     "dot_general": _dot, "conv_general_dilated": _convolution, "triangular_solve": _triangular_solve,
     "cholesky": _of_matrices(lambda n, _: n**3 / 6), "lu": _of_matrices(lambda m, n: _by_householder(m, n) / 2),
     "qr": _of_matrices(lambda m, n: 2 * _by_householder(m, n)), "eigh": _of_matrices(lambda n, _: 5 * n**3),
@@ -133,25 +137,25 @@ _PRODUCTS: dict[str, Callable[[dict, list, list], float]] = {
 }  # fmt: skip
 
 
-def _by_windows(p: dict, inputs: list, outputs: list) -> int:
+def _by_windows(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
     return math.prod(outputs[0]) * math.prod(p["window_dimensions"])
 
 
-def _to_windows(p: dict, inputs: list, outputs: list) -> int:
+def _to_windows(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
     return math.prod(inputs[0]) * math.prod(p["window_dimensions"]) + math.prod(outputs[0])
 
 
-def _logarithms(p: dict, inputs: list, outputs: list) -> int:
+def _logarithms(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
     """Elements, as often as half of them are to be brought in order or transformed."""
     length = math.prod(inputs[0][-len(p["fft_lengths"]) :]) if "fft_lengths" in p else inputs[0][p.get("dimension", -1)] if inputs[0] else 1
     return sum(map(math.prod, inputs)) * max(1, math.ceil(math.log2(max(length, 1))))
 
 
-def _scatter(p: dict, inputs: list, outputs: list) -> int:
+def _scatter(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
     return math.prod(outputs[0]) + math.prod(inputs[2])
 
 
-_ELEMENTS: dict[str, Callable[[dict, list, list], int]] = {
+_ELEMENTS: dict[str, Work] = {
     **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min", "reduce_window"), _by_windows),
     **dict.fromkeys(("sort", "top_k", "fft"), _logarithms),
     **dict.fromkeys(("scatter", *(f"scatter{dash}{kind}" for dash in "-_" for kind in ("add", "sub", "mul", "min", "max"))), _scatter),

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import ml_dtypes
 import numpy as np
 
-from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, primitive
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.interpreter.table import TABLE, DType, Equation, Prepare, ToArray, is_small_float, primitive
 
 LARGE = 2**10
 """Elements of an array from which on a pass more costs less than a jump for each element."""
 
-_DIRECT = {
+_DIRECT: dict[str, ToArray] = {
     "add": np.add, "add_any": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
     "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt, "abs": np.abs, "square": np.square, "log": np.log,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
@@ -22,23 +23,23 @@ _DIRECT = {
 }  # fmt: skip
 
 
-def _direct(function: Callable) -> Callable:
+def _direct(function: ToArray) -> Prepare:
     return lambda e: function
 
 
 TABLE.update({name: _direct(function) for name, function in _DIRECT.items()})
 
 
-def _has_minus_zero(x: np.ndarray) -> bool:
+def _has_minus_zero(x: NDArray) -> bool:
     """Whether -0 is there, whose bits are the lowest integer."""
     bits = _signed(x.dtype)
     return x.size > 0 and x.view(bits).min() == np.iinfo(bits).min
 
 
-def _extreme(ufunc: Callable, may_err: Callable, of_zeros: Callable) -> Callable:
+def _extreme(ufunc: ToArray, may_err: Callable[[NDArray, NDArray, NDArray], bool], of_zeros: ToArray) -> Prepare:
     """Of two zeros NumPy gives either; what `may_err` says of arguments and results is seldom so."""
 
-    def of_floats(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def of_floats(x: NDArray, y: NDArray) -> NDArray:
         found = ufunc(x, y)
         if may_err(x, y, found) and (zeros := (found == 0) & (x == y)).any():
             found = np.where(zeros, of_zeros(x, y), found)
@@ -51,17 +52,17 @@ TABLE["max"] = _extreme(np.maximum, lambda x, y, found: _has_minus_zero(found), 
 TABLE["min"] = _extreme(np.minimum, lambda x, y, found: _has_minus_zero(x) or _has_minus_zero(y), lambda x, y: -(-x - y))
 
 
-def _nonzero(y: np.ndarray) -> np.ndarray:
+def _nonzero(y: NDArray) -> NDArray:
     return np.where(y == 0, np.ones((), y.dtype), y)
 
 
 @primitive("div")
-def div(e: Equation) -> Callable:
+def div(e: Equation) -> ToArray:
     if e.dtype.kind not in "iu":
         return np.divide
     by_zero = np.array(-1).astype(e.dtype)
 
-    def truncated(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def truncated(x: NDArray, y: NDArray) -> NDArray:
         divisor = _nonzero(y)
         quotient = np.floor_divide(x, divisor)
         inexact = quotient * divisor != x
@@ -72,25 +73,25 @@ def div(e: Equation) -> Callable:
 
 
 @primitive("rem")
-def rem(e: Equation) -> Callable:
+def rem(e: Equation) -> ToArray:
     if e.dtype.kind not in "iu":
         return np.fmod
     return lambda x, y: np.where(y == 0, x, np.fmod(x, _nonzero(y)))
 
 
 @primitive("sign")
-def sign(e: Equation) -> Callable:
+def sign(e: Equation) -> ToArray:
     if e.dtype.kind in "iuc":
         return np.sign
     return lambda x: np.copysign(np.sign(x), x)
 
 
 @primitive("round")
-def rounding(e: Equation) -> Callable:
+def rounding(e: Equation) -> ToArray:
     if int(e.params["rounding_method"]) == 1:
         return np.rint
 
-    def away_from_zero(x: np.ndarray) -> np.ndarray:
+    def away_from_zero(x: NDArray) -> NDArray:
         whole = np.trunc(x)
         return np.copysign(whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x), x)
 
@@ -98,14 +99,14 @@ def rounding(e: Equation) -> Callable:
 
 
 @primitive("one_minus_square")
-def one_minus_square(e: Equation) -> Callable:
+def one_minus_square(e: Equation) -> ToArray:
     one = e.dtype.type(1)
     return lambda x: (one + x) * (one - x)
 
 
 @primitive("polynomial")
-def polynomial(e: Equation) -> Callable:
-    def by_horner(x: np.ndarray, *coefficients: np.ndarray) -> np.ndarray:
+def polynomial(e: Equation) -> ToArray:
+    def by_horner(x: NDArray, *coefficients: NDArray) -> NDArray:
         found = coefficients[-1]
         for c in coefficients[-2::-1]:
             found = found * x + c
@@ -115,10 +116,10 @@ def polynomial(e: Equation) -> Callable:
 
 
 @primitive("integer_pow")
-def integer_pow(e: Equation) -> Callable:
+def integer_pow(e: Equation) -> ToArray:
     y, dtype = e.params["y"], e.dtype
 
-    def power(x: np.ndarray) -> np.ndarray:
+    def power(x: NDArray) -> NDArray:
         base, n, result = x, abs(y), None
         while n:
             if n & 1:
@@ -131,21 +132,21 @@ def integer_pow(e: Equation) -> Callable:
     return power
 
 
-def _unsigned(dtype: np.dtype) -> np.dtype:
+def _unsigned(dtype: DType) -> DType:
     return np.dtype(f"u{dtype.itemsize}")
 
 
-def _signed(dtype: np.dtype) -> np.dtype:
+def _signed(dtype: DType) -> DType:
     return np.dtype(f"i{dtype.itemsize}")
 
 
-def _shift(function: Callable, as_type: Callable, all_out: Callable) -> Callable:
+def _shift(function: ToArray, as_type: Callable[[DType], DType], all_out: ToArray) -> Prepare:
     """A shift of bits seen `as_type`; amounts of all bits or more give what `all_out` makes of the bits."""
 
-    def prepared(e: Equation) -> Callable:
+    def prepared(e: Equation) -> ToArray:
         bits, dtype, seen, unsigned = e.dtype.itemsize * 8, e.dtype, as_type(e.dtype), _unsigned(e.dtype)
 
-        def shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        def shift(x: NDArray, y: NDArray) -> NDArray:
             x, amount = x.view(seen), y.view(unsigned)
             inside = amount < bits
             if inside.all():
@@ -164,36 +165,38 @@ TABLE["shift_right_arithmetic"] = _shift(np.right_shift, _signed, lambda x: np.w
 
 
 @primitive("mulhi")
-def mulhi(e: Equation) -> Callable:
+def mulhi(e: Equation) -> ToArray:
     dtype, bits = e.dtype, e.dtype.itemsize * 8
     if bits < 64:
-        twice, half = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}"), bits
-        return lambda x, y: (x.astype(twice) * y.astype(twice) >> twice.type(half)).astype(dtype)
+        twice = np.dtype(f"{dtype.kind}{2 * dtype.itemsize}")
+        return lambda x, y: (x.astype(twice) * y.astype(twice) >> twice.type(bits)).astype(dtype)
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
 
-    def unsigned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def unsigned(x: NDArray, y: NDArray) -> NDArray:
         x0, x1, y0, y1 = x & low, x >> half, y & low, y >> half
         middle = x1 * y0 + (x0 * y0 >> half)
-        return x1 * y1 + (middle >> half) + (x0 * y1 + (middle & low) >> half)
+        found: NDArray = x1 * y1 + (middle >> half) + (x0 * y1 + (middle & low) >> half)
+        return found
 
-    def signed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def signed(x: NDArray, y: NDArray) -> NDArray:
         high = unsigned(x.view(np.uint64), y.view(np.uint64)).view(dtype)
-        return high - np.where(x < 0, y, 0) - np.where(y < 0, x, 0)
+        found: NDArray = high - np.where(x < 0, y, 0) - np.where(y < 0, x, 0)
+        return found
 
     return unsigned if dtype.kind == "u" else signed
 
 
 @primitive("population_count")
-def population_count(e: Equation) -> Callable:
+def population_count(e: Equation) -> ToArray:
     dtype, unsigned = e.dtype, _unsigned(e.dtype)
     return lambda x: np.bitwise_count(x.view(unsigned)).astype(dtype)
 
 
 @primitive("clz")
-def clz(e: Equation) -> Callable:
+def clz(e: Equation) -> ToArray:
     dtype, bits, unsigned = e.dtype, e.dtype.itemsize * 8, _unsigned(e.dtype)
 
-    def count(x: np.ndarray) -> np.ndarray:
+    def count(x: NDArray) -> NDArray:
         x, step = x.view(unsigned), 1
         while step < bits:
             x = x | (x >> unsigned.type(step))
@@ -203,15 +206,15 @@ def clz(e: Equation) -> Callable:
     return count
 
 
-def _in_order(dtype: np.dtype) -> Callable:
+def _in_order(dtype: DType) -> ToArray:
     """A function of floats to integers that are in the order of the floats' bits: -NaN, -inf, ..., -0, 0, ..., inf, NaN."""
     signed = _signed(dtype)
     rest = signed.type(np.iinfo(signed).max)
     return lambda x: (bits := x.view(signed)) ^ np.where(bits < 0, rest, signed.type(0))
 
 
-def _total(compare: Callable) -> Callable:
-    def prepared(e: Equation) -> Callable:
+def _total(compare: ToArray) -> Prepare:
+    def prepared(e: Equation) -> ToArray:
         if e.inputs[0].dtype.kind not in "fV":
             return compare
         key = _in_order(e.inputs[0].dtype)
@@ -224,10 +227,10 @@ TABLE["lt_to"], TABLE["le_to"] = _total(np.less), _total(np.less_equal)
 
 
 @primitive("complex")
-def make_complex(e: Equation) -> Callable:
+def make_complex(e: Equation) -> ToArray:
     shape, dtype = e.shape, e.dtype
 
-    def pair(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
+    def pair(real: NDArray, imaginary: NDArray) -> NDArray:
         result = np.empty(shape, dtype)
         result.real, result.imag = real, imaginary
         return result
@@ -236,12 +239,12 @@ def make_complex(e: Equation) -> Callable:
 
 
 @primitive("clamp")
-def clamp(e: Equation) -> Callable:
+def clamp(e: Equation) -> ToArray:
     return lambda low, x, high: np.minimum(np.maximum(x, low), high)
 
 
 @primitive("select_n")
-def select_n(e: Equation) -> Callable:
+def select_n(e: Equation) -> ToArray:
     if len(e.inputs) > 3:
         return lambda which, *cases: np.choose(which, cases)
     if e.inputs[0].dtype == np.bool_ and e.inputs[0].shape and e.dtype.itemsize in (4, 8) and math.prod(e.shape) >= LARGE:
@@ -249,14 +252,14 @@ def select_n(e: Equation) -> Callable:
     return lambda which, no, yes: np.where(which, yes, no) if which.ndim else yes if which else no
 
 
-def _by_bits(dtype: np.dtype) -> Callable:
+def _by_bits(dtype: DType) -> ToArray:
     """A choice for each element, without a jump in the processor for each, which it would foresee badly."""
     bits = _signed(dtype)
 
-    def is_zero(x: np.ndarray) -> bool:
+    def is_zero(x: NDArray) -> bool:
         return not any(x.strides) and not x[(0,) * x.ndim]
 
-    def choose(which: np.ndarray, no: np.ndarray, yes: np.ndarray) -> np.ndarray:
+    def choose(which: NDArray, no: NDArray, yes: NDArray) -> NDArray:
         no, yes = no.view(bits), yes.view(bits)
         mask = which.view(np.int8).astype(bits)
         np.negative(mask, out=mask)
@@ -274,7 +277,7 @@ def _by_bits(dtype: np.dtype) -> Callable:
 
 
 @primitive("convert_element_type")
-def convert(e: Equation) -> Callable:
+def convert(e: Equation) -> ToArray:
     old, new = e.inputs[0].dtype, np.dtype(e.params["new_dtype"])
     if new == old:
         return lambda x: x
@@ -290,11 +293,11 @@ def convert(e: Equation) -> Callable:
     return lambda x: x.astype(new)
 
 
-def _saturating(new: np.dtype) -> Callable:
+def _saturating(new: DType) -> ToArray:
     info = ml_dtypes.iinfo(new)
     low, high = float(info.min), float(info.max)
 
-    def to_integer(x: np.ndarray) -> np.ndarray:
+    def to_integer(x: NDArray) -> NDArray:
         if x.size and low < x.min() and x.max() < high:
             return x.astype(new)
         x = x.astype(np.float64)
@@ -306,13 +309,13 @@ def _saturating(new: np.dtype) -> Callable:
 
 
 @primitive("bitcast_convert_type")
-def bitcast(e: Equation) -> Callable:
+def bitcast(e: Equation) -> ToArray:
     new, shape = np.dtype(e.params["new_dtype"]), e.shape
     return lambda x: np.ascontiguousarray(x).reshape(-1).view(new).reshape(shape)
 
 
 @primitive("reduce_precision")
-def reduce_precision(e: Equation) -> Callable:
+def reduce_precision(e: Equation) -> ToArray:
     dtype = e.dtype
     unsigned, layout = _unsigned(dtype), ml_dtypes.finfo(dtype)
     lost = layout.nmant - e.params["mantissa_bits"]
@@ -321,7 +324,7 @@ def reduce_precision(e: Equation) -> Callable:
     lowest, highest = (bias - range_of + 2) << layout.nmant, (bias + range_of - 1) << layout.nmant
     loses_range = e.params["exponent_bits"] < layout.nexp
 
-    def reduced(x: np.ndarray) -> np.ndarray:
+    def reduced(x: NDArray) -> NDArray:
         bits = x.view(unsigned)
         found = bits
         if lost > 0:

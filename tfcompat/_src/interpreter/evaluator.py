@@ -5,19 +5,25 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tfcompat._src.base.jax_compat import Literal, jaxprs_in_params
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, jaxprs_in_params
 from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.float_environment import AsInPrograms
 from tfcompat._src.interpreter.memory import frozen, given_away, is_lent
 from tfcompat._src.interpreter.product_threads import OneThread
-from tfcompat._src.interpreter.table import REFUSED, TABLE, Equation, called
+from tfcompat._src.interpreter.table import REFUSED, TABLE, ArrayType, Equation, called
 
+Slots: TypeAlias = tuple[int, ...]
+Get: TypeAlias = Callable[[list[Any]], tuple[Any, ...]]
+"""Takes the values of some slots from the values of all, of which those that are not there yet are None."""
+Prepared: TypeAlias = tuple[Callable[..., Any], Get, Slots | int, Slots]
+"""A function, what gets its arguments, the slots of its results (one, if it gives one array), and those to let go of before it."""
 FOLDED = 2**14
 """What constants alone determine is computed once, where it has no more elements."""
 EMPTYING = {"cond", "while", "scan"}
@@ -26,14 +32,14 @@ FEW_PRODUCTS = 2**12
 """As few multiplications are made by one thread anyway."""
 
 
-def missing(jaxpr: Any) -> set[str]:
+def missing(jaxpr: Jaxpr) -> set[str]:
     """The names of the primitives in a trace, and in the traces inside it, that cannot be interpreted."""
     names = set()
     for equation in jaxpr.eqns:
         name, body = equation.primitive.name, called(equation)
         if body is None and (name not in TABLE or name in REFUSED and REFUSED[name](equation.params)):
             names.add(name)
-        for inner in jaxprs_in_params(equation.params) if body is None else [getattr(body, "jaxpr", body)]:
+        for inner in jaxprs_in_params(equation.params) if body is None else [body.jaxpr]:
             names |= missing(inner)
     return names
 
@@ -41,16 +47,16 @@ def missing(jaxpr: Any) -> set[str]:
 class _Step(NamedTuple):
     """An equation, the slots that it reads and writes, and those that nothing reads later."""
 
-    equation: Any
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    last: tuple[int, ...] = ()
+    equation: JaxprEqn
+    reads: Slots
+    writes: Slots
+    last: Slots = ()
 
 
 class Evaluator:
     """A prepared trace: called with NumPy arrays, it gives a list of NumPy arrays that share no memory with them."""
 
-    def __init__(self, closed: Any, has_products: bool = False) -> None:
+    def __init__(self, closed: ClosedJaxpr, has_products: bool = False) -> None:
         self._threads = OneThread() if has_products else contextlib.nullcontext()
         self._initial: list[Any] = [None]  # slot 0 is for results that nothing reads
         self._is_constant = [False]
@@ -70,11 +76,11 @@ class Evaluator:
         self._initial.append(None if value is None else frozen(value))
         return len(self._initial) - 1
 
-    def _flatten(self, jaxpr: Any, slots: dict[Any, int]) -> list[int]:
+    def _flatten(self, jaxpr: Jaxpr, slots: dict[Var, int]) -> list[int]:
         """Enters the equations of a trace, and of those that it calls; the slots of its results."""
 
-        def read(atom: object) -> int:
-            return self._new(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else slots[atom]
+        def read(atom: Atom) -> int:
+            return self._new(np.asarray(atom.val, array_type(atom).dtype)) if isinstance(atom, Literal) else slots[atom]
 
         for equation in jaxpr.eqns:
             reads = tuple(map(read, equation.invars))
@@ -83,10 +89,10 @@ class Evaluator:
                 writes = tuple(self._new() for _ in equation.outvars)
                 self._flat.append(_Step(equation, reads, writes))
             else:
-                inner, consts = getattr(body, "jaxpr", body), getattr(body, "consts", ())
-                own = {v: self._new(value) for v, value in zip(inner.constvars, consts, strict=True)}
+                inner = body.jaxpr
+                own = {v: self._new(value) for v, value in zip(inner.constvars, body.consts, strict=True)}
                 own.update(zip(inner.invars, reads, strict=True))
-                writes = self._flatten(inner, own)
+                writes = tuple(self._flatten(inner, own))
             slots.update(zip(equation.outvars, writes, strict=True))
         return [read(v) for v in jaxpr.outvars]
 
@@ -101,13 +107,13 @@ class Evaluator:
                 alive.append(step._replace(last=last, writes=writes))
         return alive[::-1]
 
-    def _prepared(self, step: _Step) -> tuple | None:
+    def _prepared(self, step: _Step) -> Prepared | None:
         """What `run` needs of a step: the function, what gets its arguments, where results go, what to let go before; None where the
         result is a constant, which is computed at once."""
         equation, reads, writes, last = step
-        name, outputs = equation.primitive.name, [v.aval for v in equation.outvars]
-        function = TABLE[name](Equation(equation.params, [v.aval for v in equation.invars], outputs))
-        place = writes if equation.primitive.multiple_results else writes[0]
+        name, outputs = equation.primitive.name, [array_type(v) for v in equation.outvars]
+        function = TABLE[name](Equation(equation.params, [array_type(v) for v in equation.invars], outputs))
+        targets = writes if equation.primitive.multiple_results else writes[0]
         if all(self._is_constant[r] for r in reads) and self._is_foldable(equation, outputs):
             with AsInPrograms():
                 found = function(*[self._initial[r] for r in reads])
@@ -115,44 +121,45 @@ class Evaluator:
                 self._initial[slot], self._is_constant[slot] = frozen(value), slot > 0
             return None
         get = _getter(reads)
-        return function, (lambda values: (list(get(values)),)) if name in EMPTYING else get, place, last
+        return function, (lambda values: (list(get(values)),)) if name in EMPTYING else get, targets, last
 
     @staticmethod
-    def _is_foldable(equation: Any, outputs: list) -> bool:
+    def _is_foldable(equation: JaxprEqn, outputs: Sequence[ArrayType]) -> bool:
         size = max((math.prod(a.shape) for a in outputs), default=0)
         return size <= FOLDED and not equation.effects and not any(jaxprs_in_params(equation.params))
 
-    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+    def __call__(self, *arguments: NDArray) -> list[NDArray]:
         """The results for arguments of the shapes and dtypes that the trace was made for."""
         return self.evaluate(list(arguments))
 
-    def evaluate(self, arguments: list) -> list[np.ndarray]:
+    def evaluate(self, arguments: list[NDArray]) -> list[NDArray]:
         """The same for a list of arguments, which is emptied: those that are `lent` may be written to, and given back as results."""
         kept = list(itertools.filterfalse(is_lent, arguments))
         with AsInPrograms(), self._threads:
             return given_away(self.run(arguments), kept)
 
-    def run(self, arguments: list) -> tuple:
+    def run(self, arguments: list[NDArray]) -> tuple[NDArray, ...]:
         """The results as they come, which may be views of arguments; for use inside another evaluation. The list is emptied."""
+        argument: NDArray | None
         values = self._initial.copy()
         for slot, argument in zip(self._arguments, arguments, strict=True):
             values[slot] = argument
         arguments.clear()
         argument = None
-        for function, get, place, last in self._steps:
+        for function, get, targets, last in self._steps:
             taken = get(values)
             for slot in last:
                 values[slot] = None
-            if type(place) is int:
-                values[place] = function(*taken)
+            if isinstance(targets, int):
+                values[targets] = function(*taken)
             else:
-                for slot, value in zip(place, function(*taken), strict=True):
+                for slot, value in zip(targets, function(*taken), strict=True):
                     values[slot] = value
                 value = None
         return self._results(values)
 
 
-def _getter(slots: tuple[int, ...]) -> Callable[[list], tuple]:
+def _getter(slots: Slots) -> Get:
     """What takes the values of slots from a list, as a tuple."""
     if len(slots) > 1:
         return itemgetter(*slots)
@@ -162,7 +169,7 @@ def _getter(slots: tuple[int, ...]) -> Callable[[list], tuple]:
     return lambda values: (values[slot],)
 
 
-def prepare(closed: Any) -> Evaluator:
+def prepare(closed: ClosedJaxpr) -> Evaluator:
     """Prepares a closed jaxpr.
 
     Args:
@@ -178,6 +185,6 @@ def prepare(closed: Any) -> Evaluator:
     if absent:
         raise NotImplementedError(
             f"The interpreter (TFCOMPAT_ENGINE=interpret) has no function for the primitives {sorted(absent)}. "
-            "TFCOMPAT_ENGINE=compile, which is the default, compiles such programs."
+            "Without that setting, or with TFCOMPAT_ENGINE=compile, such programs are compiled."
         )
     return Evaluator(closed, cost(closed).products > FEW_PRODUCTS)

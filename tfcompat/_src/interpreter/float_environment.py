@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class AsInPrograms:
             flushing[_CONTROL_WORD] |= _FLUSH_BOTH
             _C.fesetenv(flushing)
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         if _C is not None:
             _C.fesetenv(self._outer)
         self._errors.__exit__(*raised)

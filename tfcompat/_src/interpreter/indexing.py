@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.interpreter.memory import writable
-from tfcompat._src.interpreter.table import TABLE, Equation, primitive
+from tfcompat._src.interpreter.table import TABLE, Equation, Prepare, Shape, ToArray, primitive
+
+Indices: TypeAlias = tuple[NDArray, ...]
 
 
 class _Windows(NamedTuple):
@@ -19,23 +22,23 @@ class _Windows(NamedTuple):
     indices, whose number is in `paired`. `sizes` are the windows' along all axes, and `kept` are the axes that a window is not one element of.
     """
 
-    shape: tuple[int, ...]
-    sizes: tuple[int, ...]
-    columns: tuple[int, ...]
+    shape: Shape
+    sizes: Shape
+    columns: Shape
     paired: dict[int, int]
-    kept: tuple[int, ...]
+    kept: Shape
 
     @property
-    def front(self) -> tuple[int, ...]:
+    def front(self) -> Shape:
         return (*self.columns, *self.paired)
 
     @property
-    def moving(self) -> tuple[int, ...]:
+    def moving(self) -> Shape:
         """The kept axes of `front`."""
         return tuple(a for a in self.kept if a in self.columns)
 
     @property
-    def rest(self) -> tuple[int, ...]:
+    def rest(self) -> Shape:
         """The axes of which every window has the same part."""
         return tuple(a for a in range(len(self.shape)) if a not in self.front)
 
@@ -44,12 +47,12 @@ class _Windows(NamedTuple):
         """The kept axes as they come after indexing: those that move, then the others."""
         return [*self.moving, *(a for a in self.rest if a in self.kept)]
 
-    def placed(self, x: np.ndarray) -> np.ndarray:
+    def placed(self, x: NDArray) -> NDArray:
         """A view whose first axes are `front`, with the windows' part of the others."""
         parts = tuple(slice(0, self.sizes[a]) if a in self.kept else 0 for a in self.rest)
         return x.transpose((*self.front, *self.rest))[(*(slice(None),) * len(self.front), *parts)]
 
-    def places(self, drops: bool) -> Callable:
+    def places(self, drops: bool) -> Callable[[NDArray], tuple[Indices, NDArray | None]]:
         """A function of indices to arrays of indices along `front`, and which windows are inside: None for all, if they are moved inside or are there."""
         limits = [self.shape[a] - self.sizes[a] for a in self.columns]
         moving = self.moving
@@ -58,7 +61,7 @@ class _Windows(NamedTuple):
             spans[a] = np.arange(self.sizes[a]).reshape([-1 if i == position else 1 for i in range(len(moving))])
         added = (1,) * len(moving)
 
-        def places(indices: np.ndarray) -> tuple[tuple, np.ndarray | None]:
+        def places(indices: NDArray) -> tuple[Indices, NDArray | None]:
             batch, valid, found = indices.shape[:-1], None, []
             for k, (a, limit) in enumerate(zip(self.columns, limits)):
                 start = _signed(indices[..., k])
@@ -75,13 +78,13 @@ class _Windows(NamedTuple):
         return places
 
 
-def _signed(indices: np.ndarray) -> np.ndarray:
+def _signed(indices: NDArray) -> NDArray:
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
     return indices.astype(np.int64)
 
 
-def _fill(e: Equation) -> np.ndarray:
+def _fill(e: Equation) -> NDArray:
     value, dtype = e.params.get("fill_value"), e.dtype
     if value is None:
         value = np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max if dtype.kind == "u" else dtype.kind == "b" or np.nan
@@ -93,7 +96,7 @@ def _mode(e: Equation) -> str:
 
 
 @primitive("gather")
-def gather(e: Equation) -> Callable:
+def gather(e: Equation) -> ToArray:
     n, shape, result_shape, dtype = e.params["dimension_numbers"], e.inputs[0].shape, e.shape, e.dtype
     drops = _mode(e) == "FILL_OR_DROP"
     fill = _fill(e) if drops else np.zeros((), dtype)
@@ -105,11 +108,11 @@ def gather(e: Equation) -> Callable:
     places, batch = w.places(drops), len(e.inputs[1].shape) - 1
     rank, order = len(result_shape), w.order
     of_batch, of_window = iter(range(batch)), iter(kept)
-    axes = [batch + order.index(next(of_window)) if i in n.offset_dims else next(of_batch) for i in range(rank)]
-    axes = None if axes == list(range(rank)) else axes
+    moved = [batch + order.index(next(of_window)) if i in n.offset_dims else next(of_batch) for i in range(rank)]
+    axes = None if moved == list(range(rank)) else moved
     is_one, added = len(w.front) == 1, (1,) * len(kept)
 
-    def run(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    def run(x: NDArray, indices: NDArray) -> NDArray:
         where, valid = places(indices)
         x = w.placed(x)
         found = x.take(where[0], 0) if is_one else x[where] if where else np.broadcast_to(x, result_shape)
@@ -120,10 +123,10 @@ def gather(e: Equation) -> Callable:
     return run
 
 
-def _scatter(ufunc: np.ufunc | None) -> Callable:
+def _scatter(ufunc: np.ufunc | None) -> Prepare:
     """Puts updates in their places, or what `ufunc` makes of values and updates, one after the other."""
 
-    def prepared(e: Equation) -> Callable:
+    def prepared(e: Equation) -> ToArray:
         n, shape, given = e.params["dimension_numbers"], e.inputs[0].shape, e.inputs[2].shape
         if 0 in shape or 0 in given:
             return lambda x, indices, updates: x
@@ -140,7 +143,7 @@ def _scatter(ufunc: np.ufunc | None) -> Callable:
         entries = len(of_batch) + len(w.moving)
         put = _putting(ufunc, w, grid[:entries], e.params["unique_indices"])
 
-        def run(x: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
+        def run(x: NDArray, indices: NDArray, updates: NDArray) -> NDArray:
             result = writable(x)
             updates = updates.transpose(axes) if axes else updates
             where, valid = places(indices)
@@ -155,13 +158,16 @@ def _scatter(ufunc: np.ufunc | None) -> Callable:
     return prepared
 
 
-def _putting(ufunc: np.ufunc | None, w: _Windows, grid: tuple, unique: bool) -> Callable:
+def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> Callable[[NDArray, Indices, NDArray], None]:
     """What writes updates to places of an array."""
 
-    def put(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
+    def put(result: NDArray, where: Indices, updates: NDArray) -> None:
         w.placed(result)[where] = updates
 
-    def combine(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
+    if ufunc is None:
+        return put
+
+    def combine(result: NDArray, where: Indices, updates: NDArray) -> None:
         view = w.placed(result)
         if unique or not where:
             view[where] = ufunc(view[where], updates)
@@ -172,7 +178,7 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: tuple, unique: bool) -> 
     is_rows = (*w.front, *w.rest) == tuple(range(len(w.shape))) and all(w.sizes[a] == w.shape[a] for a in w.rest)
     sizes = [w.shape[a] for a in w.front]
 
-    def combine_rows(result: np.ndarray, where: tuple, updates: np.ndarray) -> None:
+    def combine_rows(result: NDArray, where: Indices, updates: NDArray) -> None:
         table = result.reshape(rows, width)
         place = where[0]
         for size, index in zip(sizes[1:], where[1:]):
@@ -181,8 +187,6 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: tuple, unique: bool) -> 
         if place.size:
             _combine_rows(ufunc, table, place, updates.reshape(-1, width))
 
-    if ufunc is None:
-        return put
     return combine_rows if is_rows and not unique and w.front else combine
 
 
@@ -190,7 +194,7 @@ _ROUNDS = 16
 """So often a row may be updated for updates to be made row by row, each row once in a round."""
 
 
-def _combine_rows(ufunc: np.ufunc, table: np.ndarray, place: np.ndarray, updates: np.ndarray) -> None:
+def _combine_rows(ufunc: np.ufunc, table: NDArray, place: NDArray, updates: NDArray) -> None:
     """Combines rows of a table with updates, those for one row in their order."""
     if updates.shape[1] == 1:
         ufunc.at(table[:, 0], place, updates[:, 0])

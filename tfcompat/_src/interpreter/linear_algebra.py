@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.on_demand import blas, lapack, transforms
-from tfcompat._src.interpreter.table import Equation, primitive
+from tfcompat._src.interpreter.table import Equation, ToArray, ToArrays, primitive
+
+Decomposition: TypeAlias = Callable[..., Sequence[ArrayLike]]
+"""A function of matrices to what their decomposition has."""
 
 
-def _each(e: Equation, function: Callable) -> Callable:
+def _each(e: Equation, function: Decomposition) -> ToArrays:
     """A function of stacks of matrices to a list of stacks, from one of matrices to one or several arrays."""
     outputs = [(o.shape, o.dtype) for o in e.outputs]
     places = list(np.ndindex(e.inputs[0].shape[:-2]))
 
-    def run(*args: np.ndarray) -> list:
+    def run(*args: NDArray) -> list[NDArray]:
         results = [np.zeros(shape, dtype) for shape, dtype in outputs]
         for i in places:
             for result, value in zip(results, function(*[a[i] for a in args]), strict=True):
@@ -26,11 +32,11 @@ def _each(e: Equation, function: Callable) -> Callable:
     return run
 
 
-def _or_nan(e: Equation, function: Callable) -> Callable:
+def _or_nan(e: Equation, function: Decomposition) -> Decomposition:
     """A decomposition that gives NaN where it cannot be made."""
     count = len(e.outputs)
 
-    def run(x: np.ndarray) -> tuple:
+    def run(x: NDArray) -> Sequence[ArrayLike]:
         try:
             return function(x)
         except np.linalg.LinAlgError:
@@ -40,7 +46,7 @@ def _or_nan(e: Equation, function: Callable) -> Callable:
 
 
 @primitive("cholesky")
-def cholesky(e: Equation) -> Callable:
+def cholesky(e: Equation) -> ToArray:
     if 0 in e.shape:
         return np.zeros_like
     run = _each(e, _or_nan(e, lambda x: (np.linalg.cholesky(np.tril(x)),)))
@@ -48,11 +54,11 @@ def cholesky(e: Equation) -> Callable:
 
 
 @primitive("lu")
-def lu(e: Equation) -> Callable:
+def lu(e: Equation) -> ToArrays:
     rows, columns = e.inputs[0].shape[-2:]
     factor = lapack.get_lapack_funcs(("getrf",), dtype=e.dtype)[0]
 
-    def one(x: np.ndarray) -> tuple:
+    def one(x: NDArray) -> Sequence[ArrayLike]:
         if x.size == 0:
             return x, (), np.arange(rows)
         found, pivots, _ = factor(x)
@@ -61,7 +67,7 @@ def lu(e: Equation) -> Callable:
     return _each(e, one)
 
 
-def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
+def _permutation(pivots: NDArray, size: int) -> NDArray:
     order = np.arange(size)
     for i, j in enumerate(pivots.tolist()):
         order[i], order[j] = order[j], order[i]
@@ -69,10 +75,10 @@ def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
 
 
 @primitive("lu_pivots_to_permutation")
-def lu_pivots_to_permutation(e: Equation) -> Callable:
+def lu_pivots_to_permutation(e: Equation) -> ToArray:
     shape, dtype, size = e.shape, e.dtype, e.params["permutation_size"]
 
-    def run(pivots: np.ndarray) -> np.ndarray:
+    def run(pivots: NDArray) -> NDArray:
         result = np.empty(shape, dtype)
         for i in np.ndindex(shape[:-1]):
             result[i] = _permutation(pivots[i], size)
@@ -82,24 +88,24 @@ def lu_pivots_to_permutation(e: Equation) -> Callable:
 
 
 @primitive("qr", refused=lambda params: params["pivoting"])
-def qr(e: Equation) -> Callable:
-    mode = "complete" if e.params["full_matrices"] else "reduced"
+def qr(e: Equation) -> ToArrays:
+    mode: Literal["complete", "reduced"] = "complete" if e.params["full_matrices"] else "reduced"
     return _each(e, lambda x: np.linalg.qr(x, mode))
 
 
 @primitive("eigh", refused=lambda params: params["subset_by_index"] is not None)
-def eigh(e: Equation) -> Callable:
-    triangle = "L" if e.params["lower"] else "U"
+def eigh(e: Equation) -> ToArrays:
+    triangle: Literal["L", "U"] = "L" if e.params["lower"] else "U"
     return _each(e, _or_nan(e, lambda x: np.linalg.eigh(x, triangle)[::-1]))
 
 
 @primitive("svd", refused=lambda params: params["subset_by_index"] is not None)
-def svd(e: Equation) -> Callable:
+def svd(e: Equation) -> ToArrays:
     full = e.params["full_matrices"]
     if not e.params["compute_uv"]:
         return _each(e, _or_nan(e, lambda x: (np.linalg.svd(x, compute_uv=False),)))
 
-    def one(x: np.ndarray) -> tuple:
+    def one(x: NDArray) -> Sequence[ArrayLike]:
         u, s, vh = np.linalg.svd(x, full)
         return s, u, vh
 
@@ -107,14 +113,14 @@ def svd(e: Equation) -> Callable:
 
 
 @primitive("triangular_solve")
-def triangular_solve(e: Equation) -> Callable:
+def triangular_solve(e: Equation) -> ToArray:
     p, shape, dtype = e.params, e.shape, e.dtype
     solve = blas.get_blas_funcs(("trsm",), dtype=dtype)[0]
     transposed = 0 if not p["transpose_a"] else 2 if p["conjugate_a"] else 1
     conjugated = p["conjugate_a"] and not p["transpose_a"]
     options = {"side": not p["left_side"], "lower": p["lower"], "trans_a": transposed, "diag": p["unit_diagonal"]}
 
-    def run(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def run(a: NDArray, b: NDArray) -> NDArray:
         result = np.empty(shape, dtype)
         if math.prod(shape):
             a = np.conj(a) if conjugated else a
@@ -126,7 +132,7 @@ def triangular_solve(e: Equation) -> Callable:
 
 
 @primitive("fft")
-def fft(e: Equation) -> Callable:
+def fft(e: Equation) -> ToArray:
     kind, lengths, dtype = e.params["fft_type"].name, e.params["fft_lengths"], e.dtype
     function = getattr(transforms, {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}[kind])
     axes = tuple(range(-len(lengths), 0))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 
+from tfcompat._src.base.arrays import Array, NDArray
 
-def _count(x: np.ndarray) -> int:
+
+def _count(x: NDArray) -> int:
     return sys.getrefcount(x)
 
 
-def _counted(x: np.ndarray) -> int:
+def _counted(x: NDArray) -> int:
     count = _count(x)
     return count if x.ndim else 0
 
@@ -26,17 +28,17 @@ _ALONE = _counted(*_taken)
 class _Lent:
     """What has the memory of an array that is lent."""
 
-    def __init__(self, array: np.ndarray) -> None:
+    def __init__(self, array: NDArray) -> None:
         self.array, self.is_written = array, False
         self.__array_interface__ = array.__array_interface__
 
 
-def _can_be_lent(x: object) -> bool:
+def _can_be_lent(x: object) -> TypeGuard[NDArray]:
     return type(x) is np.ndarray and x.dtype.kind in "fiucb" and x.flags.owndata and x.flags.writeable and x.flags.c_contiguous
 
 
-def _holders(values: tuple, place: int) -> int:
-    return sys.getrefcount(values[place])
+def _holders(values: tuple[object, ...], position: int) -> int:
+    return sys.getrefcount(values[position])
 
 
 _kept = {"variable": np.empty(1)}
@@ -44,57 +46,62 @@ _HELD = _holders((_kept["variable"],), 0)
 """The references to an array that is in a map and in a tuple."""
 
 
-def lent(values: tuple) -> list[Any]:
+def lent(values: tuple[Array, ...]) -> list[NDArray]:
     """Values of variables, each in one map: as arrays that an evaluation may write to where nothing but the map and `values` has them."""
-    is_free = [_holders(values, i) <= _HELD and _can_be_lent(values[i]) for i in range(len(values))]
-    return [np.asarray(_Lent(x) if free else x) for x, free in zip(values, is_free)]
+    is_held_alone = [_holders(values, i) <= _HELD for i in range(len(values))]
+    return [np.asarray(_Lent(x) if alone and _can_be_lent(x) else x) for x, alone in zip(values, is_held_alone)]
 
 
-def lenders(values: list[Any]) -> list[_Lent]:
+def lenders(values: list[NDArray]) -> list[_Lent]:
     """Who has the memory of those values that are lent: each knows its `array`, and whether it `is_written`."""
-    return [x.base for x in values if is_lent(x)]
+    bases: list[object] = [x.base for x in values]
+    return [base for base in bases if isinstance(base, _Lent)]
 
 
 def is_lent(x: object) -> bool:
     """Whether this array may be written to, and given away, though a variable has its memory."""
-    return type(x) is np.ndarray and type(x.base) is _Lent
+    return type(x) is np.ndarray and isinstance(x.base, _Lent)
 
 
-def writable(x: np.ndarray) -> np.ndarray:
+def writable(x: NDArray) -> NDArray:
     """The argument of a primitive's function, to be written to: `x` itself where that function alone has it, else a copy."""
-    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and (x.flags.owndata or type(x.base) is _Lent) and x.flags.writeable:
-        if type(x.base) is _Lent:
-            x.base.is_written = True
-        return x
+    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.writeable:
+        lender: object = x.base
+        if isinstance(lender, _Lent):
+            lender.is_written = True
+            return x
+        if x.flags.owndata:
+            return x
     return np.array(x)
 
 
-def _root(x: np.ndarray) -> np.ndarray:
+def _root(x: NDArray) -> NDArray:
     while isinstance(x.base, np.ndarray):
         x = x.base
     return x
 
 
-def frozen(x: object) -> np.ndarray:
+def frozen(x: object) -> NDArray:
     """A value as an array that, like all views of it, cannot be written to."""
     x = np.asarray(x).view()
     x.flags.writeable = False
     return x
 
 
-def _is_whole(x: np.ndarray) -> bool:
+def _is_whole(x: NDArray) -> bool:
     return x.flags.writeable and x.flags.c_contiguous
 
 
-def given_away(values: Iterable[Any], kept: Iterable[Any]) -> list[np.ndarray]:
+def given_away(values: Iterable[NDArray], kept: Iterable[NDArray]) -> list[NDArray]:
     """Values as arrays that share no memory with one another, with `kept` ones, nor with frozen ones; copies where they do."""
     taken = {id(_root(x)) for x in kept if isinstance(x, np.ndarray)}
     found = []
     for value in values:
         root = _root(value) if isinstance(value, np.ndarray) else None
-        if is_lent(root) and value is root and id(root) not in taken:
+        lender: object = None if root is None else root.base
+        if isinstance(lender, _Lent) and value is root and id(root) not in taken:
             taken.add(id(root))
-            value = root = root.base.array
+            value = root = lender.array
         if root is None or id(root) in taken or not (_is_whole(value) and root.flags.owndata and value.nbytes == root.nbytes):
             root = value = np.array(value, order="C")
         taken.add(id(root))

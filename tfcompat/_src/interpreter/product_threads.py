@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any
 
 from threadpoolctl import LibController, ThreadpoolController
 
@@ -12,7 +11,8 @@ from threadpoolctl import LibController, ThreadpoolController
 @functools.cache
 def _libraries() -> list[LibController]:
     """NumPy's library and SciPy's, which may be two."""
-    return ThreadpoolController().select(user_api="blas").lib_controllers
+    found: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
 
 
 class OneThread:
@@ -37,7 +37,7 @@ class OneThread:
                     library.set_num_threads(1)
             OneThread._inside += 1
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, *raised: object) -> None:
         with self._lock:
             OneThread._inside -= 1
             if not OneThread._inside:

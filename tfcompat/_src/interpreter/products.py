@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from tfcompat._src.interpreter.table import Equation, primitive, wide
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.interpreter.table import Equation, Shape, ToArray, primitive, wide
 
 
-def _form(shape: tuple, order: tuple, target: tuple) -> Callable:
+def _form(shape: Shape, order: Shape, target: Shape) -> ToArray:
     """A function that moves axes and joins them."""
     moves, joins = order != tuple(range(len(shape))), tuple(shape[i] for i in order) != target
     if moves:
@@ -19,7 +19,7 @@ def _form(shape: tuple, order: tuple, target: tuple) -> Callable:
 
 
 @primitive("dot_general")
-def dot_general(e: Equation) -> Callable:
+def dot_general(e: Equation) -> ToArray:
     (left, right), (left_batch, right_batch) = e.params["dimension_numbers"]
     a, b = (i.shape for i in e.inputs)
     left_free = [i for i in range(len(a)) if i not in (*left, *left_batch)]
@@ -36,7 +36,7 @@ def dot_general(e: Equation) -> Callable:
     if all(i.dtype == inside == dtype for i in e.inputs) and (*batch, rows, columns) == shape:
         return lambda x, y: multiply(left_form(x), right_form(y))
 
-    def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def product(x: NDArray, y: NDArray) -> NDArray:
         x, y = left_form(x.astype(inside, copy=False)), right_form(y.astype(inside, copy=False))
         return multiply(x, y).reshape(shape).astype(dtype, copy=False)
 

@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from tfcompat._src.base.jax_compat import ClosedJaxpr
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.jax_compat import ClosedJaxpr, Jaxpr, JaxprEqn
 from tfcompat._src.interpreter import elementwise, special_functions
 from tfcompat._src.interpreter.evaluator import Evaluator
-from tfcompat._src.interpreter.table import TABLE, Equation, called, is_small_float, primitive, wide
+from tfcompat._src.interpreter.table import (
+    TABLE,
+    DType,
+    Equation,
+    Prepare,
+    Scalar,
+    ToArray,
+    ToArrays,
+    called,
+    is_small_float,
+    primitive,
+    wide,
+)
+
+Combination: TypeAlias = Callable[[Sequence[NDArray], Sequence[NDArray]], list[NDArray]]
+"""Makes of two lists of arrays one."""
 
 
-def lowest(dtype: np.dtype) -> Any:
+def lowest(dtype: DType) -> Scalar:
     """What no value of a type is below."""
     return dtype.type(False) if dtype.kind == "b" else np.iinfo(dtype).min if dtype.kind in "iu" else dtype.type(-np.inf)
 
 
-def highest(dtype: np.dtype) -> Any:
+def highest(dtype: DType) -> Scalar:
     """What no value of a type is above."""
     return dtype.type(True) if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else dtype.type(np.inf)
 
 
-UFUNCS: dict[str, tuple] = {
+UFUNCS: dict[str, tuple[np.ufunc, Callable[[DType], Scalar]]] = {
     "sum": (np.add, lambda dtype: dtype.type(0)), "prod": (np.multiply, lambda dtype: dtype.type(1)),
     "max": (np.maximum, lowest), "min": (np.minimum, highest),
-    "and": (np.bitwise_and, lambda dtype: np.array(-1).astype(dtype)[()]), "or": (np.bitwise_or, lambda dtype: dtype.type(0)),
+    "and": (np.bitwise_and, lambda dtype: np.invert(dtype.type(0))), "or": (np.bitwise_or, lambda dtype: dtype.type(0)),
     "xor": (np.bitwise_xor, lambda dtype: dtype.type(0)),
 }  # fmt: skip
 """How two values become one, and the value that changes nothing."""
 
 
-def _reduction(kind: str) -> Callable:
+def _reduction(kind: str) -> Prepare:
     ufunc, neutral = UFUNCS[kind]
 
-    def prepared(e: Equation) -> Callable:
+    def prepared(e: Equation) -> ToArray:
         axes, dtype, inside = tuple(e.params["axes"]), e.dtype, wide(e.dtype)
         initial = neutral(inside)
         if inside != dtype:
@@ -52,32 +68,32 @@ TABLE.update({f"reduce_{kind}": _reduction(kind) for kind in UFUNCS})
 _OF_ELEMENTS = (elementwise.__name__, special_functions.__name__)
 
 
-def is_combination(jaxpr: Any) -> bool:
+def is_combination(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
     """Whether a trace on scalars can be evaluated on arrays, element by element."""
-    return all(map(_is_on_elements, getattr(jaxpr, "jaxpr", jaxpr).eqns))
+    return all(map(_is_on_elements, (jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr).eqns))
 
 
-def _is_on_elements(equation: Any) -> bool:
+def _is_on_elements(equation: JaxprEqn) -> bool:
     name, body = equation.primitive.name, called(equation)
     if body is not None:
         return is_combination(body)
     return name == "broadcast_in_dim" or name in TABLE and TABLE[name].__module__ in _OF_ELEMENTS
 
 
-def combination(jaxpr: Any, consts: tuple = ()) -> Callable:
+def combination(jaxpr: Jaxpr | ClosedJaxpr, consts: Sequence[NDArray] = ()) -> Combination:
     """What makes of two lists of arrays one, as the trace does of scalars."""
     run = Evaluator(jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)).run
     return lambda left, right: list(run([*left, *right]))
 
 
 @primitive("reduce", refused=lambda params: not is_combination(params["jaxpr"]))
-def reduce(e: Equation) -> Callable:
+def reduce(e: Equation) -> ToArrays:
     combine, axes = combination(e.params["jaxpr"], e.params.get("consts", ())), tuple(e.params["dimensions"])
     count, shape = len(e.outputs), e.shape
     order = (*axes, *(a for a in range(len(e.inputs[0].shape)) if a not in axes))
     length = math.prod(e.inputs[0].shape[a] for a in axes)
 
-    def run(*args: np.ndarray) -> list:
+    def run(*args: NDArray) -> list[NDArray]:
         found = [np.broadcast_to(start, shape) for start in args[count:]]
         left = [x.transpose(order).reshape(length, *shape) for x in args[:count]]
         while left[0].shape[0]:
@@ -90,8 +106,8 @@ def reduce(e: Equation) -> Callable:
     return run
 
 
-def _extreme_place(function: Callable) -> Callable:
-    def prepared(e: Equation) -> Callable:
+def _extreme_place(function: ToArray) -> Prepare:
+    def prepared(e: Equation) -> ToArray:
         (axis,), dtype = e.params["axes"], np.dtype(e.params["index_dtype"])
         small = is_small_float(e.inputs[0].dtype)
         return lambda x: function(x.astype(np.float32) if small else x, axis).astype(dtype)
@@ -102,11 +118,11 @@ def _extreme_place(function: Callable) -> Callable:
 TABLE["argmax"], TABLE["argmin"] = _extreme_place(np.argmax), _extreme_place(np.argmin)
 
 
-def _cumulative(accumulate: Callable) -> Callable:
-    def prepared(e: Equation) -> Callable:
+def _cumulative(accumulate: ToArray) -> Prepare:
+    def prepared(e: Equation) -> ToArray:
         axis, back, dtype, inside = e.params["axis"], e.params["reverse"], e.dtype, wide(e.dtype)
 
-        def run(x: np.ndarray) -> np.ndarray:
+        def run(x: NDArray) -> NDArray:
             x = x.astype(inside, copy=False)
             result = np.flip(accumulate(np.flip(x, axis), axis, inside), axis) if back else accumulate(x, axis, inside)
             return result.astype(dtype, copy=False)

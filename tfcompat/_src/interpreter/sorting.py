@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from tfcompat._src.interpreter.table import Equation, is_small_float, primitive
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.interpreter.table import Equation, ToArrays, is_small_float, primitive
 
 
-def _key(x: np.ndarray) -> np.ndarray:
+def _key(x: NDArray) -> NDArray:
     return x.astype(np.float32) if is_small_float(x.dtype) else x
 
 
 @primitive("sort")
-def sort(e: Equation) -> Callable:
+def sort(e: Equation) -> ToArrays:
     axis, keys = e.params["dimension"], e.params["num_keys"]
     if len(e.inputs) == 1 and not is_small_float(e.inputs[0].dtype):
         return lambda x: [np.sort(x, axis, kind="stable")]
 
-    def sorted_together(*args: np.ndarray) -> list:
+    def sorted_together(*args: NDArray) -> list[NDArray]:
         order = np.lexsort([_key(a) for a in reversed(args[:keys])], axis=axis)
         return [np.take_along_axis(a, order, axis) for a in args]
 
@@ -27,10 +26,10 @@ def sort(e: Equation) -> Callable:
 
 
 @primitive("top_k")
-def top_k(e: Equation) -> Callable:
+def top_k(e: Equation) -> ToArrays:
     k, axis, dtype = e.params["k"], e.params.get("axis", -1), e.outputs[1].dtype
 
-    def top(x: np.ndarray) -> list:
+    def top(x: NDArray) -> list[NDArray]:
         backwards = np.flip(_key(x), axis)
         order = np.flip(np.argsort(backwards, axis=axis, kind="stable"), axis)
         order = x.shape[axis] - 1 - np.take(order, range(k), axis)

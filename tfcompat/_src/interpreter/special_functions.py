@@ -2,60 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.jax_compat import igamma_grad_a_impl, x64
 from tfcompat._src.base.on_demand import special
 from tfcompat._src.interpreter.evaluator import Evaluator
-from tfcompat._src.interpreter.table import TABLE, Equation, is_small_float, primitive, wide
+from tfcompat._src.interpreter.table import TABLE, Equation, Prepare, ToArray, is_small_float, primitive, wide
 
 
-def _exp(x: np.ndarray) -> np.ndarray:
+def _exp(x: NDArray) -> NDArray:
     """Rounded once: NumPy's own of float32 are up to three units in the last place off, which graphs with folded constants show."""
     return np.exp(x, dtype=np.float64).astype(x.dtype) if x.dtype == np.float32 else np.exp(x)
 
 
-def _of_scipy(name: str) -> Callable:
+def _of_scipy(name: str) -> ToArray:
     return lambda *args: getattr(special, name)(*args)
 
 
-def _odd(function: Callable) -> Callable:
+def _odd(function: ToArray) -> ToArray:
     """An odd function that gives -0 for -0."""
     return lambda x: np.copysign(function(x), x)
 
 
-def _lgamma(x: np.ndarray) -> np.ndarray:
+def _lgamma(x: NDArray) -> NDArray:
     return np.where(np.isinf(x), np.abs(x), special.gammaln(x))
 
 
-def _digamma(x: np.ndarray) -> np.ndarray:
+def _digamma(x: NDArray) -> NDArray:
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, special.digamma(x))
 
 
-def _igamma(function: Callable, at_infinities: float, near_zero: float) -> Callable:
-    def regularized(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _igamma(function: ToArray, at_infinities: float, near_zero: float) -> ToArray:
+    def regularized(a: NDArray, x: NDArray) -> NDArray:
         found = np.where(np.isposinf(a) & (x >= 1), np.where(np.isinf(x), at_infinities, np.nan), function(a, x))
         return np.where((a == 0) & (x > 0) & (x < 1), near_zero, found)
 
     return regularized
 
 
-def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _zeta(x: NDArray, q: NDArray) -> NDArray:
     at_poles = np.where((x == 1) | (x % 2 == 0), np.inf, np.nan)
     found = np.where((q <= 0) & (q == np.floor(q)), at_poles, special.zeta(x, q))
     return np.where(np.isfinite(x) & ((q < np.inf) | (x <= 1)), found, np.nan)
 
 
-def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _polygamma(n: NDArray, x: NDArray) -> NDArray:
     size = special.gamma(n + 1) * _zeta(n + 1, x)
     found = np.where(n == 0, _digamma(x), np.where(n % 2 == 0, -size, size))
     return np.where((n >= 0) & (n == np.floor(n)), found, np.nan)
 
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, ToArray] = {
     "exp": _exp, "exp2": np.exp2, "log2": np.log2, "log1p": np.log1p, "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2, "cbrt": np.cbrt, "pow": np.power, "rsqrt": lambda x: 1 / np.sqrt(x),
@@ -66,8 +65,8 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-def _in_float32(function: Callable) -> Callable:
-    def prepared(e: Equation) -> Callable:
+def _in_float32(function: ToArray) -> Prepare:
+    def prepared(e: Equation) -> ToArray:
         dtype = e.dtype
         if is_small_float(dtype):
             return lambda *args: np.asarray(function(*[a.astype(np.float32) for a in args])).astype(dtype)
@@ -83,7 +82,7 @@ TABLE["logistic"] = lambda e: lambda x: 1 / (1 + np.exp(-x))  # of which XLA rou
 
 
 @primitive("igamma_grad_a")
-def igamma_grad_a(e: Equation) -> Callable:
+def igamma_grad_a(e: Equation) -> ToArray:
     """JAX's own series and continued fractions, evaluated: SciPy has no such derivative."""
     dtype, inside = e.dtype, wide(e.dtype)
     shapes = [jax.ShapeDtypeStruct(i.shape, inside) for i in e.inputs]

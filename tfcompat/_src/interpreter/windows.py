@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.interpreter.movement import padding
 from tfcompat._src.interpreter.reductions import UFUNCS, combination, highest, is_combination, lowest
-from tfcompat._src.interpreter.table import TABLE, Equation, primitive, wide
+from tfcompat._src.interpreter.table import TABLE, DType, Equation, Prepare, Shape, ToArray, ToArrays, primitive, wide
 
 
-def dilated(shape: tuple, edges: tuple, dilation: tuple) -> tuple:
+def dilated(shape: Shape, edges: Sequence[tuple[int, int]], dilation: Sequence[int]) -> Shape:
     """The shape of an array with `dilation - 1` elements put between its elements, and edges around."""
     return tuple(low + high + max(0, (n - 1) * d + 1 if n else 0) for n, (low, high), d in zip(shape, edges, dilation, strict=True))
 
 
-def view_of_windows(x: np.ndarray, sizes: tuple, strides: tuple, dilation: tuple) -> np.ndarray:
+def view_of_windows(x: NDArray, sizes: Shape, strides: Shape, dilation: Shape) -> NDArray:
     """A view of the windows of a padded array: first where, along all axes, then what is inside, along the last `len(dilation)`."""
     along = [s * n for s, n in zip(x.strides, strides, strict=True)]
     inside = [s * n for s, n in zip(x.strides[len(strides) - len(dilation) :], dilation, strict=True)]
     return np.lib.stride_tricks.as_strided(x, sizes, along + inside, writeable=False)
 
 
-def _over_windows(e: Equation, combine: Callable, padded: Callable, inside: np.dtype) -> Callable:
+def _over_windows(e: Equation, combine: ToArray, padded: ToArray, inside: DType) -> ToArray:
     """A reduction that combines shifted views of a padded array, one for each place in a window."""
     p, shape, dtype = e.params, e.shape, e.dtype
     sizes, strides, dilation = p["window_dimensions"], p["window_strides"], p["window_dilation"]
@@ -34,7 +35,7 @@ def _over_windows(e: Equation, combine: Callable, padded: Callable, inside: np.d
         starts = [i * d for i, d in zip(place, dilation, strict=True)]
         shifts.append(tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, shape, strides, strict=True)))
 
-    def run(x: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def run(x: NDArray, start: NDArray) -> NDArray:
         x = padded(x.astype(inside, copy=False), start)
         found = np.full(shape, start, inside)
         for shift in shifts:
@@ -44,16 +45,16 @@ def _over_windows(e: Equation, combine: Callable, padded: Callable, inside: np.d
     return run if 0 not in shape else lambda x, start: np.empty(shape, dtype)
 
 
-def _padded(e: Equation) -> Callable:
+def _padded(e: Equation) -> ToArray:
     p, old = e.params, e.inputs[0].shape
     config = [(low, high, d - 1) for (low, high), d in zip(p["padding"], p["base_dilation"], strict=True)]
     return padding(dilated(old, p["padding"], p["base_dilation"]), old, config)
 
 
-def _window_reduction(kind: str) -> Callable:
+def _window_reduction(kind: str) -> Prepare:
     ufunc, neutral = UFUNCS[kind]
 
-    def prepared(e: Equation) -> Callable:
+    def prepared(e: Equation) -> ToArray:
         inside = wide(e.dtype)
         run, start = _over_windows(e, ufunc, _padded(e), inside), neutral(inside)
         return lambda x: run(x, start)
@@ -65,14 +66,14 @@ TABLE.update({f"reduce_window_{kind}": _window_reduction(kind) for kind in ("sum
 
 
 @primitive("reduce_window", refused=lambda params: not is_combination(params["jaxpr"]))
-def reduce_window(e: Equation) -> Callable:
+def reduce_window(e: Equation) -> ToArrays:
     combine = combination(e.params["jaxpr"], e.params["consts"])
     run = _over_windows(e, lambda x, y: combine([x], [y])[0], _padded(e), e.dtype)
     return lambda x, start: [run(x, start)]
 
 
 @primitive("select_and_scatter_add")
-def select_and_scatter_add(e: Equation) -> Callable:
+def select_and_scatter_add(e: Equation) -> ToArray:
     p, old, dtype = e.params, e.inputs[1].shape, e.dtype
     highest_wins = p["select_prim"].name == "ge"
     sizes, strides, edges = p["window_dimensions"], p["window_strides"], p["padding"]
@@ -83,7 +84,7 @@ def select_and_scatter_add(e: Equation) -> Callable:
     fill = lowest(inside) if highest_wins else highest(inside)
     choose = np.argmax if highest_wins else np.argmin
 
-    def run(source: np.ndarray, operand: np.ndarray) -> np.ndarray:
+    def run(source: NDArray, operand: NDArray) -> NDArray:
         view = view_of_windows(pad(operand.astype(inside, copy=False), fill), (*source.shape, *sizes), strides, none)
         at = np.unravel_index(choose(view.reshape(*source.shape, math.prod(sizes)), -1), sizes)
         places = tuple(a + i * s for a, i, s in zip(at, np.indices(source.shape), strides, strict=True))
