@@ -150,10 +150,10 @@ class Evaluator:
             taken = get(values)
             for slot in last:
                 values[slot] = None
-            if isinstance(targets, int):
+            if type(targets) is int:
                 values[targets] = function(*taken)
             else:
-                for slot, value in zip(targets, function(*taken), strict=True):
+                for slot, value in zip(targets, function(*taken), strict=True):  # type: ignore[arg-type]  # a tuple, where it is no int
                     values[slot] = value
                 value = None
         return self._results(values)

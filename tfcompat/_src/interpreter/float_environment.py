@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+from types import TracebackType
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class AsInPrograms:
             flushing[_CONTROL_WORD] |= _FLUSH_BOTH
             _C.fesetenv(flushing)
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         if _C is not None:
             _C.fesetenv(self._outer)
-        self._errors.__exit__(*raised)
+        self._errors.__exit__(kind, error, traceback)
