@@ -31,6 +31,15 @@ def golden_of(family):
     return golden.read(HERE / "golden/cases" / f"{family}.json.gz")
 
 
+def recorded(case):
+    """What is recorded of a row; the test fails, with what records it, where nothing is."""
+    family = case.id.split("/")[0]
+    found = golden_of(family).get(case.id)
+    if found is None:
+        pytest.fail(f"No value of the row {case.id!r} is recorded: .venv-tf1/bin/python tests/oracle/record_cases.py {family} records this table.", pytrace=False)
+    return found
+
+
 def all_cases():
     """Every row of every table, marked with its family."""
     for family in FAMILIES:
@@ -250,7 +259,7 @@ def engine_of(case):
 def test_case(case, compile_counter, monkeypatch):
     """A row equals TensorFlow in nodes, shapes, values, gradients and errors."""
     monkeypatch.setattr(choice, "ENGINE", engine_of(case))
-    want = golden_of(case.id.split("/")[0])[case.id]
+    want = recorded(case)
     aspects = Aspects(case)
     if case.error:
         check_error(case, want, aspects)
@@ -267,6 +276,14 @@ def test_case(case, compile_counter, monkeypatch):
         if case.fetch:
             check_run(case, want, graph, inputs, outputs, aspects, compile_counter)
     aspects.finish()
+
+
+def test_a_row_without_a_recorded_value_is_named(monkeypatch):
+    (case,) = next(all_cases()).values
+    family = case.id.split("/")[0]
+    monkeypatch.setitem(globals(), "golden_of", {family: {}}.get)
+    with pytest.raises(pytest.fail.Exception, match=rf"'{re.escape(case.id)}'.*record_cases\.py {family} "):
+        recorded(case)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
