@@ -156,6 +156,20 @@ def one_module_calls_the_stages_of_a_plan(source):
 
 
 @rule
+def what_chooses_engines_alone_knows_one(source):
+    if source.name == "runtime/engines/choice.py":
+        return
+    for node in source.nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            of_engines = node.module == "tfcompat._src.runtime.engines"
+            named = {f"{node.module}.{alias.name}" for alias in node.names} if of_engines else {node.module}
+            if named & {"tfcompat._src.runtime.engines.interpreter", "tfcompat._src.runtime.engines.xla"}:
+                yield f"line {node.lineno}: {', '.join(sorted(named))}"
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "choice.ENGINE" or isinstance(node, ast.alias) and node.name == "ENGINE":
+            yield f"line {node.lineno}: the setting that forces an engine"
+
+
+@rule
 def sessions_have_a_type(source):
     for n in source.nodes:
         if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation is not None and ast.unparse(n.annotation) == "Any":
@@ -216,6 +230,7 @@ BROKEN = {
     "fields_of_operations_and_tensors_are_read_by_public_names": "x = op._inputs",
     "the_runtime_names_no_op_type_but_control_flow": "x = 'MatMul'",
     "one_module_calls_the_stages_of_a_plan": "from a import Partitioner",
+    "what_chooses_engines_alone_knows_one": "from tfcompat._src.runtime.engines import choice, interpreter",
     "sessions_have_a_type": "def f(session: Any): pass",
     "the_runtime_keeps_nothing_for_the_whole_process_by_graph": "kept = weakref.WeakSet()",
     "raw_ops_are_registered": "raw.NoSuchOp(x)",

@@ -49,16 +49,12 @@ def train() -> Training:
         step = GradientDescentOptimizer(0.01).minimize(loss)
         start = global_variables_initializer()
     feeds = {x: random.uniform(size=[_UNITS, _UNITS]).astype(np.float32)}
-    engine, choice.ENGINE = choice.ENGINE, "compile"
-    try:
-        with Session(graph=graph, config=messages.ConfigProto()) as session:
-            session.run(start)
-            times = [time.perf_counter()]
-            losses = []
-            for _ in range(STEPS):
-                losses.append(float(session.run([loss, step], feeds)[0]))
-                times.append(time.perf_counter())
-            device = session.context.placer.device_of(loss.op).name.rpartition("/device:")[2]
-    finally:
-        choice.ENGINE = engine
+    with choice.without_interpreter(), Session(graph=graph, config=messages.ConfigProto()) as session:
+        session.run(start)
+        times = [time.perf_counter()]
+        losses = []
+        for _ in range(STEPS):
+            losses.append(float(session.run([loss, step], feeds)[0]))
+            times.append(time.perf_counter())
+        device = session.context.placer.device_of(loss.op).name.rpartition("/device:")[2]
     return Training(device, times[1] - times[0], float(np.median(np.diff(times[1:]))), (losses[0], losses[-1]))

@@ -14,13 +14,12 @@ from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.cluster_trace import Arguments, Arrays, Shapes
-from tfcompat._src.runtime.engines import choice
-from tfcompat._src.runtime.engines.interpreter import is_spoiled
+from tfcompat._src.runtime.engines.spoiled import is_spoiled
 from tfcompat._src.runtime.not_finite import NotFinite
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.program import Program
 from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.variable_state import put_all
+from tfcompat._src.runtime.variable_state import is_in_host_memory, put_all
 
 _UNDONE = (ArrayOverflow, WrongGuess, NotFinite, errors.CancelledError)
 """Errors after which random operations are where they were before the call."""
@@ -55,7 +54,7 @@ class ProgramCall:
         self._random_state = randoms = context.random_state
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
         self.arguments: Arguments = (inputs, large, (), (), rng)
-        takes_kept = choice.can_interpret(cluster.place) if self._executable is None else self._executable.takes_kept
+        takes_kept = is_in_host_memory(cluster.place) if self._executable is None else self._executable.takes_kept
         self._take_variables(is_placed=not takes_kept)
         self._shapes = shapes
         self._results: list[tuple[Any, ...]] = []

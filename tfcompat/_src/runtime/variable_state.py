@@ -24,6 +24,11 @@ Place: TypeAlias = "jax.Device | jax.sharding.Sharding | None"
 NONE_CHOSEN: Mapping[Tensor, Operation] = {}
 
 
+def is_in_host_memory(place: Place) -> bool:
+    """Whether arrays at this place are where NumPy's are: on the one CPU that there is. Elsewhere they are put there before a call."""
+    return place is None and jax_compat.compiles_to_cpu()
+
+
 def variable_key(op: Operation) -> str:
     """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
     shared = op.attrs.get("shared_name") or b""

@@ -23,7 +23,7 @@ from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
 from tfcompat._src.runtime.engines import interpreter, xla
 from tfcompat._src.runtime.engines.engine import Engine
-from tfcompat._src.runtime.variable_state import Place
+from tfcompat._src.runtime.variable_state import Place, is_in_host_memory
 
 ENGINES = ("choose", "compile", "interpret")
 ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "choose"
@@ -122,9 +122,15 @@ def decided_at_once() -> Iterator[None]:
         _HASTE.is_on = before
 
 
-def can_interpret(place: Place) -> bool:
-    """Whether the interpreter may evaluate clusters at this place: on the one CPU that there is, where arrays are not placed."""
-    return ENGINE != "compile" and place is None and jax_compat.compiles_to_cpu()
+@contextlib.contextmanager
+def without_interpreter() -> Iterator[None]:
+    """Within the `with` statement every cluster is compiled, as with TFCOMPAT_ENGINE=compile."""
+    global ENGINE
+    before, ENGINE = ENGINE, "compile"
+    try:
+        yield
+    finally:
+        ENGINE = before
 
 
 def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
@@ -135,7 +141,7 @@ def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
         return Decision(Computer.NUMPY, NEW_SHAPES)
     if work.samples is not None and work.samples <= SAMPLES_IN_NUMPY and jax_compat.compiles_to_cpu():
         return Decision(Computer.NUMPY, FEW)
-    if record.is_paid or not can_interpret(place) or work.traced is None:
+    if record.is_paid or ENGINE == "compile" or not is_in_host_memory(place) or work.traced is None:
         return Decision(Computer.COMPILER, "compiled")
     if ENGINE == "interpret":
         return Decision(Computer.INTERPRETER, "TFCOMPAT_ENGINE", _each(work.traced))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,13 @@ import jax
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
-from tfcompat._src.base.arrays import Array, NDArray
+from tfcompat._src.base.arrays import Array
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
 from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
+from tfcompat._src.runtime.engines.spoiled import spoil
 
 
 def lacks(trace: jax.stages.Traced) -> bool:
@@ -79,7 +79,7 @@ class Interpreted:
             results: tuple[Any, ...] = jax.tree.unflatten(self._structure, self._evaluate(arrays))
             return results
         except BaseException as e:
-            _spoiled.update((id(k.array), k.array) for k in kept if k.is_written)
+            spoil(k.array for k in kept if k.is_written)
             if isinstance(e, MemoryError):
                 raise errors.ResourceExhaustedError(None, None, f"OOM when interpreting a program: {e}") from e
             raise
@@ -106,11 +106,3 @@ class Interpreter:
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Interpreted:
         """Finds a function for each equation. Raises NotImplementedError where there is none."""
         return Interpreted(tracing, tracing.trace(arguments), arguments, self.each, self.price)
-
-
-_spoiled: weakref.WeakValueDictionary[int, NDArray] = weakref.WeakValueDictionary()
-
-
-def is_spoiled(value: object) -> bool:
-    """Whether an evaluation that failed has written to this array."""
-    return _spoiled.get(id(value)) is value
