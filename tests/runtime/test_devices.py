@@ -283,3 +283,35 @@ def test_nodes_of_a_branch_run_where_they_ask_to(four_gpus, asked):
         assert session.run(found, {x: 2.0}, options, metadata) == 4.0
     (device,) = {node.device for graph in metadata.partition_graphs for node in graph.node if node.name.endswith("/sum")}
     assert device.endswith({"device": "GPU:2", "colocation": "GPU:1", "none": "GPU:0"}[asked])
+
+
+def clusters_of(fetches, **settings):
+    """Where `explain` says that each cluster of a run is."""
+    with tf.Session(**settings) as session:
+        return re.findall(r"^step \d+: cluster on (.*?): ", session.explain(fetches), re.MULTILINE)
+
+
+def test_a_plan_names_devices_as_the_program_does(four_gpus):
+    x = tf.random.uniform([3])
+    with tf.device("/gpu:2"):
+        far = tf.exp(x)
+    with tf.device("/cpu:0"):
+        near = tf.exp(tf.random.uniform([3]))
+    assert clusters_of(far)[-1] == "/device:GPU:2"
+    assert clusters_of(near) == ["/device:CPU:0"]
+    assert clusters_of(tf.exp(x)) == ["/device:GPU:0"]
+
+
+def test_a_plan_names_the_cpu_where_there_is_nothing_else():
+    assert clusters_of(tf.exp(tf.random.uniform([3]))) == ["/device:CPU:0"]
+
+
+def test_a_plan_names_all_devices_of_a_mesh(four_gpus):
+    weight = tf.get_variable("weight", [3], initializer=tf.zeros_initializer())
+    towers = []
+    for i in range(4):
+        with tf.device(f"/gpu:{i}"):
+            towers.append(tf.gradients(tf.reduce_sum(tf.square(weight - tf.random.uniform([3], seed=i))), weight)[0])
+    step = tf.assign_sub(weight, tf.add_n(towers) / 4.0)
+    (where,) = set(clusters_of(step))
+    assert where == "/device:GPU:0, /device:GPU:1, /device:GPU:2, /device:GPU:3"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Iterable
+
+import jax
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import Device, mapping
-from tfcompat._src.runtime.variable_state import accesses
+from tfcompat._src.runtime.devices import TASK, Device, mapping
+from tfcompat._src.runtime.variable_state import Place, accesses
 
 _ORDER = {"TPU": 0, "GPU": 1, "CPU": 2}
 
@@ -65,6 +69,16 @@ class Placer:
     def task_of(self, op: Operation) -> str:
         """The task that an operation is placed on."""
         return self.device_of(op).name.partition("/device:")[0]
+
+    def names_at(self, place: Place, ops: Iterable[Operation]) -> list[str]:
+        """TensorFlow's names of the devices where a cluster runs; without job and task, where these are those of a session by itself.
+
+        Several devices may be one of JAX, as `/device:CPU:0` and a virtual GPU are: then the one that most of the operations are on is meant.
+        """
+        counts = Counter(map(self.device_of, ops))
+        there = self.jax_devices[:1] if place is None else [place] if isinstance(place, jax.Device) else place.device_set
+        named = [[d for d in self.devices if d.jax_device is one] for one in self.jax_devices if one in there]
+        return [max(same, key=counts.__getitem__).name.removeprefix(TASK) for same in named]
 
     def _decide(self, op: Operation) -> Device:
         variables = [v for used in accesses(op) for v in used]

@@ -20,6 +20,7 @@ from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem
+from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.variable_state import Place, accesses, variable_key
 
 if TYPE_CHECKING:
@@ -254,16 +255,16 @@ class Plan:
                 found.setdefault(rule, []).append(item.name)
         return found
 
-    def describe(self) -> str:
-        """The plan as text: steps, operations, devices, state."""
+    def describe(self, placer: Placer) -> str:
+        """The plan as text: steps, operations, state, and devices by TensorFlow's names, which `placer` knows."""
         lines = [f"plan: {len(self.clusters)} compiled call(s), {len(self.steps) - len(self.clusters)} host step(s)"]
         lines += ["feeds: " + (", ".join(t.name for t in self.feeds) or "none")]
         lines += [f"known before the run: {len(self.known)} tensors"]
         for number, step in enumerate(self.steps):
             names = ", ".join(f"{i.name} ({i.type})" for i in step.items[:12])
             more = f", ... {len(step.items) - 12} more" if len(step.items) > 12 else ""
-            place = "host" if isinstance(step, HostStep) else f"cluster on {step.place or 'the default device'}"
-            lines.append(f"step {number}: {place}: {names}{more}")
+            where = "host" if isinstance(step, HostStep) else "cluster on " + ", ".join(placer.names_at(step.place, _working(step)))
+            lines.append(f"step {number}: {where}: {names}{more}")
             lines += [f"  {rule}: {', '.join(found)}" for rule, found in self.by_rule(step).items()]
             if isinstance(step, HostStep):
                 continue
@@ -278,3 +279,9 @@ class Plan:
             lines += [f"  shapes {shapes}: {e.describe()}" for p in step.programs.values() for shapes, e in p.executables.items()]
         lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
         return "\n".join(lines)
+
+
+def _working(step: Cluster) -> list[Operation]:
+    """The operations of a cluster that do not only name a variable; all, where there are no others."""
+    ops = [op for item in step.items for op in item.operations]
+    return [op for op in ops if not op.spec.facts.names_variable] or ops

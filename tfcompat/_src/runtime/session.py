@@ -279,7 +279,7 @@ class BaseSession(SessionInterface):
         Raises:
           NotImplementedError: other processes take part in the session's runs.
         """
-        text = self.plan(fetches, feed_dict).describe()
+        text = self.plan(fetches, feed_dict).describe(self.context.placer)
         prepared, _ = self._prepare(fetches, feed_dict)
         return f"{text}\nplans of these fetches and feeds: {len(prepared.plans)}; the {prepared.plans.bound} that were used last are kept"
 
