@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime import differentiable_loop
 
 STEPS, BATCH, INPUT, UNITS = 6, 2, 15, 17
 
@@ -46,3 +47,13 @@ def test_no_iteration_computes_or_adds_a_product_that_is_greater_than_its_factor
     bodies = [e.params["body_jaxpr"].jaxpr for e in jaxpr.jaxpr.eqns if e.primitive.name == "while"]
     shapes = [v.aval.shape for body in bodies for e in body.eqns if e.primitive.name == "add" for v in e.outvars]
     assert (BATCH, UNITS) in shapes and (INPUT, UNITS) not in shapes
+
+
+def test_an_iteration_is_differentiated_once_for_each_program(monkeypatch):
+    rows, kernel, weights, inputs, last = _summing_loop(tf.float64, STEPS)
+    traced, derivative = [], differentiable_loop._Loop.derivative
+    monkeypatch.setattr(differentiable_loop._Loop, "derivative", lambda *arguments: traced.append(1) or derivative(*arguments))
+    with tf.Session() as sess:
+        (found,) = sess.run(tf.gradients(last, [weights]), {inputs: rows})
+    assert len(traced) == 1
+    np.testing.assert_allclose(found, rows.sum(0).T @ np.ones([BATCH, UNITS]), rtol=1e-12)

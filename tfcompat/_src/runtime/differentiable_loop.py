@@ -112,35 +112,44 @@ def _run(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> Array
 class _Kept:
     """How the leaves of a derivative are kept: those that are one of the outer arrays as its position, others in stacks."""
 
-    def __init__(self, loop: _Loop, outer: Arrays, carry: Arrays) -> None:
-        real = _real(outer)
-
-        def leaves(carry: Arrays) -> Arrays:
-            found, self.structure = jax.tree.flatten(loop.derivative(outer, carry)[1])
-            self.positions = [next((i for i, o in enumerate(real) if o is leaf), None) for leaf in found]
-            return found
-
-        shapes = jax.eval_shape(leaves, carry)
-        self.stacked = [s for s, p in zip(shapes, self.positions) if p is None]
-
-    def of(self, pull: object) -> Arrays:
-        """The leaves that go to the stacks."""
-        return [leaf for leaf, p in zip(jax.tree.leaves(pull), self.positions) if p is None]
+    def __init__(self, structure: jax.tree_util.PyTreeDef, positions: list[int | None], stacked: list[jax.ShapeDtypeStruct]) -> None:
+        self._structure, self._positions, self.stacked = structure, positions, stacked
 
     def pull(self, outer: Arrays, row: Arrays) -> Any:
         """The derivative again, from one row of the stacks."""
         real, rest = _real(outer), iter(row)
-        return jax.tree.unflatten(self.structure, [next(rest) if p is None else real[p] for p in self.positions])
+        return jax.tree.unflatten(self._structure, [next(rest) if p is None else real[p] for p in self._positions])
+
+
+def _iteration(loop: _Loop, outer: Arrays, carry: Arrays) -> tuple[_Kept, Callable[[Arrays], tuple[Arrays, Arrays]]]:
+    """Traces one iteration, once: how its derivative is kept, and the function from a carry to the next and what goes to the stacks."""
+    real = _real(outer)
+    structure, positions = None, []
+
+    def step(carry: Arrays) -> tuple[Arrays, Arrays]:
+        nonlocal structure, positions
+        after, pull = loop.derivative(outer, carry)
+        leaves, structure = jax.tree.flatten(pull)
+        positions = [next((i for i, o in enumerate(real) if o is leaf), None) for leaf in leaves]
+        return after, [leaf for leaf, p in zip(leaves, positions) if p is None]
+
+    closed, (_, stacked) = jax.make_jaxpr(step, return_shape=True)(carry)
+
+    def again(carry: Arrays) -> tuple[Arrays, Arrays]:
+        found = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *carry)
+        return found[: len(carry)], found[len(carry) :]
+
+    return _Kept(structure, positions, stacked), again
 
 
 def _forward_kept(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> tuple[Arrays, tuple[Any, ...]]:
-    kept = _Kept(loop, outer, carry)
+    kept, iteration = _iteration(loop, outer, carry)
     stacks = [jnp.zeros((loop.limit, *s.shape), s.dtype) for s in kept.stacked]
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count, values, stacks = state
-        after, pull = loop.derivative(outer, values)
-        stacks = [jax.lax.dynamic_update_index_in_dim(s, leaf, count, 0) for s, leaf in zip(stacks, kept.of(pull))]
+        after, leaves = iteration(values)
+        stacks = [jax.lax.dynamic_update_index_in_dim(s, leaf, count, 0) for s, leaf in zip(stacks, leaves)]
         return count + np.int32(1), after, stacks
 
     count, last, stacks = jax.lax.while_loop(lambda s: loop.goes_on(test_outer, *s[:2]), step, (np.int32(0), carry, stacks))
