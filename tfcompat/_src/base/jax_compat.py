@@ -56,8 +56,9 @@ except (ImportError, AttributeError) as missing:
 Atom = Var | Literal
 """What an equation of a trace takes."""
 
-# JAX reports each backend that is not there at the level INFO, which TensorFlow programs often turn on.
-logging.getLogger("jax._src.xla_bridge").setLevel(logging.WARNING)
+# JAX reports backends that are not there at the level INFO, traces and what derivatives keep at DEBUG, which programs turn on for their own lines.
+if logging.getLogger("jax").level == logging.NOTSET:  # JAX_LOGGING_LEVEL sets it
+    logging.getLogger("jax").setLevel(logging.WARNING)
 
 # The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
 _NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
@@ -198,8 +199,18 @@ def compiles_to_cpu() -> bool:
 
 
 def traced(function: Any, arguments: tuple[Any, ...]) -> jax.stages.Traced:
-    """The trace of a jitted function for arguments, which JAX makes once."""
-    found: jax.stages.Traced = function.trace(*arguments)
+    """The trace of a jitted function for arguments, which JAX makes once.
+
+    The collector of garbage waits meanwhile: it would look through everything that is alive, again and again, since a trace makes many
+    objects, most of which stay.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        found: jax.stages.Traced = function.trace(*arguments)
+    finally:
+        if was_enabled:
+            gc.enable()
     return found
 
 
