@@ -170,6 +170,15 @@ def what_chooses_engines_alone_knows_one(source):
 
 
 @rule
+def one_function_says_which_loops_are_derivatives(source):
+    if source.layer not in ("graph", "gradients") and source.name != "runtime/derivatives.py":
+        written = {ast.unparse(n.func.value) for n in source.nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "extend"}
+        for node in source.nodes:
+            if isinstance(node, ast.Attribute) and node.attr == "loop_derivatives" and ast.unparse(node) not in written:
+                yield f"line {node.lineno}: ask runtime.derivatives.noted_in"
+
+
+@rule
 def sessions_have_a_type(source):
     for n in source.nodes:
         if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation is not None and ast.unparse(n.annotation) == "Any":
@@ -231,6 +240,7 @@ BROKEN = {
     "the_runtime_names_no_op_type_but_control_flow": "x = 'MatMul'",
     "one_module_calls_the_stages_of_a_plan": "from a import Partitioner",
     "what_chooses_engines_alone_knows_one": "from tfcompat._src.runtime.engines import choice, interpreter",
+    "one_function_says_which_loops_are_derivatives": "x = graph.loop_derivatives",
     "sessions_have_a_type": "def f(session: Any): pass",
     "the_runtime_keeps_nothing_for_the_whole_process_by_graph": "kept = weakref.WeakSet()",
     "raw_ops_are_registered": "raw.NoSuchOp(x)",

@@ -2,6 +2,7 @@
 
 import importlib
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from long_run import count
 from oracle import golden
 
 import tfcompat as tf
+from tfcompat._src.gradients import recognized_loops
 from tfcompat._src.runtime import derivatives, planner
 
 ROWS = {case.id.split("/")[1]: case for case in importlib.import_module("cases.loop_gradients").TABLE.cases}
@@ -256,3 +258,18 @@ def test_a_stack_that_something_else_pops_from_too_is_not_that_of_a_derivative(g
     pop = next(node for node in definition.node if node.op == "StackPopV2")
     definition.node.add(name="again", op="StackPopV2", input=list(pop.input)).attr["elem_type"].CopyFrom(pop.attr["elem_type"])
     assert not imported(definition).loop_derivatives
+
+
+@pytest.mark.parametrize("error", [LookupError("No gradient defined"), ValueError("refused"), NotImplementedError("not done")])
+def test_a_loop_whose_gradients_cannot_be_made_again_runs_its_nodes(graph, monkeypatch, error):
+    monkeypatch.setattr(recognized_loops, "gradients_of_results", Mock(side_effect=error))
+    definition = lstm_step(graph)
+    assert not imported(definition).loop_derivatives
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), IndexError("x"), TypeError("x"), AttributeError("x")])
+def test_a_bug_while_gradients_are_made_again_is_no_slow_run(graph, monkeypatch, error):
+    monkeypatch.setattr(recognized_loops, "gradients_of_results", Mock(side_effect=error))
+    definition = lstm_step(graph)
+    with pytest.raises(type(error)):
+        imported(definition)

@@ -29,6 +29,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime.derivatives import noted_in
 from tfcompat._src.runtime.devices import Device
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.place import Placer
@@ -165,7 +166,7 @@ class ClusterSteps:
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation]
     ) -> list[_Registered]:
         self._placer.place(self._graph, targets)
-        noted = self._graph.loop_derivatives
+        noted = noted_in(self._graph, self._graph.get_operations())
         partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations, noted, ran)
         found = []
         for task, part in partition.parts.items():

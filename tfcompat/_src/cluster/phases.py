@@ -19,6 +19,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import CallOperation
+from tfcompat._src.runtime.derivatives import noted_in
 
 
 @dataclass
@@ -134,7 +135,7 @@ class _Cut:
         if any(_may_wait(op) and self._number[op] < self._count - 1 for op in self._ops):
             return False
         looped = loops(self._ops)
-        derived = [d.made | d.forward for d in graph.loop_derivatives]
+        derived = [d.made | d.forward for d in noted_in(graph, self._ops)]
         for members in (*looped, *derived):
             if len({self._number[op] for op in members if op in self._number}) > 1:
                 return False

@@ -6,8 +6,9 @@ backward loop is, the loops of the file are a LoopDerivative. The names of nodes
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +19,13 @@ from tfcompat._src.gradients.loop_notes import needs_nodes
 from tfcompat._src.gradients.same_nodes import Comparison
 from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.loop_derivative import EntryGradient, ExitGradient, LoopDerivative, edges_of
+from tfcompat._src.graph.loop_derivative import CannotBeRebuilt, EntryGradient, ExitGradient, LoopDerivative, edges_of
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.nodes.indexed_slices import IndexedSlices
+from tfcompat._src.ops.control.backward_loop import ValueOutsideLoop
 from tfcompat._src.ops.control.found_contexts import give_contexts
 from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, guards_of
 from tfcompat._src.ops.control.loop_ops import ENTER, EXIT
@@ -36,8 +38,10 @@ _OF_ENTER = re.compile(r"(.*)_grad(_\d+)?/(Exit|b_acc)(_\d+)?")
 _COUNTER = re.compile(r"(.*/)?f_count(_\d+)?")
 _KEPT = ("Const", "VarHandleOp")
 """Types of what may enter a loop of which gradients ask for more than the value."""
-_NOT_BUILT_HERE = (ValueError, TypeError, LookupError, NotImplementedError, errors.OpError)
-"""What the gradients of a loop raise that they cannot be made for; its backward loop is something else then, and its nodes run."""
+_REFUSALS = (ValueError, ValueOutsideLoop, LookupError, NotImplementedError, errors.OpError)
+"""What importing nodes and making gradients raise of nodes that they refuse."""
+_OF_PYTHON = (KeyError, IndexError)
+"""Those of them that nothing raises on purpose."""
 
 
 @dataclass
@@ -136,7 +140,7 @@ def _derivative(pair: _Pair, noted: set[Operation]) -> LoopDerivative | None:
         return None
     try:
         parts = _Copy(pair).proven()
-    except _NOT_BUILT_HERE:
+    except CannotBeRebuilt:
         return None
     if parts is None:
         return None
@@ -170,6 +174,21 @@ def _is_zero(tensor: Tensor) -> bool:
     return value is not None and not np.any(value)
 
 
+@contextlib.contextmanager
+def _rebuilding() -> Iterator[None]:
+    """A block that makes gradients again.
+
+    Raises:
+      CannotBeRebuilt: a node is refused. Every other error is one of this package, and goes through.
+    """
+    try:
+        yield
+    except _REFUSALS as e:
+        if isinstance(e, _OF_PYTHON):
+            raise
+        raise CannotBeRebuilt(str(e)) from e
+
+
 class _Copy:
     """Both loops in a graph of their own, with placeholders for what comes in."""
 
@@ -181,7 +200,7 @@ class _Copy:
         self._graph = Graph()
         self._added_names: list[str] = []
         self._members = self._behind([*pair.backward.all_members(), *pair.forward.all_members()])
-        with self._graph.as_default():
+        with _rebuilding(), self._graph.as_default():
             import_graph_def(self._message(), name="")
         for op in self._members:
             for tensor in op.outputs:
@@ -256,7 +275,7 @@ class _Copy:
         (forward,) = (loop for loop in loops if copied in loop.members)
         own = self._added.union(self._of(op.outputs[0]).op for op in pair.own if op.outputs)
         tests = {loop.condition.outputs[0] for loop in _every(loops) if loop.condition is not None}
-        with self._graph.as_default():
+        with _rebuilding(), self._graph.as_default():
             give_contexts(forward, own, guards_of(ops, tests))
             given = {self._of(exit.outputs[0]): self._of(e.inputs[0]) for e, exit in pair.given if not _is_zero(e.inputs[0])}
             xs = {enter: self._of(enter.outputs[0]).op.inputs[0] for enter in pair.entries}

@@ -14,6 +14,10 @@ RECOGNIZERS: list[Callable[..., None]] = []
 """What notes the loops of a graph from a file that are derivatives, set by the gradients; takes the graph."""
 
 
+class CannotBeRebuilt(Exception):
+    """The gradients of a loop of a file cannot be made again, so that nothing tells whether another loop computes them: its nodes run."""
+
+
 class ExitGradient(NamedTuple):
     """The gradient `grad` of a result of the forward loop, which enters the backward loop by the Enter node `enter`."""
 

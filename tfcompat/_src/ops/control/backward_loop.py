@@ -38,6 +38,10 @@ from tfcompat._src.ops.control.control_flow_util import (
 from tfcompat._src.ops.control.while_context import WhileContext
 
 
+class ValueOutsideLoop(TypeError):
+    """The gradient of a loop needs a value that is neither in the loop nor in a conditional of it."""
+
+
 class BackwardLoop:
     """The loop that goes back over one forward loop, while it is built.
 
@@ -171,7 +175,7 @@ class BackwardLoop:
                 self.index.op._add_control_input(pushed.op)
             else:
                 if place is None or not place.IsCondContext():
-                    raise TypeError(f"the gradient of a loop needs {value.name}, which is not a value of it: {place}")
+                    raise ValueOutsideLoop(f"the gradient of a loop needs {value.name}, which is not a value of it: {place}")
                 with entered(place.outer_context if on_dead_side else place):
                     pushed = raw.StackPushV2(handle, value, swap_memory=swap)
                 if on_dead_side:
