@@ -103,6 +103,18 @@ def test_a_loop_is_on_one_task(graph):
         parts(graph, [both], feeds=[start])
 
 
+def test_what_forwards_the_flow_of_an_array_is_where_its_loop_is(graph):
+    with ON_WORKER():
+        start = tf.placeholder(tf.float32, [], name="start")
+        with tf.device(None):  # as 1.15's dynamic_rnn leaves it
+            array = tf.TensorArray(tf.float32, 3, element_shape=[])
+        found = tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a.write(i, start)), [0, array])[1]
+        total = tf.reduce_sum(found.stack())
+        slope = tf.gradients(total, start)[0]
+    by_task = parts(graph, [total, slope], feeds=[start])
+    assert sorted(kinds(by_task[PS])) == ["Const", "Const", "Range", "_Recv", "_Send"]  # of stack(), colocated with the array; no flow crosses
+
+
 def test_parts_of_ours_keep_their_order_and_others_send_before_they_wait(graph):
     with ON_PS():
         v = tf.Variable(1.0, name="v")

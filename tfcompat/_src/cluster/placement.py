@@ -11,6 +11,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE, SWITCH, Guard, root_predicate, same_reads
 from tfcompat._src.ops.control.loop_ops import ENTER
+from tfcompat._src.ops.flow.array_origin import FORWARDS_FLOW, array_of_flow
 
 EXIT = frozenset(("Exit", "RefExit"))
 _BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
@@ -58,18 +59,24 @@ def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dic
 
 
 def _of_step(ops: list[Operation]) -> set[Operation]:
-    """The operations that make TensorArrays and stacks, or take handles of them."""
+    """The operations that make TensorArrays and stacks, take handles of them, or forward flows, which carry the elements."""
     found: set[Operation] = set()
     for op in ops:
-        if op.type in _OF_A_STEP or any(t.op in found for t in _bound_inputs(op)):
+        if op.type in _OF_A_STEP or any(source in found for source in _state_of_step(op)):
             found.add(op)
     return found
+
+
+def _state_of_step(op: Operation) -> list[Operation]:
+    """The operations whose handles an operation takes, and the one that makes the TensorArray whose flow it forwards."""
+    array = array_of_flow(op.outputs[0]) if op.type in FORWARDS_FLOW else None
+    return [t.op for t in _bound_inputs(op)] + ([] if array is None else [array])
 
 
 def _together(ops: list[Operation], of_step: set[Operation]) -> list[list[Operation]]:
     """The groups of operations that have to be on one task: loops that use the same arrays and stacks are one group."""
     groups = {op: [op] for op in ops}
-    uses = [[op, *(t.op for t in _bound_inputs(op) if t.op in of_step)] for op in ops if op in of_step]
+    uses = [[op, *(source for source in _state_of_step(op) if source in of_step)] for op in ops if op in of_step]
     for members in (*loops(ops), *uses):
         joined = groups[members[0]]
         for other in members[1:]:

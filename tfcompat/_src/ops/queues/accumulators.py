@@ -38,6 +38,7 @@ class Accumulator(SharedResource):
         self.dtype, self.sizes, self.averages = dtype, sizes, averages
         self.count = self.step = 0
         self.total: Any = None
+        self._wanted: list[int] = []
 
     def set_step(self, step: int) -> None:
         """Sets the step; a lower one than the present is logged."""
@@ -53,14 +54,19 @@ class Accumulator(SharedResource):
                 self.check(gradient)
                 self.total = self.added(gradient) if self.count else self.first(gradient)
                 self.count += 1
-                self.changed.notify_all()
+                if self.count in self._wanted:  # it wakes nobody who has to wait on
+                    self.changed.notify_all()
 
     def take(self, required: int) -> Any:
         """The sum or mean of the gradients, once there are `required`; the accumulator is then empty, and a step further."""
         if required <= 0:
             raise invalid(f"Argument num_required must be positive, but was {required}")
         with self.lock:
-            self.wait(lambda: self.count >= required, "TakeGrad")
+            self._wanted.append(required)
+            try:
+                self.wait(lambda: self.count >= required, "TakeGrad")
+            finally:
+                self._wanted.remove(required)
             found = self.averaged() if self.averages else self.total
             self.step += 1
             self.count, self.total = 0, None
