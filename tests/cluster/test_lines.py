@@ -1,6 +1,8 @@
 """Lines between processes: what is sent arrives over sockets and over calls, strangers are not let in, and a broken line says so."""
 
+import errno
 import socket
+import struct
 import threading
 
 import numpy as np
@@ -25,7 +27,7 @@ def server():
 @pytest.fixture(params=["socket", "call"])
 def by(request, monkeypatch):
     if request.param == "call":
-        monkeypatch.setattr(lines, "_connected", lambda address, metadata: None)
+        monkeypatch.setattr(lines, "_connected", lambda address, metadata, cancellation: None)
     return request.param
 
 
@@ -92,3 +94,90 @@ def test_a_secret_lets_in_once():
     assert seen.acquire(timeout=60)
     assert let_in == [{"for": "one"}]
     door.close()
+
+
+def test_strangers_who_say_nothing_keep_nobody_out(monkeypatch):
+    monkeypatch.setattr(lines, "_MOST_UNKNOWN", 2)
+    let_in = threading.Event()
+    door = lines.Door("localhost", lambda purpose, source: let_in.set())
+    port, secret = door.expect({})
+    strangers = [socket.create_connection(("localhost", port)) for _ in range(5)]
+    assert [stranger.recv(1) for stranger in strangers[:3]] == [b""] * 3  # those who have waited longest
+    with socket.create_connection(("localhost", port)) as known:
+        known.sendall(secret)
+        assert let_in.wait(60)
+    for stranger in strangers:
+        stranger.close()
+    door.close()
+
+
+def test_the_door_stays_open_when_the_process_has_no_descriptor_left(monkeypatch):
+    monkeypatch.setattr(lines, "_REFUSED_SECONDS", 0.0)
+    failures = [OSError(errno.EMFILE, "Too many open files"), OSError(errno.ECONNABORTED, "It has gone")]
+    ours, theirs = socket.socketpair()
+    received = []
+
+    class Listening:
+        def accept(self):
+            if failures:
+                raise failures.pop()
+            if received:
+                raise OSError(errno.EBADF, "Closed")
+            return ours, None
+
+    class Door:
+        receive = received.append
+
+    door = Door()
+    with ours, theirs:
+        lines._accept(Listening(), lambda: door)
+        assert received == [ours]
+
+
+@pytest.fixture
+def pair():
+    ours, theirs = socket.create_server(("localhost", 0)), None
+    theirs = socket.create_connection(ours.getsockname())
+    accepted, _ = ours.accept()
+    ours.close()
+    with accepted, theirs:
+        yield accepted, theirs
+
+
+def test_an_interrupt_breaks_a_line_whose_end_takes_nothing(pair, monkeypatch):
+    monkeypatch.setattr(lines, "INTERRUPTED_SECONDS", 0.0)
+    reasons = []
+    line = lines._SocketLine(pair[0], reasons.append)
+    line.interrupt()  # nothing is sent: it stays
+    sender = threading.Thread(target=line.send, args=([bytes(1 << 26)],), daemon=True)
+    sender.start()
+    while sender.is_alive():
+        line.interrupt()
+        sender.join(0.01)
+    assert reasons == ["its other end takes nothing, and a step that waits for that was cancelled"]
+
+
+def test_what_stops_in_the_midst_of_an_array_ends_and_an_idle_line_stays(pair, monkeypatch):
+    ours, theirs = pair
+    idle = iter([None, None, b"abc"])
+
+    class File:
+        def readinto(self, room):
+            found = next(idle, None)
+            if found is not None:
+                room[: len(found)] = found
+            return found if found is None else len(found)
+
+    source = lines.SocketSource(ours)
+    source.close()
+    source._file = File()
+    assert source.read_into(memoryview(bytearray(3))) == 3
+    with pytest.raises(TimeoutError, match="nothing more of an array"):
+        source.read_into(memoryview(bytearray(3)), has_begun=True)
+
+
+def test_reads_and_sends_of_a_line_have_a_limit(pair):
+    lines._probe(pair[0])
+    for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+        assert struct.unpack("ll", pair[0].getsockopt(socket.SOL_SOCKET, option, 16)) == (lines._STALLED_SECONDS, 0)
+    assert pair[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 1000 * lines._STALLED_SECONDS

@@ -8,6 +8,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.cluster import channel
+from tfcompat._src.cluster.session_table import SessionTable
 
 
 @pytest.fixture
@@ -183,3 +184,19 @@ def test_a_reset_waits_as_long_as_its_configuration_says():
         target = f"grpc://localhost:{silent.getsockname()[1]}"
         with pytest.raises(tf.errors.DeadlineExceededError):
             tf.Session.reset(target, ["some"], tf.ConfigProto(operation_timeout_in_ms=50))
+
+
+def test_sessions_that_nobody_uses_make_room_for_others():
+    class Session:
+        is_closed = False
+
+        def close(self):
+            self.is_closed = True
+
+    table = SessionTable(most=2)
+    sessions = {name: Session() for name in "abc"}
+    table.add("a", sessions["a"]), table.add("b", sessions["b"])
+    assert table.get("a") is sessions["a"]
+    table.add("c", sessions["c"])
+    assert [sessions[name].is_closed for name in "abc"] == [False, True, False]
+    assert table.get("b") is None and table.pop("a") is sessions["a"] and table.pop_all() == [sessions["c"]]

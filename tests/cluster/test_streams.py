@@ -1,6 +1,7 @@
 """Tensors that are pushed: what arrives is what was sent, late ones are dropped, and a stream that ends fails who waits."""
 
 import io
+import struct
 
 import ml_dtypes
 import numpy as np
@@ -10,6 +11,7 @@ import tfcompat as tf
 from tfcompat._src.cluster.peers import framed, parcels
 from tfcompat._src.cluster.rendezvous import Arrived, Steps
 from tfcompat._src.cluster.tensor_streams import TensorStreams, _packed, _unpacked
+from tfcompat._src.proto import messages
 
 VALUES = {
     "scalar": (np.float32(2.5), tf.float32), "matrix": (np.arange(6.0).reshape(2, 3), tf.float64), "empty": (np.zeros((0, 3), np.int8), tf.int8),
@@ -25,7 +27,7 @@ class Bytes:
     def __init__(self, *items):
         self._file = io.BytesIO(b"".join(bytes(part) for item in items for part in framed(*item)))
 
-    def read_into(self, room):
+    def read_into(self, room, has_begun=False):
         return self._file.readinto(room)
 
 
@@ -40,16 +42,85 @@ def test_a_tensor_arrives_as_it_was(name):
     np.testing.assert_array_equal(found.value, value)
 
 
+class Ending(Bytes):
+    """Bytes behind which something is done before the stream ends."""
+
+    def __init__(self, at_end, *items):
+        super().__init__(*items)
+        self._at_end = at_end
+
+    def read_into(self, room, has_begun=False):
+        count = super().read_into(room)
+        if not count and len(room):
+            self._at_end()
+        return count
+
+
+TASK = "/job:worker/replica:0/task:0"
+
+
 def test_tensors_wait_for_their_step_and_are_dropped_behind_its_end():
-    steps = Steps()
+    steps, taken = Steps(), []
     streams = TensorStreams("/job:ps/replica:0/task:0", steps)
     one = "3 key", *_packed(Arrived(np.float32(1), tf.float32))
-    streams.receive("/job:worker/replica:0/task:0", Bytes(one))
-    assert steps.step(3).take("key").value == 1
-    streams.receive("/job:worker/replica:0/task:0", Bytes(("3 ", "end", np.zeros(0, np.uint8))))
-    streams.receive("/job:worker/replica:0/task:0", Bytes(one))
+    streams.receive(TASK, Ending(lambda: taken.append(steps.step(3).take("key").value), one))
+    assert taken == [1]
+
+    def take_late():
+        with pytest.raises(tf.errors.AbortedError):
+            steps.step(4)
+        taken.append("late")
+
+    streams.receive(TASK, Ending(take_late, ("4 ", "end", np.zeros(0, np.uint8)), ("4 key", *one[1:])))
+    assert taken == [1, "late"]
+
+
+def test_what_a_stream_brought_for_a_step_that_nobody_ends_goes_with_the_stream():
+    steps, kept = Steps(), []
+    streams = TensorStreams("/job:ps/replica:0/task:0", steps)
+    run = messages.RunGraphRequest(step_id=9, session_handle="none", store_errors_in_response_body=True)
+    streams.calls.answer = lambda request, cancellation: messages.RunGraphResponse()
+    streams.calls._send = lambda *answer: None
+    streams.receive(TASK, Ending(
+        lambda: kept.extend(steps._steps), ("8 key", *_packed(Arrived(np.float32(1), tf.float32))),
+        ("1", "run localhost:1", np.frombuffer(run.SerializeToString(), np.uint8)),
+    ))  # fmt: skip
+    assert kept == [8, 9] and not steps._steps
     with pytest.raises(tf.errors.AbortedError):
-        steps.step(3)
+        steps.step(8)
+
+
+MALFORMED = {
+    "too long": struct.pack("<HHQ", 1, 1, 2**63) + b"ab", "longest": struct.pack("<HHQ", 1, 1, 2**64 - 1) + b"ab",
+    "half": struct.pack("<HHQ", 3, 3, 8) + b"7 k1 2" + b"half", "half header": b"\1\0", "no text": struct.pack("<HHQ", 1, 1, 0) + b"\xff\xff",
+    **{
+        text: b"".join(bytes(part) for part in framed(key, text, np.arange(16, dtype=np.uint8)))
+        for key, text in (
+            ("7 k", "1 -1,-4"), ("7 k", "1 5"), ("7 k", "99 4"), ("7 k", "a 4"), ("7 k", ""), ("k", "1 4"), ("7 k", "7 proto"), ("7", "run x"),
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_stream_of_nonsense_ends_and_says_why(name):
+    steps = Steps()
+    steps.step(1).senders.add(TASK)
+    noise = Bytes()
+    noise._file = io.BytesIO(MALFORMED[name])
+    TensorStreams("/job:ps/replica:0/task:0", steps).receive(TASK, noise)
+    with pytest.raises(tf.errors.UnavailableError, match="has ended: (?!it has ended$)"):
+        steps.step(1).take("key")
+    assert list(steps._steps) == [1]
+
+
+def test_an_array_may_be_so_large(monkeypatch):
+    monkeypatch.setenv("TFCOMPAT_SERVER_MAX_MESSAGE", "100")
+    assert len(list(parcels(Bytes(("k", "", np.zeros(100, np.uint8)))))) == 1
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="TFCOMPAT_SERVER_MAX_MESSAGE"):
+        list(parcels(Bytes(("k", "", np.zeros(101, np.uint8)))))
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="An array of 104 bytes"):
+        TensorStreams(TASK, Steps()).send("nowhere:1", 1, [("k", Arrived(np.zeros(26, np.float32), tf.float32))])
 
 
 def test_a_stream_that_ends_fails_the_steps_that_wait_for_it():

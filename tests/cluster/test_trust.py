@@ -130,6 +130,14 @@ def test_a_message_may_be_so_long(serve):
         run(session, lambda: tf.size(tf.constant(np.zeros(100_000))))
 
 
+@pytest.mark.parametrize("named, is_beyond, largest", [(None, False, 2**31 - 1), (None, True, 2**28), ("5", True, 5), (str(2**40), False, 2**31 - 1)])
+def test_the_largest_message(monkeypatch, named, is_beyond, largest):
+    monkeypatch.delenv("TFCOMPAT_SERVER_MAX_MESSAGE", raising=False)
+    if named is not None:
+        monkeypatch.setenv("TFCOMPAT_SERVER_MAX_MESSAGE", named)
+    assert trust.largest_message(is_beyond) == largest
+
+
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """Files of an authority, a certificate that it has signed for localhost, and the key of that."""

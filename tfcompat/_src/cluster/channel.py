@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import trust, wire
+from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import pool
 
@@ -127,9 +128,11 @@ class RemoteService:
         method, _ = self._methods[name]
         return Call(lambda: method.future(request, timeout=timeout, wait_for_ready=True))
 
-    def call(self, name: str, *, timeout: float | None = None, **fields: Any) -> Any:
-        """Calls a method and waits for its reply; errors.OpError where it fails."""
+    def call(self, name: str, *, timeout: float | None = None, cancellation: Cancellation | None = None, **fields: Any) -> Any:
+        """Calls a method and waits for its reply, until something is cancelled; errors.OpError where it fails."""
         call = self.begin(name, timeout=timeout, **fields)
+        if cancellation is not None:
+            cancellation.on_cancel(call.cancel)
         try:
             return call.result()
         except BaseException:

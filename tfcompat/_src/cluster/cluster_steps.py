@@ -101,7 +101,7 @@ class ClusterSteps:
         self._own, self._graph, self._config, self._handle = own, graph, config, handle
         self._address = next(member.address for member in members if member.server is own.server)
         self._workers = {member.task: member.worker(own) for member in members}
-        self._devices = _devices_of(self._workers, cancellation)
+        self._devices = devices_of(self._workers, cancellation)
         self._pushing = pushing_tasks(self._devices)
         self._incarnations = {
             task: next(d.incarnation for d in self._devices if d.name == f"{task}/device:CPU:0") for task in self._workers
@@ -110,9 +110,9 @@ class ClusterSteps:
         self._lock = threading.Lock()
         self._numbers, self._partial = itertools.count(1), dict[str, PartialRun]()
         self._registered: dict[tuple[Any, ...], list[_Registered]] = {}
-        self._begin_sessions(members)
+        self._begin_sessions(members, cancellation)
 
-    def _begin_sessions(self, members: list[Member]) -> None:
+    def _begin_sessions(self, members: list[Member], cancellation: Cancellation) -> None:
         config = self._config
         named = bool(config.cluster_def.job)
         isolated = config.isolate_session_state or (named and not config.experimental.share_session_state_in_clusterspec_propagation)
@@ -126,7 +126,7 @@ class ClusterSteps:
             if worker is self._own:
                 worker.create_session(self._handle, addresses, isolated, self._devices)
             else:
-                worker.create_session(self._handle, isolated, server_def, self._devices)
+                worker.create_session(self._handle, isolated, server_def, self._devices, cancellation)
 
     # ---- steps ----
 
@@ -141,7 +141,7 @@ class ClusterSteps:
         cancellation: Cancellation, ran: Collection[Operation] = (),
     ) -> tuple[list[object], messages.RunMetadata | None]:  # fmt: skip
         """As `run`, where some operations have run before."""
-        parts = self._parts_for(list(feeds), list(fetches), list(targets), ran)
+        parts = self._parts_for(list(feeds), list(fetches), list(targets), ran, cancellation)
         results = self._run_parts(parts, feeds, options, cancellation) if parts else []
         metadata = None
         if asks_for_metadata(options):
@@ -153,17 +153,17 @@ class ClusterSteps:
         return [by_key[keys[t]] if t in keys else feeds[t] for t in fetches], metadata
 
     def _parts_for(
-        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation]
+        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation], cancellation: Cancellation
     ) -> list[_Registered]:
         """The registered parts of a step."""
         key = (frozenset(feeds), frozenset(fetches), frozenset(targets), frozenset(ran))
         with self._lock:
             if key not in self._registered:
-                self._registered[key] = self._register(feeds, fetches, targets, ran)
+                self._registered[key] = self._register(feeds, fetches, targets, ran, cancellation)
             return self._registered[key]
 
     def _register(
-        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation]
+        self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation], cancellation: Cancellation
     ) -> list[_Registered]:
         self._placer.place(self._graph, targets)
         noted = noted_in(self._graph, self._graph.get_operations())
@@ -173,9 +173,11 @@ class ClusterSteps:
             worker = self._workers[task]
             try:
                 graph_def = part.graph_def(self._graph)
-                if worker is self._own and self._gate is not None:
-                    graph_def = self._gate.checked(graph_def)
-                handle = worker.register(self._handle, graph_def, self._config.graph_options)
+                if worker is self._own:
+                    checked = graph_def if self._gate is None else self._gate.checked(graph_def)
+                    handle = worker.register(self._handle, checked, self._config.graph_options)
+                else:
+                    handle = worker.register(self._handle, graph_def, self._config.graph_options, cancellation)
             except wire.FAILURES as e:
                 raise wire.error_of(*_from_task(task, e)) from None
             found.append(_Registered(task, worker, handle, part))
@@ -188,6 +190,7 @@ class ClusterSteps:
         number = secrets.randbits(55) | 1 << 55
         stop = Cancellation()
         cancellation.on_cancel(stop.cancel)
+        stop.on_cancel(self._own.streams.interrupt)
         outcomes = _Outcomes(stop)
         own = None
         try:
@@ -198,6 +201,8 @@ class ClusterSteps:
                 sent = {key: Arrived(feeds[t], t.dtype) for t, key in registered.part.feeds.items()}
                 wanted = list(registered.part.fetches.values())
                 request = run_request(self._handle, registered.handle, number, sent, wanted, options)
+                if stop.is_cancelled:
+                    raise errors.CancelledError(None, None, "Step was cancelled")
                 call = self._begin_run(registered, request)
                 stop.on_cancel(call.cancel)
                 call.when_done(functools.partial(_finish, outcomes, registered.task))
@@ -282,7 +287,7 @@ def _is_placed(device: Any) -> bool:
     return not device.device_type.startswith("XLA_")
 
 
-def _devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]:
+def devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]:
     """DeviceAttributes messages of tasks, when all have answered."""
     calls = {task: worker.begin_status() for task, worker in workers.items() if isinstance(worker, RemoteWorker)}
     found = []

@@ -8,12 +8,15 @@ reached from here, the bytes go in messages of one call that stays open.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import queue
 import secrets
 import socket
+import struct
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +26,7 @@ import grpc
 
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import channel, trust
+from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import pool
 
@@ -32,15 +36,25 @@ _MESSAGE_BYTES = 1 << 20
 _SECRET_BYTES = 16
 _ANSWER_SECONDS = 10.0
 _MOST_EXPECTED = 1024
+_MOST_UNKNOWN = 64
+"""So many connections may be about to say their secret; one more ends the one that has waited longest."""
+_REFUSED_SECONDS = 0.1
 _IDLE_SECONDS, _PROBE_SECONDS, _PROBES = 30, 10, 3
 """A line on which nothing comes for so long is asked whether its other end is alive, so often."""
+_STALLED_SECONDS = 60
+"""A line breaks whose other end takes nothing, or sends no more of an array that it has begun, for so long."""
+INTERRUPTED_SECONDS, _LOOKS = 1.0, 10
+"""So long a line that a cancelled step may wait for must have got nothing rid before it is broken."""
 
 
 class Source(Protocol):
     """Where bytes of a line come from."""
 
-    def read_into(self, room: memoryview) -> int:
-        """Fills `room`; how much of it, less than all only where the line has ended."""
+    def read_into(self, room: memoryview, has_begun: bool = False) -> int:
+        """Fills `room`; how much of it, less than all only where the line has ended.
+
+        Where it continues what `has_begun`, the bytes may not be long in coming: TimeoutError.
+        """
 
 
 class Line(Protocol):
@@ -48,6 +62,9 @@ class Line(Protocol):
 
     def send(self, parts: Sequence[bytes | memoryview]) -> None:
         """Sends bytes, which must stay as they are until the receiver has them; nothing where the line has broken."""
+
+    def interrupt(self) -> None:
+        """Breaks the line where `send` waits for a receiver that takes nothing, so that whoever waits for `send` need not."""
 
     def end(self) -> None:
         """Says that nothing more comes."""
@@ -59,25 +76,27 @@ class Line(Protocol):
 # ---- this end ----
 
 
-def open_line(address: str, metadata: Metadata, broke: Callable[[str], None]) -> Line:
+def open_line(address: str, metadata: Metadata, broke: Callable[[str], None], cancellation: Cancellation) -> Line:
     """A line to the server at an address.
 
     Args:
       address: "host:port". metadata: what it is for.
       broke: is called with the reason when it breaks before it has ended.
+      cancellation: tells it to wait no more for the server.
 
     Raises:
       errors.UnavailableError: the server does not answer.
     """
-    connected = None if trust.is_encrypted() else _connected(address, metadata)
+    connected = None if trust.is_encrypted() else _connected(address, metadata, cancellation)
     return _CallLine(address, metadata, broke) if connected is None else _SocketLine(connected, broke)
 
 
-def _connected(address: str, metadata: Metadata) -> socket.socket | None:
+def _connected(address: str, metadata: Metadata, cancellation: Cancellation) -> socket.socket | None:
     """A socket whose other end expects a line; None where there is none."""
     host = address.rpartition(":")[0].strip("[]") or "localhost"
     try:
-        found = channel.RemoteService(address, channel.TRANSFER).call("Open", timeout=_ANSWER_SECONDS, purpose=dict(metadata))
+        service = channel.RemoteService(address, channel.TRANSFER)
+        found = service.call("Open", timeout=_ANSWER_SECONDS, cancellation=cancellation, purpose=dict(metadata))
         connection = socket.create_connection((host, found.port), _ANSWER_SECONDS)
     except (errors.UnimplementedError, OSError):
         return None
@@ -94,7 +113,8 @@ def _connected(address: str, metadata: Metadata) -> socket.socket | None:
 class _SocketLine:
     def __init__(self, connection: socket.socket, broke: Callable[[str], None]) -> None:
         self._socket, self._broke = connection, broke
-        self._is_ending = self._is_over = False
+        self._is_ending = self._is_over = self._is_sending = False
+        self._sent, self._is_watched, self._lock = 0, False, threading.Lock()
         self._watcher = threading.Thread(target=self._watch, name="tfcompat-line", daemon=True)
         self._watcher.start()
 
@@ -102,24 +122,56 @@ class _SocketLine:
         if self._is_over:
             return
         left = [memoryview(part).cast("B") for part in parts if len(part)]
+        self._is_sending = True
         try:
             while left:
                 count = self._socket.sendmsg(left)
+                self._sent += count
                 while left and count >= len(left[0]):
                     count -= len(left.pop(0))
                 if left:
                     left[0] = left[0][count:]
+        except BlockingIOError:
+            self._end(f"its other end has taken nothing for {_STALLED_SECONDS} s")
         except OSError as e:
             self._end(str(e))
+        finally:
+            self._is_sending = False
+
+    def interrupt(self) -> None:
+        with self._lock:
+            is_watched, self._is_watched = self._is_watched, True
+        if not is_watched:
+            THREADS.submit(self._break_if_stalled)
+
+    def _break_if_stalled(self) -> None:
+        """Looks for some time, as what was cancelled may be about to send."""
+        for _ in range(_LOOKS):
+            sent = self._sent if self._is_sending else None
+            self._watcher.join(INTERRUPTED_SECONDS)
+            if self._is_over:
+                return
+            if sent == self._sent and self._is_sending:
+                self._end("its other end takes nothing, and a step that waits for that was cancelled")
+                return
+        self._is_watched = False
 
     def _watch(self) -> None:
         """Waits for the other end to close the connection, on which it says nothing."""
         why = "its other end has closed it"
         try:
-            self._socket.recv(1)
+            while not self._is_closed_there():
+                continue
         except OSError as e:
             why = str(e)
         self._end(why)
+
+    def _is_closed_there(self) -> bool:
+        try:
+            self._socket.recv(1)
+        except BlockingIOError:
+            return False  # nothing has come for as long as a read may wait
+        return True
 
     def _end(self, why: str) -> None:
         if not self._is_over:
@@ -169,6 +221,9 @@ class _CallLine:
         if held:
             yield b"".join(held)
 
+    def interrupt(self) -> None:
+        """Nothing: `send` does not wait."""
+
     def _ended(self, call: grpc.Future) -> None:
         if not self._is_ending:
             self._broke("it was cancelled" if call.cancelled() else call.details() or "it has ended")
@@ -195,7 +250,7 @@ class MessageSource:
     def __init__(self, messages: Iterator[bytes]) -> None:
         self._messages, self._left = messages, memoryview(b"")
 
-    def read_into(self, room: memoryview) -> int:
+    def read_into(self, room: memoryview, has_begun: bool = False) -> int:
         filled = 0
         while filled < len(room):
             while not self._left:
@@ -217,10 +272,16 @@ class SocketSource:
         self._socket = connection
         self._file = cast(io.BufferedReader, connection.makefile("rb", 1 << 16))
 
-    def read_into(self, room: memoryview) -> int:
+    def read_into(self, room: memoryview, has_begun: bool = False) -> int:
         filled = 0
-        while filled < len(room) and (count := self._file.readinto(room[filled:])):
-            filled += count
+        while filled < len(room):
+            count = self._file.readinto(room[filled:])
+            if count is not None:
+                filled += count
+            elif has_begun or filled:
+                raise TimeoutError(f"nothing more of an array has come for {_STALLED_SECONDS} s")
+            if count == 0:
+                break
         return filled
 
     def close(self) -> None:
@@ -251,6 +312,7 @@ class Door:
         self._listening: socket.socket | None = None
         self._held: socket.socket | None = None
         self._expected: OrderedDict[bytes, dict[str, str]] = OrderedDict()
+        self._unknown: OrderedDict[socket.socket, None] = OrderedDict()
 
     def expect(self, metadata: dict[str, str]) -> tuple[int, bytes]:
         """Expects a connection; the port, and the secret that it begins with.
@@ -290,11 +352,24 @@ class Door:
                 source.read_into(memoryview(room))
             except OSError:
                 return
+            finally:
+                with self._lock:
+                    self._unknown.pop(connection, None)
             with self._lock:
                 metadata = self._expected.pop(bytes(room), None)
             if metadata is not None:
                 connection.settimeout(None)
                 self._take(metadata, source)
+
+    def receive(self, connection: socket.socket) -> None:
+        """Hears in a thread what a connection begins with, for few strangers at a time."""
+        with self._lock:
+            self._unknown[connection] = None
+            longest = self._unknown.popitem(last=False)[0] if len(self._unknown) > _MOST_UNKNOWN else None
+        if longest is not None:
+            with contextlib.suppress(OSError):  # it may have ended
+                longest.shutdown(socket.SHUT_RDWR)
+        THREADS.submit(self.let_in, connection)
 
     def close(self) -> None:
         """Lets nobody in any more."""
@@ -325,13 +400,17 @@ def _accept(listening: socket.socket, door: Callable[[], Door | None]) -> None:
     while True:
         try:
             connection, _ = listening.accept()
-        except OSError:
-            return  # the door was closed
+        except OSError as e:
+            if e.errno in (errno.EINVAL, errno.EBADF):
+                return  # the door was closed
+            time.sleep(_REFUSED_SECONDS)  # the process has no file descriptor left for this one
+            continue
         found = door()
         if found is None:
             connection.close()
             return
-        THREADS.submit(found.let_in, connection)
+        found.receive(connection)
+        del found
 
 
 # ---- both ----
@@ -353,8 +432,12 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 
 def _probe(connection: socket.socket) -> None:
-    """Has the kernel look whether the other end's machine is alive where nothing is sent."""
+    """Has the kernel look whether the other end's machine is alive where nothing is sent, and limits how long a read or a send may wait."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", _IDLE_SECONDS), ("TCP_KEEPINTVL", _PROBE_SECONDS), ("TCP_KEEPCNT", _PROBES)):
         if hasattr(socket, option):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_SECONDS * 1000)
+    for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+        connection.setsockopt(socket.SOL_SOCKET, limit, struct.pack("ll", _STALLED_SECONDS, 0))

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph
 from tfcompat._src.cluster.cancellation import Cancellation
-from tfcompat._src.cluster.cluster_steps import ClusterSteps
+from tfcompat._src.cluster.cluster_steps import ClusterSteps, devices_of
 from tfcompat._src.cluster.local_steps import LocalSteps
 from tfcompat._src.cluster.members import members_of
+from tfcompat._src.cluster.session_table import SessionTable
 from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -170,7 +171,7 @@ class Master:
 
     def __init__(self, server: Any, worker: Any, gate: Gate) -> None:
         self.server, self.worker, self.gate = server, worker, gate
-        self._sessions: dict[str, MasterSession] = {}
+        self._sessions = SessionTable[MasterSession]()
 
     def create(
         self, graph_def: messages.GraphDef, config: messages.ConfigProto, cancellation: Cancellation, is_remote: bool = False
@@ -191,32 +192,40 @@ class Master:
             merged.MergeFrom(part)
         session = MasterSession(self, secrets.token_hex(8), merged, cancellation, is_remote)
         session.add(graph_def)
-        self._sessions[session.handle] = session
+        self._sessions.add(session.handle, session)
         return session
 
     def session(self, handle: str) -> MasterSession:
         """The session of a handle; errors.AbortedError where there is none."""
-        if handle not in self._sessions:
+        found = self._sessions.get(handle)
+        if found is None:
             raise errors.AbortedError(None, None, f"Session {handle} is not found.")
-        return self._sessions[handle]
+        return found
 
     def close(self, handle: str) -> None:
         """Ends a session; errors.AbortedError where there is none."""
-        session = self._sessions.pop(handle, None)
+        session = self._sessions.pop(handle)
         if session is None:
             raise errors.AbortedError(None, None, f"Session {handle} is not found. Possibly, this master has restarted.")
         session.close()
 
-    def reset(self, containers: Sequence[str], device_filters: Iterable[str]) -> None:
-        """Forgets the variables of containers, by default of all, on all tasks that pass the filters; ends all sessions."""
+    def reset(self, containers: Sequence[str], device_filters: Iterable[str], cancellation: Cancellation) -> None:
+        """Forgets the variables of containers, by default of all, on all tasks that pass the filters; ends all sessions.
+
+        `cancellation` tells it to wait no more for tasks that do not answer.
+        """
         config = messages.ConfigProto()
         config.MergeFrom(self.server.config)
         config.device_filters.extend(device_filters)
         for member in members_of(self.server, config):
-            member.worker(self.worker).cleanup_all(list(containers))
-        for handle in list(self._sessions):
-            self._sessions.pop(handle).close()
+            worker = member.worker(self.worker)
+            if worker is self.worker:
+                worker.cleanup_all(list(containers))
+            else:
+                worker.cleanup_all(list(containers), cancellation)
+        for session in self._sessions.pop_all():
+            session.close()
 
-    def devices(self) -> list[Any]:
-        """DeviceAttributes messages of all tasks of the server's cluster."""
-        return [d for member in members_of(self.server, self.server.config) for d in member.worker(self.worker).devices()]
+    def devices(self, cancellation: Cancellation) -> list[Any]:
+        """DeviceAttributes messages of all tasks of the server's cluster; `cancellation` tells it to wait no more for them."""
+        return devices_of({member.task: member.worker(self.worker) for member in members_of(self.server, self.server.config)}, cancellation)

@@ -57,11 +57,11 @@ class MasterService:
 
     def ListDevices(self, request: Any, cancellation: Cancellation) -> Any:
         if not request.session_handle:
-            return messages.ListDevicesResponse(local_device=self._master.devices())
+            return messages.ListDevicesResponse(local_device=self._master.devices(cancellation))
         return messages.ListDevicesResponse(local_device=self._master.session(request.session_handle).devices())
 
     def Reset(self, request: Any, cancellation: Cancellation) -> Any:
-        self._master.reset(request.container, request.device_filters)
+        self._master.reset(request.container, request.device_filters, cancellation)
         return messages.ResetResponse()
 
     def MakeCallable(self, request: Any, cancellation: Cancellation) -> Any:

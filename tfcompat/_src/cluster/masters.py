@@ -87,9 +87,13 @@ class RemoteMaster:
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
         """Forgets the variables of containers, by default of all, on the tasks that pass the filters of a ConfigProto, in its time."""
-        filters, milliseconds = (config.device_filters, config.operation_timeout_in_ms) if config is not None else ((), 0)
-        timeout = milliseconds / 1000 if milliseconds else None
-        self._service.call("Reset", timeout=timeout, container=containers, device_filters=filters)
+        filters = config.device_filters if config is not None else ()
+        self._service.call("Reset", timeout=_reset_seconds(config), container=containers, device_filters=filters)
+
+
+def _reset_seconds(config: messages.ConfigProto | None) -> float | None:
+    """How many seconds a reset may take by a ConfigProto or None; None without a limit."""
+    return config.operation_timeout_in_ms / 1000 if config is not None and config.operation_timeout_in_ms > 0 else None
 
 
 class _Limited:
@@ -112,7 +116,7 @@ class _Limited:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if isinstance(error, errors.CancelledError) and self._is_over:
+        if isinstance(error, (errors.CancelledError, errors.UnavailableError)) and self._is_over:
             raise errors.DeadlineExceededError(None, None, "Deadline Exceeded") from None
         if isinstance(error, errors.OpError):
             raise wire.error_of(*wire.status_of(error)) from None
@@ -166,8 +170,11 @@ class StraightMaster:
 
     def devices(self, timeout: float | None) -> list[Any]:
         """DeviceAttributes messages of all tasks of its cluster."""
-        return self._master.devices()
+        with _Limited(timeout) as cancellation:
+            return self._master.devices(cancellation)
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
         """Forgets the variables of containers."""
-        self._master.reset(containers, config.device_filters if config is not None else ())
+        filters = config.device_filters if config is not None else ()
+        with _Limited(_reset_seconds(config)) as cancellation:
+            self._master.reset(containers, filters, cancellation)

@@ -18,7 +18,9 @@ import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
-from tfcompat._src.cluster.lines import Line, Metadata, Source, open_line
+from tfcompat._src.cluster import trust
+from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.lines import INTERRUPTED_SECONDS, Line, Metadata, Source, open_line
 
 GROUP, RANK = "tfcompat-group", "tfcompat-rank"
 """Metadata of a stream: the name of the group, and the rank of the sender."""
@@ -47,15 +49,17 @@ def parcels(source: Source) -> Iterator[Parcel]:
     """What comes on a line, until it ends.
 
     Raises:
-      errors.DataLossError: it ends in the midst of a parcel.
+      errors.DataLossError: it ends in the midst of a parcel. errors.ResourceExhaustedError: an array is too large.
+      TimeoutError: nothing more of a parcel that has begun comes.
     """
     header = bytearray(_HEADER.size)
     while count := source.read_into(memoryview(header)):
         _require(count, len(header))
         key_size, text_size, size = _HEADER.unpack(header)
+        trust.require_array_size(size)
         texts, data = bytearray(key_size + text_size), np.empty(size, np.uint8)
-        _require(source.read_into(memoryview(texts)), len(texts))
-        _require(source.read_into(data.data), size)
+        _require(source.read_into(memoryview(texts), has_begun=True), len(texts))
+        _require(source.read_into(data.data, has_begun=True), size)
         yield Parcel(texts[:key_size].decode(), texts[key_size:].decode(), data)
 
 
@@ -117,6 +121,7 @@ class Outbox:
         self._open = functools.partial(open_line, address, metadata, broke)
         self._lock = threading.Lock()
         self._line: Line | None = None
+        self._opening: Cancellation | None = None
 
     def send(self, *items: Item) -> None:
         """Sends arrays, whose bytes must stay as they are until then; may wait for the receiver to take in those before.
@@ -127,8 +132,26 @@ class Outbox:
         parts = [part for item in items for part in framed(*item)]
         with self._lock:
             if self._line is None:
-                self._line = self._open()
+                self._opening = Cancellation()
+                try:
+                    self._line = self._open(self._opening)
+                finally:
+                    self._opening = None
             self._line.send(parts)
+
+    def has_begun(self) -> bool:
+        """Whether something was sent."""
+        return self._line is not None
+
+    def interrupt(self) -> None:
+        """Has `send` wait no more for a server that does not answer, or takes nothing: the line breaks. It does not wait itself."""
+        opening = self._opening
+        if opening is not None:
+            timer = threading.Timer(INTERRUPTED_SECONDS, opening.cancel)
+            timer.daemon = True
+            timer.start()
+        elif self._line is not None:
+            self._line.interrupt()
 
     def begin_close(self) -> None:
         """Ends the line behind what was sent."""
@@ -205,7 +228,12 @@ class Peers:
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def send(self, rank: int, key: str, description: str, array: NDArray) -> None:
-        """Sends an array of C order, whose bytes must stay as they are from now on."""
+        """Sends an array of C order, whose bytes must stay as they are from now on.
+
+        Raises:
+          errors.ResourceExhaustedError: it is too large.
+        """
+        trust.require_array_size(array.nbytes)
         with self._lock:
             if rank not in self._senders:
                 metadata = (GROUP, self.group), (RANK, str(self.rank))

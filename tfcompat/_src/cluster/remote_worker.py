@@ -8,9 +8,13 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.cluster import wire
+from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.channel import TRANSFER, WORKER, Call, RemoteService, request_id
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.proto import messages
+
+_FAREWELL_SECONDS = 60.0
+"""So long a worker that does not answer may yet be told that it is to forget something."""
 
 
 class RemoteWorker:
@@ -29,32 +33,29 @@ class RemoteWorker:
         """Begins to ask what devices it has; the reply is a GetStatusResponse."""
         return self._service.begin("GetStatus")
 
-    def devices(self) -> list[Any]:
-        """DeviceAttributes messages of the task."""
-        return list(self.begin_status().result().device_attributes)
-
-    def create_session(self, handle: str, isolated: bool, server_def: Any, devices: Sequence[Any]) -> None:
+    def create_session(self, handle: str, isolated: bool, server_def: Any, devices: Sequence[Any], cancellation: Cancellation) -> None:
         """Begins a session there.
 
         Args:
           handle: its name. isolated: whether its variables are its own.
           server_def: a ServerDef with the cluster, or None where that is the server's own.
-          devices: DeviceAttributes messages of the whole cluster.
+          devices: DeviceAttributes messages of the whole cluster. cancellation: tells it to wait no more.
         """
         self._service.call(
             "CreateWorkerSession", session_handle=handle, isolate_session_state=isolated, server_def=server_def,
-            cluster_device_attributes=devices,
+            cluster_device_attributes=devices, cancellation=cancellation,
         )  # fmt: skip
 
     def begin_delete_session(self, handle: str) -> Call:
         """Begins to end a session."""
-        return self._service.begin("DeleteWorkerSession", session_handle=handle)
+        return self._service.begin("DeleteWorkerSession", timeout=_FAREWELL_SECONDS, session_handle=handle)
 
-    def register(self, session: str, graph_def: Any, graph_options: Any) -> str:
+    def register(self, session: str, graph_def: Any, graph_options: Any, cancellation: Cancellation) -> str:
         """Registers a part of a graph; its handle."""
         reply = self._service.call(
-            "RegisterGraph", session_handle=session, create_worker_session_called=True, graph_def=graph_def, graph_options=graph_options
-        )
+            "RegisterGraph", session_handle=session, create_worker_session_called=True, graph_def=graph_def, graph_options=graph_options,
+            cancellation=cancellation,
+        )  # fmt: skip
         return str(reply.graph_handle)
 
     def begin_deregister(self, session: str, handle: str) -> Call:
@@ -80,11 +81,11 @@ class RemoteWorker:
 
     def begin_cleanup(self, number: int) -> Call:
         """Begins to end a step."""
-        return self._service.begin("CleanupGraph", step_id=number)
+        return self._service.begin("CleanupGraph", timeout=_FAREWELL_SECONDS, step_id=number)
 
-    def cleanup_all(self, containers: Sequence[str]) -> None:
+    def cleanup_all(self, containers: Sequence[str], cancellation: Cancellation) -> None:
         """Has the variables of containers forgotten, by default of all."""
-        self._service.call("CleanupAll", container=containers)
+        self._service.call("CleanupAll", container=containers, cancellation=cancellation)
 
 
 @functools.cache

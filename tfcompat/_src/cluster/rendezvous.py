@@ -63,6 +63,7 @@ class StepRendezvous:
 
     `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process. `push`, where set, sends
     tensors to the processes that they are for, and gives back those that have to be asked for. `senders` are the tasks whose tensors come without being asked for.
+    `streams` are those that have brought something for the step.
     """
 
     def __init__(self) -> None:
@@ -75,6 +76,7 @@ class StepRendezvous:
         self.fetch: Callable[[str], None] | None = None
         self.push: Callable[[dict[str, Arrived]], dict[str, Arrived]] | None = None
         self.senders: set[str] = set()
+        self.streams: set[object] = set()
         self._came: dict[str, int] = {}
         self.receipts: list[Receipt] | None = None
 
@@ -194,20 +196,30 @@ class Steps:
                 self._steps[number] = StepRendezvous()
             return self._steps[number]
 
-    def put(self, number: int, key: str, found: Arrived) -> None:
-        """Takes in a tensor that another process has sent for a step, if that has not ended."""
+    def put(self, number: int, key: str, found: Arrived, stream: object) -> None:
+        """Takes in a tensor that another process has sent by a stream for a step, if that has not ended."""
+        step = self.reached(number, stream)
+        if step is not None:
+            step.arrive(key, found)
+
+    def reached(self, number: int, stream: object) -> StepRendezvous | None:
+        """The step that a stream has brought something for, None where it has ended."""
         with self._lock:
             if number in self._ended:
-                return
+                return None
             step = self._steps.setdefault(number, StepRendezvous())
-        step.arrive(key, found)
+            step.streams.add(stream)
+            return step
 
-    def lose(self, task: str, error: errors.OpError) -> None:
-        """Fails the steps that a task sends tensors to."""
+    def lose(self, task: str, stream: object, error: errors.OpError) -> None:
+        """Fails the steps that a task sends tensors to, and ends those that its stream has brought something for: maybe nobody else does."""
         with self._lock:
             waiting = [step for step in self._steps.values() if task in step.senders]
-        for step in waiting:
+            begun = {number: step for number, step in self._steps.items() if stream in step.streams}
+        for step in (*waiting, *begun.values()):
             step.abort(error)
+        for number in begun:
+            self.end(number)
 
     def end(self, number: int) -> None:
         """Ends a step; whoever waits for a tensor of it raises AbortedError."""

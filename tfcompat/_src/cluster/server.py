@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.local_servers import LocalServer
 
 LISTEN_HOST = "TFCOMPAT_LISTEN_HOST"
+_SERVED = {
+    "grpc.server_handshake_timeout_ms": 10_000, "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 30_000,
+    "grpc.http2.min_ping_interval_without_data_ms": 10_000,
+}  # fmt: skip
+"""Connections end that begin with no call of gRPC, or whose other end answers no more."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -55,9 +60,10 @@ class Services:
         if purpose.get(GROUP) == TENSORS:
             self.worker.streams.receive(purpose.get(SENDER, ""), source)
             return
+        rank = purpose.get(RANK, "")
         peers = self.groups.wait_for(purpose.get(GROUP, ""), lambda: not is_open())
-        if peers is not None:
-            peers.receive(int(purpose.get(RANK, -1)), source)
+        if peers is not None and rank.isdigit() and int(rank) in peers.others:
+            peers.receive(int(rank), source)
 
 
 class Listener:
@@ -74,12 +80,12 @@ class Listener:
     """
 
     def __init__(self, server: Any, address: str) -> None:
-        options = list({**dict(channel.OPTIONS), "grpc.max_receive_message_length": trust.largest_message()}.items())
-        self._grpc = grpc.server(THREADS, handlers=[_Handlers(weakref.ref(server))], options=options)
-        weakref.finalize(server, self._grpc.stop, None).atexit = False
         host, _, port = address.rpartition(":")
         host = os.environ.get(LISTEN_HOST) or host or "localhost"
         self.gate, where = Gate(host), f"{host}:{port}"
+        options = {**dict(channel.OPTIONS), **_SERVED, "grpc.max_receive_message_length": trust.largest_message(self.gate.is_beyond_loopback)}
+        self._grpc = grpc.server(THREADS, handlers=[_Handlers(weakref.ref(server))], options=list(options.items()))
+        weakref.finalize(server, self._grpc.stop, None).atexit = False
         self._where = where
         try:
             self.port = trust.add_port(self._grpc, where)

@@ -55,8 +55,8 @@ class StreamCall:
 
     def cancel(self) -> None:
         """Has the worker stop, and `result` raise CancelledError."""
-        self._stop()
         self.set(errors.CancelledError(None, None, "The call was cancelled"))
+        THREADS.submit(self._stop)  # the line may be full
 
 
 class StreamCalls:
@@ -93,17 +93,28 @@ class StreamCalls:
         call = StreamCall(stop)
         with self._lock:
             self._asked[key] = address, call
-        self._send(address, key, f"{RUN} {reply_to}", request.SerializeToString())
+        try:
+            self._send(address, key, f"{RUN} {reply_to}", request.SerializeToString())
+        except BaseException:
+            with self._lock:
+                self._asked.pop(key, None)
+            raise
         return call
 
-    def take(self, task: str, parcel: Parcel) -> bool:
-        """Takes what a task has sent, if it is of runs; whether it is."""
+    def take(self, task: str, parcel: Parcel, reach: Callable[[int], object]) -> bool:
+        """Takes what a task has sent, if it is of runs; whether it is. `reach` is told the steps of runs.
+
+        Raises:
+          google.protobuf.message.DecodeError: it is no request.
+        """
         kind, _, reply_to = parcel.description.partition(" ")
         if kind == RUN:
+            request = messages.RunGraphRequest.FromString(parcel.data.tobytes())
+            reach(request.step_id)
             cancellation = Cancellation()
             with self._lock:
                 self._running[task, parcel.key] = cancellation
-            THREADS.submit(self._serve, task, parcel, reply_to, cancellation)
+            THREADS.submit(self._serve, task, parcel.key, request, reply_to, cancellation)
         elif kind == RAN:
             with self._lock:
                 _, call = self._asked.pop(parcel.key, ("", None))
@@ -113,14 +124,14 @@ class StreamCalls:
             self._cancel([(task, parcel.key)])
         return kind in (RUN, RAN, STOP)
 
-    def _serve(self, task: str, parcel: Parcel, reply_to: str, cancellation: Cancellation) -> None:
+    def _serve(self, task: str, key: str, request: messages.RunGraphRequest, reply_to: str, cancellation: Cancellation) -> None:
         try:
-            reply = self.answer(messages.RunGraphRequest.FromString(parcel.data.tobytes()), cancellation)
+            reply = self.answer(request, cancellation)
         finally:
             cancellation.over()
             with self._lock:
-                self._running.pop((task, parcel.key), None)
-        self._send(reply_to, parcel.key, RAN, reply.SerializeToString())
+                self._running.pop((task, key), None)
+        self._send(reply_to, key, RAN, reply.SerializeToString())
 
     def _cancel(self, runs: list[tuple[str, str]]) -> None:
         with self._lock:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.arrays import NDArray
-from tfcompat._src.cluster import wire
+from tfcompat._src.cluster import trust, wire
 from tfcompat._src.cluster.lines import Source
 from tfcompat._src.cluster.peers import GROUP, Outbox, Parcel, parcels
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
@@ -53,15 +53,35 @@ class TensorStreams:
         self._task, self._steps = task, steps
         self._lock = threading.Lock()
         self._outboxes: dict[str, Outbox] = {}
-        self.calls = StreamCalls(lambda address, key, text, data: self._outbox(address).send((key, text, as_array(data))))
+        self.calls = StreamCalls(self._send_bytes)
+
+    def _send_bytes(self, address: str, key: str, text: str, data: bytes) -> None:
+        self._outbox(address).send((key, text, as_array(data)))
 
     def send(self, address: str, number: int, tensors: list[tuple[str, Arrived]]) -> None:
-        """Sends tensors of a step, with their keys, to the worker at an address."""
-        self._outbox(address).send(*[(f"{number} {key}", *_packed(found)) for key, found in tensors])
+        """Sends tensors of a step, with their keys, to the worker at an address.
+
+        Raises:
+          errors.UnavailableError: it does not answer. errors.ResourceExhaustedError: a tensor is too large.
+        """
+        items = [(f"{number} {key}", *_packed(found)) for key, found in tensors]
+        for _, _, array in items:
+            trust.require_array_size(array.nbytes)
+        self._outbox(address).send(*items)
 
     def end(self, address: str, number: int) -> None:
-        """Has the worker at an address end a step."""
-        self._outbox(address).send((f"{number} ", _END, np.zeros(0, np.uint8)))
+        """Has the worker at an address end a step. Where no stream leads there any more, it has ended the steps of that one itself."""
+        with self._lock:
+            outbox = self._outboxes.get(address)
+        if outbox is not None and outbox.has_begun():
+            outbox.send((f"{number} ", _END, np.zeros(0, np.uint8)))
+
+    def interrupt(self) -> None:
+        """Has nobody wait for workers that take nothing of what is sent to them, as a step was cancelled; does not wait itself."""
+        with self._lock:
+            outboxes = list(self._outboxes.values())
+        for outbox in outboxes:
+            outbox.interrupt()
 
     def _outbox(self, address: str) -> Outbox:
         with self._lock:
@@ -79,23 +99,24 @@ class TensorStreams:
 
     def receive(self, task: str, source: Source) -> None:
         """Takes the tensors of a worker until its stream ends, which fails the steps that wait for more of them."""
+        stream = object()
         try:
             for parcel in parcels(source):
-                if not self.calls.take(task, parcel):
-                    self._arrive(parcel)
+                if not self.calls.take(task, parcel, lambda number: self._steps.reached(number, stream)):
+                    self._arrive(parcel, stream)
         except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
             reason = str(e) or "it has broken off"
         else:
             reason = "it has ended"
         self.calls.lose_task(task)
-        self._steps.lose(task, errors.UnavailableError(None, None, f"The stream of tensors from {task} has ended: {reason}"))
+        self._steps.lose(task, stream, errors.UnavailableError(None, None, f"The stream of tensors from {task} has ended: {reason}"))
 
-    def _arrive(self, parcel: Parcel) -> None:
+    def _arrive(self, parcel: Parcel, stream: object) -> None:
         number, _, key = parcel.key.partition(" ")
         if parcel.description == _END:
             self._steps.end(int(number))
         else:
-            self._steps.put(int(number), key, _unpacked(parcel))
+            self._steps.put(int(number), key, _unpacked(parcel), stream)
 
 
 def _packed(found: Arrived) -> tuple[str, NDArray]:

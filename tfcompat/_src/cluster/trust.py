@@ -8,6 +8,7 @@ asked: they can do anyway what the process can.
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ from tfcompat._src.proto import messages
 FILES = "TFCOMPAT_SERVER_FILES"
 CERTIFICATE, KEY, AUTHORITY = "TFCOMPAT_TLS_CERT", "TFCOMPAT_TLS_KEY", "TFCOMPAT_TLS_CA"
 MAX_MESSAGE = "TFCOMPAT_SERVER_MAX_MESSAGE"
-_LARGEST = 2**31 - 1
+_LARGEST, _LARGEST_FROM_BEYOND = 2**31 - 1, 2**28
 CHECK = "_AllowedPath"
 _INPUTS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("ReadFile", "WriteFile", "MatchingFiles", "Save", "SaveSlices", "SaveV2", "Restore", "RestoreSlice", "RestoreV2"), (0,)),
@@ -212,13 +213,35 @@ def is_encrypted() -> bool:
     return _pem() is not None
 
 
-def largest_message() -> int:
-    """The bytes of the largest message that a server takes.
+def _named_largest() -> int | None:
+    text = os.environ.get(MAX_MESSAGE)
+    if text is not None and not text.isdigit():
+        raise ValueError(f"{MAX_MESSAGE} is to be a number of bytes, not {text!r}")
+    return None if text is None else int(text)
+
+
+def largest_message(is_beyond_loopback: bool) -> int:
+    """The bytes of the largest message that a server takes: what the environment names, else less where other machines reach it.
 
     Raises:
       ValueError: the environment names no number.
     """
-    text = os.environ.get(MAX_MESSAGE, str(_LARGEST))
-    if not text.isdigit():
-        raise ValueError(f"{MAX_MESSAGE} is to be a number of bytes, not {text!r}")
-    return int(text)
+    named = _named_largest()
+    return min(_LARGEST, named) if named is not None else _LARGEST_FROM_BEYOND if is_beyond_loopback else _LARGEST
+
+
+@functools.cache
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def require_array_size(size: int) -> None:
+    """Requires that an array is one that servers send each other: not larger than the environment names, else than this machine's memory.
+
+    Raises:
+      errors.ResourceExhaustedError: it has more bytes. ValueError: the environment names no number.
+    """
+    named = _named_largest()
+    largest = _memory() if named is None else named
+    if size > largest:
+        raise errors.ResourceExhaustedError(None, None, f"An array of {size} bytes is larger than the {largest} that servers send each other ({MAX_MESSAGE})")

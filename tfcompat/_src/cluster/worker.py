@@ -15,6 +15,7 @@ from tfcompat._src.cluster.part import Part
 from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
+from tfcompat._src.cluster.session_table import SessionTable
 from tfcompat._src.cluster.tensor_streams import PUSHES, Outgoing, TensorStreams, pushing_tasks, task_of
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import describe, session_devices
@@ -78,7 +79,7 @@ class Worker:
         self.server = server
         self.steps = Steps()
         self.streams = TensorStreams(server.task_name, self.steps)
-        self._sessions: dict[str, WorkerSession] = {}
+        self._sessions = SessionTable[WorkerSession]()
         self._lock = threading.Lock()
         self._own = {task_name(*task): address for task, address in server.addresses.items()}
 
@@ -108,19 +109,20 @@ class Worker:
           isolated: whether its variables are its own.
           devices: DeviceAttributes messages of the whole cluster, as far as the master knows them.
         """
-        self._sessions[handle] = WorkerSession(self, addresses or self._own, isolated, pushing_tasks(devices))
+        self._sessions.add(handle, WorkerSession(self, addresses or self._own, isolated, pushing_tasks(devices)))
 
     def session(self, handle: str) -> WorkerSession:
         """The session of a handle; errors.AbortedError where there is none."""
-        if handle not in self._sessions:
+        found = self._sessions.get(handle)
+        if found is None:
             raise errors.AbortedError(
                 None, None, f'Session handle is not found: {handle}. Possibly this worker ("{self.server.task_name}") just restarted.'
             )
-        return self._sessions[handle]
+        return found
 
     def delete_session(self, handle: str) -> None:
         """Ends a session."""
-        found = self._sessions.pop(handle, None)
+        found = self._sessions.pop(handle)
         if found is not None:
             found.close()
 
@@ -141,6 +143,7 @@ class Worker:
         members = self.session(session)
         part = members.part(handle)
         step = self.steps.step(number)
+        cancellation.on_cancel(self.streams.interrupt)
         incoming = _Incoming(self, members, number, step)
         step.fetch, step.push = incoming.fetch, Outgoing(self.streams, members, number).push
         for keys in part.received.values():
