@@ -56,14 +56,14 @@ class Task(NamedTuple):
 def main(arguments: list[str]) -> int:
     """Starts the cluster that `arguments` describe, waits for its end and returns the exit status."""
     options = _parse(arguments)
-    places = _places(options)
-    cluster = _cluster(places, None if options.nodes is None else options.port)
+    task_nodes = _task_nodes(options)
+    cluster = _cluster(task_nodes, None if options.nodes is None else options.port)
     settings = _task_settings if options.np is None else _process_settings
     tasks: list[Task] = []
     previous = signal.signal(signal.SIGTERM, _exit)
     try:
-        for i, place in enumerate(places):
-            tasks.append(_start(place, cluster, options, settings(i, places, cluster)))
+        for i, task_node in enumerate(task_nodes):
+            tasks.append(_start(task_node, cluster, options, settings(i, task_nodes, cluster)))
         return _status(tasks)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -118,7 +118,7 @@ def _hosts(text: str) -> list[nodes.Node]:
         raise argparse.ArgumentTypeError(str(e)) from None
 
 
-class Place(NamedTuple):
+class TaskNode(NamedTuple):
     """A task, and the machine that it is on."""
 
     job: str
@@ -132,19 +132,19 @@ def _jobs(options: argparse.Namespace) -> list[tuple[str, int]]:
     return [(job, i) for job, size in (sizes if options.np is None else {"process": options.np}).items() for i in range(size)]
 
 
-def _places(options: argparse.Namespace) -> list[Place]:
+def _task_nodes(options: argparse.Namespace) -> list[TaskNode]:
     jobs = _jobs(options)
     machines = [nodes.Node("localhost", len(jobs))] if options.nodes is None else options.nodes
-    return [Place(job, index, node) for (job, index), node in zip(jobs, nodes.assigned(machines, len(jobs)))]
+    return [TaskNode(job, index, node) for (job, index), node in zip(jobs, nodes.assigned(machines, len(jobs)))]
 
 
-def _cluster(places: list[Place], first_port: int | None) -> dict[str, list[str]]:
+def _cluster(task_nodes: list[TaskNode], first_port: int | None) -> dict[str, list[str]]:
     """The address of each task of the cluster, by job: on each machine ports from the first one on, or free ones of this machine."""
-    members = [place for place in places if place.job != "evaluator"]
-    found = _free_ports(len(members)) if first_port is None else nodes.ports([place.node for place in members], first_port)
+    members = [task_node for task_node in task_nodes if task_node.job != "evaluator"]
+    found = _free_ports(len(members)) if first_port is None else nodes.ports([task_node.node for task_node in members], first_port)
     cluster: dict[str, list[str]] = {}
-    for place, port in zip(members, found):
-        cluster.setdefault(place.job, []).append(f"{place.node.host}:{port}")
+    for task_node, port in zip(members, found):
+        cluster.setdefault(task_node.job, []).append(f"{task_node.node.host}:{port}")
     return cluster
 
 
@@ -157,35 +157,35 @@ def _free_ports(count: int) -> list[int]:
     return found
 
 
-def _task_settings(number: int, places: list[Place], cluster: dict[str, list[str]]) -> dict[str, str]:
+def _task_settings(number: int, task_nodes: list[TaskNode], cluster: dict[str, list[str]]) -> dict[str, str]:
     """The environment of a task of a cluster."""
-    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": places[number].job, "index": places[number].index}})}
+    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": task_nodes[number].job, "index": task_nodes[number].index}})}
 
 
-def _process_settings(number: int, places: list[Place], cluster: dict[str, list[str]]) -> dict[str, str]:
+def _process_settings(number: int, task_nodes: list[TaskNode], cluster: dict[str, list[str]]) -> dict[str, str]:
     """The environment of a process of Horovod: as from `horovodrun`, and where the processes listen."""
-    local_rank, local_size, cross_rank, cross_size = map(str, nodes.local_numbers([place.node for place in places])[number])
+    local_rank, local_size, cross_rank, cross_size = map(str, nodes.local_numbers([task_node.node for task_node in task_nodes])[number])
     return {
-        "TFCOMPAT_PEERS": ",".join(cluster["process"]), "HOROVOD_RANK": str(number), "HOROVOD_SIZE": str(len(places)),
+        "TFCOMPAT_PEERS": ",".join(cluster["process"]), "HOROVOD_RANK": str(number), "HOROVOD_SIZE": str(len(task_nodes)),
         "HOROVOD_LOCAL_RANK": local_rank, "HOROVOD_LOCAL_SIZE": local_size, "HOROVOD_CROSS_RANK": cross_rank, "HOROVOD_CROSS_SIZE": cross_size,
     }  # fmt: skip
 
 
-def _start(place: Place, cluster: dict[str, list[str]], options: argparse.Namespace, settings: dict[str, str]) -> Task:
+def _start(task_node: TaskNode, cluster: dict[str, list[str]], options: argparse.Namespace, settings: dict[str, str]) -> Task:
     command = ["-m", "tfcompat", "run", options.script, *options.arguments]
     hosts = {f"{name}_hosts": ",".join(cluster.get(name, ())) for name in ("chief", "worker", "ps")}
-    for name, value in {"job": place.job, "task": str(place.index), **hosts}.items():
+    for name, value in {"job": task_node.job, "task": str(task_node.index), **hosts}.items():
         command = [part.replace(f"{{{name}}}", value) for part in command]
     settings = {**settings, "PYTHONUNBUFFERED": "1"}
-    if place.node.is_here:
+    if task_node.node.is_here:
         command = [sys.executable, *command]
     else:
-        command = nodes.remote_command(place.node, [options.python, *command], settings, options.env, options.grace)
+        command = nodes.remote_command(task_node.node, [options.python, *command], settings, options.env, options.grace)
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL if place.node.is_here else subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command, stdin=subprocess.DEVNULL if task_node.node.is_here else subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", env={**os.environ, **settings},
     )  # fmt: skip
-    return Task(place.job, place.index, process, place.job != "ps")
+    return Task(task_node.job, task_node.index, process, task_node.job != "ps")
 
 
 def _status(tasks: list[Task]) -> int:

@@ -27,7 +27,7 @@ from tfcompat._src.runtime.loop_differentiated import (
     store_gradient,
     with_room,
 )
-from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Place
+from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Wrt
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.run_context import RunContext
@@ -98,7 +98,7 @@ class HostLoop:
         state = [values[v.enter.takes[0]] for v in program.variables]
         predicate = program.condition.takes[0] if program.condition is not None else None
         tape: list[_Noted] | None = None
-        if self._item.places:
+        if self._item.wrts:
             tape = values[self._item] = []
         for record in program.records:
             values.update({record.steps: np.zeros(0, np.int32), record.counters: np.zeros((0, 6), np.uint32)})
@@ -193,35 +193,35 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
     if hidden is not None:
         raise NotImplementedError(f"the gradient of {program.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
     variables = [v for v in program.variables if v.following.dtype.is_floating or v.following.dtype.is_complex]
-    captured = [place for place in item.places if place.source in values and any(place.enters_by(e) for e in program.constants)]
+    captured = [wrt for wrt in item.wrts if wrt.source in values and any(wrt.enters_by(e) for e in program.constants)]
     given = dict(zip((t.op for t in item.exits), (cotangent(values[t]) for t in item.grads)))
     by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
     flows: Sequence[jax.Array | None] = [by_enter.get(v.enter) for v in variables]
-    total: dict[Place, jax.Array] = {}
+    total: dict[Wrt, jax.Array] = {}
 
-    def add(place: Place, grad: jax.Array | None) -> None:
+    def add(wrt: Wrt, grad: jax.Array | None) -> None:
         if grad is not None:
-            total[place] = total[place] + grad if place in total else grad
+            total[wrt] = total[wrt] + grad if wrt in total else grad
 
     for noted in reversed(values[item.loop]):
         flows, found = _one_back(program, variables, captured, noted, flows)
-        for place, grad in zip(captured, found):
-            add(place, grad)
-    for place, parts in zip(item.places, item.results):
+        for wrt, grad in zip(captured, found):
+            add(wrt, grad)
+    for wrt, parts in zip(item.wrts, item.results):
         for v, flow in zip(variables, flows):
-            add(place, flow if place.enters_by(v.enter) else None)
+            add(wrt, flow if wrt.enters_by(v.enter) else None)
         for enter in program.constants:
-            add(place, by_enter.get(enter) if place.enters_by(enter) else None)
-        source = values[place.source]
-        grad = total[place] if place in total else jnp.zeros_like(leaf(on_device(source)))
+            add(wrt, by_enter.get(enter) if wrt.enters_by(enter) else None)
+        source = values[wrt.source]
+        grad = total[wrt] if wrt in total else jnp.zeros_like(leaf(on_device(source)))
         store_gradient(parts, as_gradient(grad, source), values)
 
 
 def _one_back(
-    program: LoopProgram, variables: list[Variable], captured: list[Place], noted: _Noted, flows: Sequence[jax.Array | None]
+    program: LoopProgram, variables: list[Variable], captured: list[Wrt], noted: _Noted, flows: Sequence[jax.Array | None]
 ) -> tuple[list[jax.Array], list[jax.Array]]:
     """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
-    inside = [[e.outputs[0] for e in program.constants if place.enters_by(e)] for place in captured]
+    inside = [[e.outputs[0] for e in program.constants if wrt.enters_by(e)] for wrt in captured]
     names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
     def run(primals: list[jax.Array]) -> list[jax.Array]:

@@ -17,7 +17,7 @@ from tfcompat._src.ops.flow.array_value import UNNAMED, ArrayHandle, DeviceArray
 from tfcompat._src.ops.flow.tensor_array_ops import named_by
 from tfcompat._src.runtime import not_finite
 from tfcompat._src.runtime.loop_compiled import LoopLowering, inner_loops
-from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Place
+from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, Wrt
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal
 from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
 
@@ -26,7 +26,7 @@ from tfcompat._src.runtime.variable_state import required_variable_op, variable_
 def _lower_loop(item: LoopItem, frame: Frame) -> None:
     """Traces the loop into `frame`; where its gradient follows in the same program, with what that needs."""
     if item in frame.differentiated_here:
-        frame.pullbacks[item] = _Pullback(item, item.places, frame)
+        frame.pullbacks[item] = _Pullback(item, item.wrts, frame)
     else:
         LoopLowering(item, frame).run()
         if frame.differentiated and not _goes_back(item):
@@ -55,8 +55,8 @@ def _first_derivative(item: LoopGradientItem, frame: Frame) -> None:
     if pullback is None:
         pullback = _repeated(item, frame)
     found = pullback(dict(zip(item.exits, (frame.values[t] for t in item.grads))))
-    for place, parts in zip(item.places, item.results):
-        store_gradient(parts, found[place], frame.values)
+    for wrt, parts in zip(item.wrts, item.results):
+        store_gradient(parts, found[wrt], frame.values)
 
 
 def store_gradient(parts: tuple[Tensor, ...], grad: object, values: dict[Tensor, Any]) -> None:
@@ -78,10 +78,10 @@ def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> N
     def first(leaves: list[jax.Array], cotangents: list[jax.Array]) -> list[jax.Array]:
         inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1)
         for tensor, value in zip(varied, leaves):
-            _substitute(Place(tensor, tensor), value, inner)
+            _substitute(Wrt(tensor, tensor), value, inner)
         given = {t: refilled(g, c) for t, g, c in zip(item.exits, grads, cotangents)}
         found = _repeated(item, inner)(given)
-        return [leaf(found[place]) for place in item.places]
+        return [leaf(found[wrt]) for wrt in item.wrts]
 
     primals = [primal(t, frame) for t in varied]
     with collecting():
@@ -94,17 +94,17 @@ def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> N
 class _Pullback:
     """A traced loop with the function that takes gradients of what comes out to gradients of what went in."""
 
-    def __init__(self, loop: LoopItem, wanted: Sequence[Place], frame: Frame) -> None:
+    def __init__(self, loop: LoopItem, wanted: Sequence[Wrt], frame: Frame) -> None:
         self.wanted = wanted
-        self._sources = [frame.values.get(place.source) for place in wanted]
-        primals = [primal(place.source, frame) for place in wanted]
+        self._sources = [frame.values.get(wrt.source) for wrt in wanted]
+        primals = [primal(wrt.source, frame) for wrt in wanted]
         results: dict[str, Any] = {}
 
         def run(leaves: list[jax.Array]) -> tuple[Any, ...]:
             times = frame.differentiated + 1
             inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts)
-            for place, value in zip(wanted, leaves):
-                _substitute(place, value, inner)
+            for wrt, value in zip(wanted, leaves):
+                _substitute(wrt, value, inner)
             before = set(inner.values)
             with collecting() as found:
                 LoopLowering(loop, inner).run()
@@ -129,14 +129,14 @@ class _Pullback:
         self._exits = [e.outputs[0] for e in loop.program.exits if e.outputs[0] in frame.values]
         self._outputs = outputs
 
-    def __call__(self, grads: dict[Tensor, Any]) -> dict[Place, object]:
+    def __call__(self, grads: dict[Tensor, Any]) -> dict[Wrt, object]:
         """Gradients of what is wanted from gradients of the exits."""
         cotangents = []
         for tensor, leaves in zip(self._exits, self._outputs):
             grad = cotangent(grads.get(tensor))
             cotangents.append([jnp.zeros(x.shape, x.dtype) if grad is None else jnp.conj(with_room(jnp.asarray(grad, x.dtype), x)) for x in leaves])
         (found,) = self._pull(cotangents)
-        return {place: as_gradient(jnp.conj(g), source) for place, g, source in zip(self.wanted, found, self._sources)}
+        return {wrt: as_gradient(jnp.conj(g), source) for wrt, g, source in zip(self.wanted, found, self._sources)}
 
 
 def _repeated(item: LoopGradientItem, frame: Frame) -> _Pullback:
@@ -151,7 +151,7 @@ def _repeated(item: LoopGradientItem, frame: Frame) -> _Pullback:
         rows = frame.values[item.record.counters]
         inner.rng.update({o: rows[i] for i, o in enumerate(randoms)})
     with collecting():
-        return _Pullback(loop, item.places, inner)
+        return _Pullback(loop, item.wrts, inner)
 
 
 def refilled(value: object, leaf: jax.Array) -> jax.Array | DeviceArray:
@@ -191,11 +191,11 @@ def as_gradient(grad: jax.Array, source: object) -> object:
     return DeviceArray(zero.meta, grad, None, zero.length)
 
 
-def _substitute(place: Place, primal: jax.Array, frame: Frame) -> None:
-    if place.source not in frame.values:
-        frame.state[variable_key(required_variable_op(place.source))] = primal
+def _substitute(wrt: Wrt, primal: jax.Array, frame: Frame) -> None:
+    if wrt.source not in frame.values:
+        frame.state[variable_key(required_variable_op(wrt.source))] = primal
         return
-    frame.values[place.name] = refilled(frame.values[place.source], primal)
+    frame.values[wrt.name] = refilled(frame.values[wrt.source], primal)
 
 
 def _inexact(value: jax.Array | DeviceArray | ArrayHandle) -> list[jax.Array]:

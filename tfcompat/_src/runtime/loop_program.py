@@ -37,7 +37,7 @@ SHORT = 1000
 GRADIENTS = ("LoopGradient", "LoopGradientGradient")
 
 
-class Place(NamedTuple):
+class Wrt(NamedTuple):
     """What a loop is differentiated with respect to: the tensor `source`, where `name` stands for it.
 
     `name` is `source` itself, or the output of the one Enter node through which it is meant.
@@ -147,7 +147,7 @@ class LoopProgram:
         """The outer tensors that must be NumPy values; or why there is no way to have all that must be inside."""
         needed: set[Tensor] = set()
         for loop in self.inner:
-            if loop.places:
+            if loop.wrts:
                 needed.update(*(self.static_needs(t) or () for needs in loop.program.chosen_needs(self._is_static) for t in needs))
         for item in (*self.condition_items, *self.body_items):
             for flat in opened(item):
@@ -348,10 +348,10 @@ class LoopProgram:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopItem(Item):
-    """A loop of a plan. `places` are what the items beside it that differentiate it need gradients of."""
+    """A loop of a plan. `wrts` are what the items beside it that differentiate it need gradients of."""
 
     program: LoopProgram
-    places: tuple[Place, ...]
+    wrts: tuple[Wrt, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -360,7 +360,7 @@ class LoopGradientItem(Item):
 
     Attributes:
       exits: results of the loop. grads: their gradients.
-      places: what gradients are wanted of. results: what each is given as: a tensor, or values, indices and perhaps shape of slices.
+      wrts: what gradients are wanted of. results: what each is given as: a tensor, or values, indices and perhaps shape of slices.
       second: the LoopGradientGradient, where it is the second derivative.
     """
 
@@ -368,7 +368,7 @@ class LoopGradientItem(Item):
     record: Record
     exits: tuple[Tensor, ...]
     grads: tuple[Tensor, ...]
-    places: tuple[Place, ...]
+    wrts: tuple[Wrt, ...]
     results: tuple[tuple[Tensor, ...], ...]
     second: Operation | None = None
 
@@ -378,7 +378,7 @@ class LoopGradientItem(Item):
 
 
 def _loop_item(
-    loop: Loop, serving: Sequence[Operation], records: Sequence[Record], places: Iterable[Place], known: Known, building: Building
+    loop: Loop, serving: Sequence[Operation], records: Sequence[Record], wrts: Iterable[Wrt], known: Known, building: Building
 ) -> LoopItem:
     """The item of a loop. `serving`: operations that it stands for besides its own, which serve its gradients."""
     program = LoopProgram(loop, records, known, building)
@@ -392,7 +392,7 @@ def _loop_item(
         operations=program.operations, stands_for=mine,
         reads=(*program.reads, *program.writes), writes=program.writes,  # there may be no iteration that writes
         constants=frozenset(i for i, t in enumerate(inputs) if t in program.constant_tensors),
-        program=program, places=tuple(dict.fromkeys(places)),
+        program=program, wrts=tuple(dict.fromkeys(wrts)),
     )  # fmt: skip
 
 
@@ -404,7 +404,7 @@ class _Gradient(NamedTuple):
     record: Record
     exits: tuple[Tensor, ...]
     grads: tuple[Tensor, ...]
-    places: tuple[Place, ...]
+    wrts: tuple[Wrt, ...]
     results: tuple[tuple[Tensor, ...], ...]
     outputs: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
@@ -421,7 +421,7 @@ class _Gradient(NamedTuple):
             name=self.name, type="loop gradient", order=self.order, takes=takes, outputs=self.outputs, waits_for=tuple(waits_for),
             operations=self.operations, stands_for=self.stands_for, reads=tuple(captured),
             constants=frozenset(i for i, t in enumerate(takes) if t in loop.program.constant_tensors),
-            loop=loop, record=self.record, exits=self.exits, grads=self.grads, places=self.places, results=self.results, second=self.second,
+            loop=loop, record=self.record, exits=self.exits, grads=self.grads, wrts=self.wrts, results=self.results, second=self.second,
         )  # fmt: skip
 
 
@@ -430,7 +430,7 @@ def _gradient_of_node(op: Operation) -> _Gradient:
     captured = op.input_named("captured")
     return _Gradient(
         op.name, op.order, Record(op.input_named("steps"), op.input_named("counters")), tuple(op.input_named("exits")),
-        tuple(op.input_named("grads")), tuple(Place(captured[i], captured[i]) for i in op.attrs["wanted"]), tuple((t,) for t in op.outputs),
+        tuple(op.input_named("grads")), tuple(Wrt(captured[i], captured[i]) for i in op.attrs["wanted"]), tuple((t,) for t in op.outputs),
         tuple(op.outputs), (op,), frozenset([op]), op.takes, op if op.type == "LoopGradientGradient" else None,
     )  # fmt: skip
 
@@ -445,7 +445,7 @@ def _gradient_of_loop(backward: Loop, derivative: LoopDerivative) -> _Gradient:
     return _Gradient(
         f"gradient of {derivative.counter.name}", max(op.order for op in members), Record(steps, counters), tuple(e.exit for e in exits),
         tuple(e.grad for e in exits),
-        tuple(Place(entry.enter.takes[0], entry.enter.outputs[0]) for entry in entries), tuple(entry.parts for entry in entries),
+        tuple(Wrt(entry.enter.takes[0], entry.enter.outputs[0]) for entry in entries), tuple(entry.parts for entry in entries),
         outputs, (outputs[0].op,), frozenset(members),
     )  # fmt: skip
 
@@ -479,9 +479,9 @@ def _with_gradients(
     mine.update(records)
     gradients = [_gradient_of_node(op) for op in ops if op.type in GRADIENTS and op not in mine and op.takes[0].op in mine]
     gradients += [_gradient_of_loop(back, derivative) for back, derivative in backward.items()]
-    places = [place for gradient in gradients if gradient.second is None for place in gradient.places]
+    wrts = [wrt for gradient in gradients if gradient.second is None for wrt in gradient.wrts]
     kept = dict.fromkeys([*(Record(*op.outputs) for op in records), *(gradient.record for gradient in gradients)])
-    item = _loop_item(loop, [*serving, *records], list(kept), places, known, building)
+    item = _loop_item(loop, [*serving, *records], list(kept), wrts, known, building)
     return [item, *(gradient.item(item, building.fed) for gradient in gradients)]
 
 
