@@ -4,6 +4,7 @@ Examples with `>>>` run as doctests, blocks marked `python` as programs, and blo
 `sh` or `text` are not run: they install packages, or come from repositories that are not here.
 """
 
+import ast
 import doctest
 import itertools
 import pathlib
@@ -14,6 +15,8 @@ import children
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.interpreter import engine
+from tfcompat._src.interpreter.table import REFUSED
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -57,11 +60,35 @@ def test_commands(block):
         assert doctest.OutputChecker().check_output(wanted, done.stdout, doctest.ELLIPSIS), done.stdout
 
 
-@pytest.mark.parametrize("name", ["architecture", "restored"])
-def test_files_that_are_named_exist(name):
-    there = {p.name for p in (ROOT / "tfcompat").rglob("*.py")}
-    named = {file.rpartition("/")[2] for file in re.findall(r"`([\w/]+\.py)`", (ROOT / f"docs/{name}.md").read_text())}
+NAMING = [ROOT / "docs/architecture.md", ROOT / "docs/restored.md", *sorted((ROOT / "tfcompat").rglob("README.md"))]
+
+
+@pytest.mark.parametrize("path", NAMING, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_that_are_named_exist(path):
+    there = {p.name for folder in ("tfcompat", "tests") for p in (ROOT / folder).rglob("*.py")}
+    named = {file.rpartition("/")[2] for file in re.findall(r"`([\w/]+\.py)`", path.read_text())}
     assert named and named <= there
+
+
+def test_the_stages_are_those_of_the_planner_and_have_files():
+    drawn = re.findall(r"^.*[|+]  (\w+)  +\w", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    said = ast.get_docstring(ast.parse((ROOT / "tfcompat/_src/runtime/planner.py").read_text())).partition("in order: ")[2]
+    assert re.findall(r"\w+", re.sub(r"\(.*?\)", "", said.partition(".")[0])) == drawn
+    assert all((ROOT / f"tfcompat/_src/runtime/{stage}.py").exists() for stage in drawn)
+
+
+def test_the_interpreter_lacks_what_its_document_says():
+    text = (ROOT / "tfcompat/_src/interpreter/README.md").read_text().partition("## What is not there")[2].partition("##")[0]
+    named = set(re.findall(r"`(\w+)`", text))
+    assert {name for name in named if name not in engine.TABLE} == {"eig", "schur", "select_and_gather_add"}
+    assert REFUSED["qr"]({"pivoting": True}) and not REFUSED["qr"]({"pivoting": False}) and named >= {"qr"}
+    scatters = re.search(r"scatters with other functions than ([\w, ]+), random", text)[1].split(", ")
+    assert {name for name in engine.TABLE if name.startswith("scatter_")} == {f"scatter_{kind}" for kind in scatters}
+
+
+def test_every_file_of_primitives_is_in_the_interpreters_document():
+    text = (ROOT / "tfcompat/_src/interpreter/README.md").read_text()
+    assert {f"{prepare.__module__.rpartition('.')[2]}.py" for prepare in engine.TABLE.values()} <= set(re.findall(r"`(\w+\.py)`", text))
 
 
 def test_generated_pages_are_current():

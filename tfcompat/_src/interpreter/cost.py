@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 
     @property
     def nanoseconds(self) -> int:
-        """About how long it takes on one core: measured once, the same everywhere, so that what hangs on it is."""
+        """About how long it takes on one core: the factors were measured once and are the same on every machine, so that choices that depend on it are too."""
         return round(self.equations * 4000 + self.elements * 0.4 + self.products * 0.04)
 
     def most(self, other: Cost) -> Cost:

@@ -108,8 +108,7 @@ class Evaluator:
         return alive[::-1]
 
     def _prepared(self, step: _Step) -> Prepared | None:
-        """What `run` needs of a step: the function, what gets its arguments, where results go, what to let go before; None where the
-        result is a constant, which is computed at once."""
+        """Prepares a step for `run`; computes it at once, and returns None, where its inputs are constants and its results small."""
         equation, reads, writes, last = step
         name, outputs = equation.primitive.name, [array_type(v) for v in equation.outvars]
         function = TABLE[name](Equation(equation.params, [array_type(v) for v in equation.invars], outputs))
@@ -160,7 +159,7 @@ class Evaluator:
 
 
 def _getter(slots: Slots) -> Get:
-    """What takes the values of slots from a list, as a tuple."""
+    """Returns a function that takes the values of some slots from a list, as a tuple."""
     if len(slots) > 1:
         return itemgetter(*slots)
     if not slots:

@@ -159,7 +159,7 @@ def _scatter(ufunc: np.ufunc | None) -> Prepare:
 
 
 def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> Callable[[NDArray, Indices, NDArray], None]:
-    """What writes updates to places of an array."""
+    """Returns a function that writes updates into an array at indices, combined with its values by `ufunc` (None: in their place)."""
 
     def put(result: NDArray, where: Indices, updates: NDArray) -> None:
         w.placed(result)[where] = updates

@@ -26,7 +26,7 @@ _ALONE = _counted(*_taken)
 
 
 class _Lent:
-    """What has the memory of an array that is lent."""
+    """Owns the memory of an array that is lent, as its `base`."""
 
     def __init__(self, array: NDArray) -> None:
         self.array, self.is_written = array, False

@@ -1,4 +1,4 @@
-"""What moves elements: shapes, slices, padding."""
+"""Primitives that move elements without computing: shapes, slices, padding."""
 
 from __future__ import annotations
 

@@ -31,12 +31,12 @@ Combination: TypeAlias = Callable[[Sequence[NDArray], Sequence[NDArray]], list[N
 
 
 def lowest(dtype: DType) -> Scalar:
-    """What no value of a type is below."""
+    """Returns the lowest value of a type."""
     return dtype.type(False) if dtype.kind == "b" else np.iinfo(dtype).min if dtype.kind in "iu" else dtype.type(-np.inf)
 
 
 def highest(dtype: DType) -> Scalar:
-    """What no value of a type is above."""
+    """Returns the highest value of a type."""
     return dtype.type(True) if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind in "iu" else dtype.type(np.inf)
 
 
@@ -81,7 +81,7 @@ def _is_on_elements(equation: JaxprEqn) -> bool:
 
 
 def combination(jaxpr: Jaxpr | ClosedJaxpr, consts: Sequence[NDArray] = ()) -> Combination:
-    """What makes of two lists of arrays one, as the trace does of scalars."""
+    """Returns a function that combines two lists of arrays into one, element by element, as a trace on scalars says."""
     run = Evaluator(jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)).run
     return lambda left, right: list(run([*left, *right]))
 

@@ -1,4 +1,4 @@
-"""Stage 7: a cluster is traced. What JAX compiles, or an interpreter evaluates, is a function of its inputs and of the state of the session.
+"""Tracing of a cluster. What JAX compiles, or an interpreter evaluates, is a function of its inputs and of the state of the session.
 
 The function takes (inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows), and gives
 (outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of which checks

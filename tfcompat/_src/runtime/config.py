@@ -403,7 +403,7 @@ def connect_to_remote_host(remote_host: object = None, job_name: str = "worker")
     """
     if not remote_host:
         raise ValueError("Must provide at least one remote_host")
-    raise NotImplementedError("tfcompat does not have eager execution (tf.config.experimental_connect_to_host)")
+    raise NotImplementedError("tfcompat runs operations eagerly in this process only: tf.config.experimental_connect_to_host cannot connect to another; use a Session with a target.")
 
 
 @export("config.experimental_connect_to_cluster")
@@ -418,4 +418,4 @@ def connect_to_cluster(cluster_spec_or_resolver: object, job_name: str = "localh
     """
     if not hasattr(cluster_spec_or_resolver, "cluster_spec") and not hasattr(cluster_spec_or_resolver, "as_cluster_def"):
         raise ValueError("`cluster_spec_or_resolver` must be a `ClusterSpec` or a `ClusterResolver`.")
-    raise NotImplementedError("tfcompat does not have eager execution (tf.config.experimental_connect_to_cluster)")
+    raise NotImplementedError("tfcompat runs operations eagerly in this process only: tf.config.experimental_connect_to_cluster cannot connect to a cluster; use a Session with a target.")

@@ -1,4 +1,4 @@
-"""Stage 8: the steps of a plan, one after another, on real values."""
+"""Execution: the steps of a plan, one after another, on real values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage 1: what the user asked for. Fetch structures become graph elements, feeds become arrays."""
+"""What the user asked for. Fetch structures become graph elements, feeds become arrays."""
 
 from __future__ import annotations
 

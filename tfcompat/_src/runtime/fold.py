@@ -1,4 +1,4 @@
-"""Stage 4: values that are known before anything runs: constants, and what NumPy twins make of them."""
+"""Fold: values that are known before anything runs: constants, and what NumPy twins make of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage 6: operations become calls of their kernels on traced arrays."""
+"""Lowering: operations become calls of their kernels on traced arrays."""
 
 from __future__ import annotations
 

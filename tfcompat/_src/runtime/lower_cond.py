@@ -1,4 +1,4 @@
-"""Stage 6 for branches: a conditional becomes one `lax.cond`."""
+"""Lowering of branches: a conditional becomes one `lax.cond`."""
 
 from __future__ import annotations
 

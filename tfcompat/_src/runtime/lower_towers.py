@@ -1,4 +1,4 @@
-"""Stage 6 for towers: one `shard_map` over a mesh of their devices, with an all-reduce for each bucket of what meets."""
+"""Lowering of towers: one `shard_map` over a mesh of their devices, with an all-reduce for each bucket of what meets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage 5, its second half: which items are compiled together and which run on the host between, in an order that respects data,
+"""Partition: which items are compiled together and which run on the host between, in an order that respects data,
 control edges and effects.
 
 Every item gets a tick. Even ticks run on the host, odd ticks are compiled clusters, one per device; each is as early as its

@@ -1,4 +1,4 @@
-"""Stage 3: the device of each operation."""
+"""Place: the device of each operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage 5, its first half: which items of a plan run on the host, in NumPy, and which values must be known before compiling.
+"""Placement: which items of a plan run on the host, in NumPy, and which values must be known before compiling.
 
 `placement_rules` says where an item runs; here is what its rules ask, and what follows from them for other items.
 """

@@ -1,4 +1,4 @@
-"""Stage 2: the operations that the fetches need, in the order in which they run."""
+"""Prune: the operations that the fetches need, in the order in which they run."""
 
 from __future__ import annotations
 
