@@ -16,7 +16,8 @@ def transfer(graph, kind, name, stage, tensor=None):
         node.attr[key].s = value.encode()
     node.attr["tensor_name"].s = name.encode()
     node.attr["send_device_incarnation"].i = 1
-    node.attr["_stage"].i = stage
+    if stage is not None:
+        node.attr["_stage"].i = stage
     session_graph.extend(graph, tf.GraphDef(node=[node]))
     op = graph.get_operation_by_name(node.name)
     return op if kind == "_Send" else op.outputs[0]
@@ -36,6 +37,31 @@ def test_a_parameter_server_sends_before_it_waits_for_gradients():
     assert named(first) == ([], ["value"], [])
     assert named(second) == (["gradient"], [], ["update", "v/Assign"])
     assert second.fed == [gradient]
+
+
+def test_phases_of_another_master_that_need_nothing_of_each_other_come_in_any_order():
+    with Graph().as_default() as graph:
+        v, w = tf.Variable(1.0, name="v"), tf.Variable(1.0, name="w")
+        transfer(graph, "_Send", "values", None, v._snapshot)
+        for name, variable, count in (("step", v, 1), ("weights", w, 2)):
+            added = [transfer(graph, "_Recv", f"{name}{i}", None) for i in range(count)]
+            transfer(graph, "_Send", name, None, variable.assign_add(tf.add_n(added)))
+        late = transfer(graph, "_Recv", "late", None)
+        tf.identity(late, name="end")
+    found = phases_of(graph)
+    assert [named(phase)[:2] for phase in found] == [
+        ([], ["values"]), (["step0"], ["step"]), (["weights0", "weights1"], ["weights"]), (["late"], []),
+    ]  # fmt: skip
+    assert [sorted(phase.after) for phase in found] == [[], [0], [0], [0, 1, 2]]
+
+
+def test_a_part_of_another_master_is_whole_where_sends_share_some_of_what_they_need():
+    with Graph().as_default() as graph:
+        a, b, c = (transfer(graph, "_Recv", name, None) for name in "abc")
+        transfer(graph, "_Send", "one", None, a + b)
+        transfer(graph, "_Send", "other", None, b + c)
+    (only,) = phases_of(graph)
+    assert named(only)[:2] == ([], [])
 
 
 def test_a_worker_is_one_phase():

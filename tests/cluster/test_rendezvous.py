@@ -32,6 +32,19 @@ def test_a_tensor_is_taken_once_before_or_after_it_comes():
         step.put("late", Arrived(3, None))
 
 
+def test_of_several_sets_of_tensors_the_one_that_has_come_is_told():
+    step = Steps().step(1)
+    step.put("a", Arrived(1, None))
+    found = []
+    thread = threading.Thread(target=lambda: found.append(step.first_of([["a", "b"], ["c"]])))
+    thread.start()
+    step.put("c", Arrived(2, None))
+    thread.join(30)
+    assert found == [1]
+    assert step.first_of([["a", "b"], ["a"]]) == 1
+    assert step.take("c").value == 2
+
+
 def test_who_may_not_wait_does_not():
     step = Steps().step(1)
     with run_limits.without_waiting(), pytest.raises(run_limits.MustWait):

@@ -76,8 +76,13 @@ class Part:
             step.receipts = []
         cancellation.on_cancel(step.wake)
         with entered(step), self.session.cancelled_by(cancellation):
-            for phase in self._phases:
-                self._run_phase(phase, step, values, options, metadata)
+            left = dict(enumerate(self._phases))
+            while left:
+                possible = [number for number, phase in left.items() if phase.after.isdisjoint(left)]
+                if len(possible) > 1:
+                    with self.session.within_limits():
+                        possible = [possible[step.first_of([left[number].received for number in possible])]]
+                self._run_phase(left.pop(possible[0]), step, values, options, metadata)
         if metadata is not None:
             add_receipts(metadata, step, self._awaited)
         for key, dtype in self._sent:

@@ -8,6 +8,7 @@ the part is one phase, in which nodes send and receive while it runs.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -27,10 +28,12 @@ class Phase:
     """One run of a part.
 
     Attributes:
-      received: what it waits for, by key. fed: the tensors that are fed to it; besides what it receives, those of the client and of
-        phases before it. sent: the tensors that it sends, by key. given: the tensors that are fetched. targets: what runs besides.
+      after: the numbers of the phases that come before it. received: what it waits for, by key.
+      fed: the tensors that are fed to it; besides what it receives, those of the client and of phases before it.
+      sent: the tensors that it sends, by key. given: the tensors that are fetched. targets: what runs besides.
     """
 
+    after: frozenset[int] = frozenset()
     received: dict[str, Tensor] = field(default_factory=dict)
     fed: list[Tensor] = field(default_factory=list)
     sent: dict[str, Tensor] = field(default_factory=dict)
@@ -76,10 +79,14 @@ class _Cut:
         self._ends = [op for op in ends_of(ops) if op not in self._sends]
         self._ops = needed((), [*self._sends, *self._ends], set())
         self._number: dict[Operation, int] = {}
+        self._needs = {op: self._receives.intersection(needed((), [op], set())) for op in self._sends}
+        self._is_staged = all(STAGE in op.attrs for op in self._sends)
         groups = self._groups()
         self.is_possible = groups is not None
         if groups is not None:
+            self._grouped = groups
             self._count = self._fill(groups)
+            self._after = self._before()
             self._received = {op.outputs[0] for op in ops if op.type in RECV}
             self._passed = [t for t in dict.fromkeys(t for op in self._ops for t in op.inputs if self._crosses(t, op)) if t not in self._received]
             self.is_possible = self._keeps_whole(graph)
@@ -90,21 +97,25 @@ class _Cut:
         """The nodes that send, those of each phase together; None where they have no such order.
 
         Parts of tfcompat's master say of each how often, at most, what it needs has crossed tasks; that orders them over all tasks. In other
-        parts each must need all that those before it need.
+        parts one must need all that another one needs, or nothing of it: then either may come first, as what it needs arrives.
         """
-        needs = {op: self._receives.intersection(needed((), [op], set())) for op in self._sends}
-        staged = all(STAGE in op.attrs for op in self._sends)
-        found: dict[int, list[Operation]] = {}
-        for op in self._sends:
-            found.setdefault(op.attrs[STAGE] if staged else len(needs[op]), []).append(op)
-        groups = [found[key] for key in sorted(found)]
-        before: set[Operation] = set()
-        for group in groups:
-            for op in group:
-                if not staged and (not before <= needs[op] or needs[op] != needs[group[0]]):
-                    return None
-            before = needs[group[0]]
-        return groups
+        if self._is_staged:
+            stages = sorted({op.attrs[STAGE] for op in self._sends})
+            return [[op for op in self._sends if op.attrs[STAGE] == stage] for stage in stages]
+        kinds = sorted(dict.fromkeys(map(frozenset, self._needs.values())), key=len)
+        if any(not (one <= other or one.isdisjoint(other)) for one, other in itertools.combinations(kinds, 2)):
+            return None
+        return [[op for op in self._sends if self._needs[op] == kind] for kind in kinds]
+
+    def _before(self) -> list[frozenset[int]]:
+        """The phases before each one; the last one, of what no send needs, comes after all."""
+        everything = [frozenset(range(number)) for number in range(self._count)]
+        if self._is_staged:
+            return everything
+        needs = [self._needs[group[0]] for group in self._grouped]
+        return [
+            frozenset(n for n in everything[number] if number >= len(needs) or needs[n] <= needs[number]) for number in range(self._count)
+        ]
 
     def _fill(self, groups: list[list[Operation]]) -> int:
         """Gives each node the first phase whose sends need it, what no send needs the last one; how many phases there are."""
@@ -121,6 +132,10 @@ class _Cut:
     def _comes_with(receive: Operation, send: Operation) -> bool:
         """Whether it is known that what a node receives needs nothing that another one sends."""
         return STAGE in receive.attrs and STAGE in send.attrs and receive.attrs[STAGE] <= send.attrs[STAGE]
+
+    def _sources(self, op: Operation) -> list[Operation]:
+        """What a node takes and waits for, but for what is in each phase and what has arrived."""
+        return [s for s in (*(t.op for t in op.inputs), *op.control_inputs) if s.type not in RECV and not _is_anywhere(s)]
 
     def _crosses(self, tensor: Tensor, taker: Operation) -> bool:
         """Whether a tensor is made in a phase before that of a node which takes it."""
@@ -143,13 +158,15 @@ class _Cut:
             return False
         if any(isinstance(op, CallOperation) and not set(self._passed).isdisjoint(op.inputs) for op in self._ops):
             return False  # what a function does waits for its arguments' nodes, which are not to run again
+        if any(self._number[source] not in {self._number[op], *self._after[self._number[op]]} for op in self._ops for source in self._sources(op)):
+            return False
         return all(_can_be_fed(t) and not conditions.of(t) for t in self._passed)
 
     # ---- the phases ----
 
     def phases(self) -> list[Phase]:
         """The phases, in order."""
-        found = [Phase() for _ in range(self._count)]
+        found = [Phase(after) for after in self._after]
         for op in self._ops:
             if op in self._receives:
                 found[self._number[op]].received[key_of(op)] = op.outputs[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tfcompat._src.base import errors
@@ -133,22 +134,28 @@ class StepRendezvous:
           errors.OpError: the step has failed.
         """
         asked = time.time_ns()
-        if self.fetch is not None:
-            for key in keys:
-                if key not in self._asked and key not in self._put:
-                    self.fetch(key)
+        self.first_of([keys])
         with self._changed:
-            missing = {key for key in keys if key not in self._arrived}
-            self._awaited.append(missing)
-            try:
-                while missing:
-                    self._wait()
-            finally:
-                self._awaited = [other for other in self._awaited if other is not missing]
             found = {key: self._arrived.pop(key) for key in keys}
             if self.receipts is not None:
                 self.receipts += [Receipt(key, one, min(asked, self._came[key]), self._came[key]) for key, one in found.items()]
             return found
+
+    def first_of(self, sets: Sequence[Collection[str]]) -> int:
+        """Waits until all tensors of one of several sets of keys have come; the number of the set. Raises as `take_all` does."""
+        fetch = self.fetch
+        for key in itertools.chain(*sets):
+            if fetch is not None and key not in self._asked and key not in self._put:
+                fetch(key)
+        with self._changed:
+            missing = [{key for key in keys if key not in self._arrived} for keys in sets]
+            self._awaited += missing
+            try:
+                while all(missing):
+                    self._wait()
+            finally:
+                self._awaited = [other for other in self._awaited if not any(other is own for own in missing)]
+            return next(number for number, left in enumerate(missing) if not left)
 
     def _wait(self) -> None:
         """Waits until something has changed, if it may."""
