@@ -74,6 +74,14 @@ def test_a_cluster_without_work_is_refused(arguments):
     assert "usage: tfcompat launch" in done.stderr
 
 
+def test_workers_are_told_how_their_collectives_go():
+    options = launch_command._parse(["--workers", "2", "--ps", "1", "--chief", "--evaluator", "--collectives", "jax", "-H", "a:3,b:3", "x.py"])
+    found = launch_command._together(launch_command._task_nodes(options), options)
+    joined = {"TFCOMPAT_COLLECTIVES": "jax", "TFCOMPAT_COORDINATOR": "a:2225"}  # behind the ports of the tasks there
+    assert found[:3] == [{**joined, "TFCOMPAT_PROCESS": f"{i}/3"} for i in range(3)]
+    assert found[3:] == [{"TFCOMPAT_COLLECTIVES": "lines"}] * 2
+
+
 # ---- several machines ----
 
 SSH = f"{sys.executable} {PROGRAMS / 'ssh_here.py'}"

@@ -9,6 +9,8 @@ import sys
 import children
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
+GLOO = "[Gloo]"
+"""How the line begins that JAX's gloo prints when processes have met."""
 TF1_PYTHON = os.environ.get("TF1_PYTHON")
 """The Python of a TensorFlow 1.15, which tests of both together need."""
 
@@ -28,10 +30,10 @@ def free_addresses(count):
 class Process:
     """A running program, which is killed at the end of a `with` block; what it prints are JSON values, one a line."""
 
-    def __init__(self, name, *args, real=False):
+    def __init__(self, name, *args, real=False, **settings):
         program = [str(PROGRAMS / f"{name}.py"), *(a if isinstance(a, str) else json.dumps(a) for a in args)]
         command = [TF1_PYTHON] if real else [sys.executable, *children.RUN]
-        self._process = children.start(*command, *program, XLA_FLAGS="")
+        self._process = children.start(*command, *program, XLA_FLAGS="", **settings)
 
     def __enter__(self):
         return self
@@ -48,6 +50,8 @@ class Process:
     def line(self):
         """The next value that it prints."""
         text = children.line(self._process)
+        while text.startswith(GLOO):
+            text = children.line(self._process)
         assert text, self._process.stderr.read().decode()
         return json.loads(text)
 
@@ -59,7 +63,17 @@ class Process:
         """Waits for its end, which must be a good one; all that it prints until then."""
         out, err = children.end(self._process)
         assert self._process.returncode == 0, err
-        return [json.loads(text) for text in out.splitlines()]
+        return printed(out)
+
+
+def printed(out):
+    """The values that a program has printed."""
+    return [json.loads(text) for text in out.splitlines() if not text.startswith(GLOO)]
+
+
+def together(number, count, coordinator):
+    """The variables of the environment by which processes join in `jax.distributed` and their collectives are programs over all devices."""
+    return {"TFCOMPAT_COLLECTIVES": "jax", "TFCOMPAT_COORDINATOR": coordinator, "TFCOMPAT_PROCESS": f"{number}/{count}"}
 
 
 def server(cluster, job, index, real=False):

@@ -25,7 +25,7 @@ def groups(request):
         server.start()
         found.append(Group(peers))
     yield found
-    closing = [threading.Thread(target=group.peers.close) for group in found]
+    closing = [threading.Thread(target=group.close) for group in found]
     for thread in closing:
         thread.start()
     for thread in closing:
@@ -88,7 +88,7 @@ def test_arrays_that_do_not_fit_are_named_on_both_sides(groups):
 def test_who_waits_for_one_that_leaves_is_told(groups):
     waiting = groups[0].all_reduce("y", np.zeros(3), "Add")
     groups[1].all_reduce("x", np.zeros(3), "Add")
-    groups[1].peers.close()
+    groups[1].close()
     with pytest.raises(tf.errors.UnavailableError, match="Process 1 .* cannot be reached any more"):
         waiting.result()
 

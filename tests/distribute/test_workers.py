@@ -7,6 +7,7 @@ import sys
 
 import children
 import numpy as np
+import pytest
 from cluster import processes
 
 import tfcompat as tf
@@ -14,20 +15,23 @@ import tfcompat as tf
 PROGRAM = pathlib.Path(__file__).parent / "workers_program.py"
 
 
-def start(way, *arguments, count=2):
-    addresses = ",".join(processes.free_addresses(count))
+def start(way, *arguments, count=2, joined=False):
+    addresses, (coordinator,) = ",".join(processes.free_addresses(count)), processes.free_addresses(1)
     return [
-        children.start(sys.executable, *children.RUN, PROGRAM, way, addresses, str(number), *arguments, XLA_FLAGS="")
+        children.start(
+            sys.executable, *children.RUN, PROGRAM, way, addresses, str(number), *arguments, XLA_FLAGS="",
+            **(processes.together(number, count, coordinator) if joined else {}),
+        )
         for number in range(count)
     ]  # fmt: skip
 
 
-def run(way, *arguments):
-    """What each worker prints."""
-    started = start(way, *arguments)
+def run(way, *arguments, joined=False):
+    """What each worker prints; `joined`: collectives are programs over all devices."""
+    started = start(way, *arguments, joined=joined)
     ended = [children.end(process) for process in started]
     assert [process.returncode for process in started] == [0, 0], ended
-    return [[json.loads(text) for text in out.splitlines()] for out, _ in ended]
+    return [processes.printed(out) for out, _ in ended]
 
 
 def test_collective_nodes_meet():
@@ -51,6 +55,21 @@ def test_a_loop_of_ones_own():
         np.testing.assert_allclose(losses, [0.092676, 0.115757, 0.101938], atol=1e-6)
         np.testing.assert_allclose(np.ravel(w), [0.41548, 0.41470], atol=1e-5)
         np.testing.assert_allclose(np.ravel(rows), [0.27833, 0.69669, 0.5], atol=1e-5)
+
+
+WIDE = [32.679882, 5.958506, 2.2385616]
+WIDE_W = [
+    [0.0450130, 0.0067021, 0.0498929, 0.0657103], [-0.0025608, 0.0683804, 0.0295141, 0.0406471],
+    [0.0932411, 0.1308645, 0.0965863, 0.0826524], [0.1021401, 0.0158656, 0.0812978, 0.1227414],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("joined", [False, True], ids=["lines", "programs"])
+def test_gradients_that_are_large(joined):
+    for (found,) in run("wide", joined=joined):
+        *losses, w = found
+        np.testing.assert_allclose(losses, WIDE, rtol=1e-6)
+        np.testing.assert_allclose(w, WIDE_W, atol=1e-6)
 
 
 def test_an_estimator_is_trained_and_the_first_worker_saves(tmp_path):

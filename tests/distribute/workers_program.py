@@ -75,6 +75,28 @@ def loop():
     coordinator.run_distribute_coordinator(work, strategy, mode=coordinator.CoordinatorMode.INDEPENDENT_WORKER)
 
 
+def wide():
+    """Gradients that are too large to be sent to every worker."""
+    x, y = (np.random.RandomState(5 * NUMBER + i).randn(8, 100).astype(np.float32) for i in range(2))
+
+    def work(strategy):
+        with tf.Graph().as_default(), strategy.scope():
+            w = tf.get_variable("w", [100, 100], initializer=tf.constant_initializer(0.1 * (NUMBER + 1)))
+
+            def step():
+                loss = tf.reduce_sum(tf.square(tf.matmul(x, w) - y)) / 100
+                return tf.group(tf.train.GradientDescentOptimizer(0.3).minimize(loss)), loss
+
+            update, loss = strategy.experimental_run_v2(step)
+            total = strategy.reduce(tf.distribute.ReduceOp.SUM, loss, axis=None)
+            creator = context.get_current_worker_context().session_creator()
+            with tf.train.MonitoredSession(session_creator=creator) as session:
+                say(*[session.run([total, update])[0] for _ in range(3)], session.run(w)[::33, ::33])
+
+    strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+    coordinator.run_distribute_coordinator(work, strategy, mode=coordinator.CoordinatorMode.INDEPENDENT_WORKER)
+
+
 def model_fn(features, labels, mode):
     start = tf.random_normal_initializer(seed=NUMBER + 5)
     hidden = tf.layers.dense(features["x"], 4, activation=tf.nn.tanh, kernel_initializer=start)
@@ -112,4 +134,4 @@ def keras():
     say(history["loss"], history["mean_absolute_error"], *[w.ravel()[0] for w in model.get_weights()])
 
 
-{f.__name__: f for f in (collectives, loop, estimator, keras)}[WAY]()
+{f.__name__: f for f in (collectives, loop, wide, estimator, keras)}[WAY]()

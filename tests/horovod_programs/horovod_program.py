@@ -62,6 +62,23 @@ def graph():
     say(np.array(losses[9::10], float))
 
 
+def wide():
+    """Gradients that are too large to be sent to every process."""
+    x, y = (np.random.RandomState(5 * RANK + i).randn(8, 100).astype(np.float32) for i in range(2))
+    w = tf.get_variable("w", [100, 100], initializer=tf.constant_initializer(0.1 * (RANK + 1)))
+    loss = tf.reduce_sum(tf.square(tf.matmul(x, w) - y)) / 100
+    train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.6)).minimize(loss)
+    total = hvd.allreduce(loss, op=hvd.Sum)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(hvd.broadcast_global_variables(0))
+        losses = [session.run([total, train])[0] for _ in range(3)]
+        say([float(v) for v in losses])
+        say(session.run(w)[::33, ::33])
+        if hasattr(session, "explain"):
+            say([line.strip() for line in session.explain(train).splitlines() if "with the processes" in line])
+
+
 def keras():
     tf.set_random_seed(3 + RANK)
     dense = tf.keras.layers.Dense
@@ -104,4 +121,4 @@ def leaving():
             say(str(error).split(":")[0])
 
 
-{f.__name__: f for f in (operations, graph, keras, eager, leaving)}[WAY]()
+{f.__name__: f for f in (operations, graph, wide, keras, eager, leaving)}[WAY]()

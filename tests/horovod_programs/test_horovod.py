@@ -1,6 +1,5 @@
 """Programs of Horovod over two processes. The values are those of Horovod 0.19.5 with Gloo and TensorFlow 1.15.5, running `horovod_program.py`."""
 
-import json
 import pathlib
 import sys
 
@@ -11,6 +10,12 @@ from cluster import processes
 
 PROGRAM = pathlib.Path(__file__).parent / "horovod_program.py"
 MEAN, ODD = [[0, 1.5, 3], [4.5, 6, 7.5]], [[0, 1, 2], [3, 4, 5]]
+WIDE = [32.679882, 5.958506, 2.2385616]
+WIDE_W = [
+    [0.0450130, 0.0067021, 0.0498929, 0.0657103], [-0.0025608, 0.0683804, 0.0295141, 0.0406471],
+    [0.0932411, 0.1308645, 0.0965863, 0.0826524], [0.1021401, 0.0158656, 0.0812978, 0.1227414],
+]  # fmt: skip
+"""Losses and weights of the same training by MultiWorkerMirroredStrategy in TensorFlow 1.15.5 (`distribute/workers_program.py`)."""
 NODES = [
     "HorovodAllreduce_x_0", "HorovodAllreduce_x_0_1", "HorovodAllreduce_Cast_3_0", "HorovodAllgather_mul_1_0", "sent",
     "HorovodAllgather_mul_0", "HorovodAllgather_Const_0", "HorovodAllreduce_x_0_2",
@@ -21,32 +26,48 @@ NODES = [
 ]  # fmt: skip
 
 
-def run(way, count=2):
-    """What each of `count` processes prints."""
-    peers = ",".join(processes.free_addresses(count))
+def run(way, count=2, joined=False):
+    """What each of `count` processes prints; `joined`: collectives are programs over all devices."""
+    peers, (coordinator,) = ",".join(processes.free_addresses(count)), processes.free_addresses(1)
     started = [
         children.start(
-            sys.executable, *children.RUN, PROGRAM, way, TFCOMPAT_PEERS=peers, HOROVOD_RANK=str(rank), HOROVOD_SIZE=str(count), XLA_FLAGS=""
+            sys.executable, *children.RUN, PROGRAM, way, TFCOMPAT_PEERS=peers, HOROVOD_RANK=str(rank), HOROVOD_SIZE=str(count), XLA_FLAGS="",
+            **(processes.together(rank, count, coordinator) if joined else {}),
         )
         for rank in range(count)
     ]  # fmt: skip
     ended = [children.end(process) for process in started]
     assert [process.returncode for process in started] == [0] * count, ended
-    return [[json.loads(text) for text in out.splitlines()] for out, _ in ended]
+    return [processes.printed(out) for out, _ in ended]
 
 
-def test_operations_and_their_gradients():
+both = pytest.mark.parametrize("joined", [False, True], ids=["lines", "programs"])
+
+
+@both
+def test_operations_and_their_gradients(joined):
     own = {0: [[[0, 0, 0], [2, 2, 2]], np.full((2, 3), 6)], 1: [[[4, 4, 4], [6, 6, 6]], np.zeros((2, 3))]}
-    for rank, found in enumerate(run("operations")):
+    for rank, found in enumerate(run("operations", joined=joined)):
         wanted = [MEAN, np.multiply(3, ODD), MEAN, [[0, 0], [1, 1], [1, 1]], np.multiply(2, ODD), [[0] * 3, [0] * 3, [0.5] * 3, [0.5] * 3]]
         for value, right in zip(found, [*wanted, np.full((2, 3), 4), *own[rank]], strict=False):
             np.testing.assert_array_equal(value, right)
         assert found[9:] == ["FailedPreconditionError", NODES]
 
 
-def test_a_graph_is_trained_by_a_monitored_session():
-    for found, wanted in zip(run("graph"), ([0.467240, 0.438697, 0.116439], [0.713255, 0.085761, 0.093656]), strict=True):
+@both
+def test_a_graph_is_trained_by_a_monitored_session(joined):
+    for found, wanted in zip(run("graph", joined=joined), ([0.467240, 0.438697, 0.116439], [0.713255, 0.085761, 0.093656]), strict=True):
         np.testing.assert_allclose(found[0], wanted, rtol=1e-5)
+
+
+@both
+def test_large_gradients(joined):
+    texts = {False: "lines of servers, as jax.distributed is off", True: "programs over 2 cpu devices, by gloo"}
+    found = run("wide", joined=joined)
+    assert found[0] == found[1]
+    np.testing.assert_allclose(found[0][0], WIDE, rtol=1e-5)
+    np.testing.assert_allclose(found[0][1], WIDE_W, atol=1e-5)
+    assert found[0][2] == [f"with the processes of 'horovod': {texts[joined]}"]
 
 
 def test_a_keras_model_is_trained_with_callbacks():

@@ -27,7 +27,7 @@ SUPPORTED = "jax>=0.10,<0.13"
 """What pyproject.toml asks for."""
 
 try:
-    from jax._src import compilation_cache, xla_bridge
+    from jax._src import compilation_cache, distributed, xla_bridge
     from jax._src.array import ArrayImpl
     from jax._src.compilation_cache import get_file_cache
     from jax._src.config import default_matmul_precision, enable_x64, no_tracing
@@ -53,6 +53,8 @@ except (ImportError, AttributeError) as missing:
         f'pip install "{SUPPORTED}" brings such a version.'
     ) from missing
 
+_JOINED_SECONDS, _HEARTBEAT_SECONDS = 120, 30
+"""How long a process waits for others to begin, and how long they may say nothing."""
 Atom = Var | Literal
 """What an equation of a trace takes."""
 
@@ -172,7 +174,38 @@ def ask_for_cpu_devices(count: int) -> bool:
     """Lets JAX start with at least `count` CPU devices, where it has not started; whether there are as many."""
     if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         _config.update("jax_num_cpu_devices", max(count, _config.jax_num_cpu_devices))
-    return len(jax.devices("cpu")) >= count
+    return len(jax.local_devices(backend="cpu")) >= count
+
+
+def join_processes(coordinator: str, count: int, number: int, settings: str) -> list[str]:
+    """Makes this process one of several whose programs may be over the devices of all; the settings of each process, by its number.
+
+    Waits for all. JAX, which must not have started, gets the devices of all, and those of this process as its local ones. When another process
+    dies, this one lives on, unless it was the first: that ends all which have not called `jax.distributed.shutdown` before.
+
+    Args:
+      coordinator: "host:port" where the first process answers. count: of the processes. number: of this one.
+      settings: what the others are to know.
+
+    Raises:
+      RuntimeError: the others do not come.
+    """
+    _config.update("jax_enable_recoverability", True)
+    jax.distributed.initialize(
+        coordinator, count, number, cluster_detection_method="deactivate", initialization_timeout=_JOINED_SECONDS,
+        heartbeat_timeout_seconds=_HEARTBEAT_SECONDS,
+    )  # fmt: skip
+    client = distributed.global_state.client
+    if client is None:
+        raise RuntimeError("jax.distributed has no client although it was initialized")
+    client.key_value_set(f"tfcompat/{number}", settings)
+    return [client.blocking_key_value_get(f"tfcompat/{i}", _JOINED_SECONDS * 1000) for i in range(count)]
+
+
+def collective_library(platform: str) -> str:
+    """What carries arrays between the processes of programs on a kind of device."""
+    cpu: str = _config.jax_cpu_collectives_implementation
+    return {"cpu": cpu, "tpu": "ICI", "rocm": "RCCL"}.get(platform, "NCCL")
 
 
 def keeps_programs() -> bool:
@@ -344,7 +377,7 @@ def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
 
 def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
     """The memory of a device, of one of those of a mesh, or of the default device."""
-    device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.devices()[0]
+    device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.local_devices()[0]
     stats = device.memory_stats() or {}
     return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 

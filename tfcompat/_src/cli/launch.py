@@ -15,9 +15,10 @@ import threading
 import time
 from typing import IO, NamedTuple
 
+from tfcompat._src.base import jax_processes
 from tfcompat._src.cli import nodes
 
-ARGUMENTS = "[--np N | [--ps N] [--workers N] [--chief] [--evaluator]] [--nodes FILE | -H HOSTS] [--grace SECONDS] SCRIPT [ARGS...]"
+ARGUMENTS = "[--np N | [--ps N] [--workers N] [--chief] [--evaluator]] [--nodes FILE | -H HOSTS] [--collectives WAY] [--grace SECONDS] SCRIPT [ARGS...]"
 _DESCRIPTION = """Starts a cluster of processes, each as `tfcompat run SCRIPT ARGS...` with TF_CONFIG set to the cluster
 and its task. In ARGS, {job}, {task}, {ps_hosts}, {worker_hosts} and {chief_hosts} stand for what programs take as flags:
 `--job_name={job} --task_index={task} --ps_hosts={ps_hosts} --worker_hosts={worker_hosts}`. What the tasks print comes line by line,
@@ -59,11 +60,12 @@ def main(arguments: list[str]) -> int:
     task_nodes = _task_nodes(options)
     cluster = _cluster(task_nodes, None if options.nodes is None else options.port)
     settings = _task_settings if options.np is None else _process_settings
+    together = _together(task_nodes, options)
     tasks: list[Task] = []
     previous = signal.signal(signal.SIGTERM, _exit)
     try:
         for i, task_node in enumerate(task_nodes):
-            tasks.append(_start(task_node, cluster, options, settings(i, task_nodes, cluster)))
+            tasks.append(_start(task_node, cluster, options, settings(i, task_nodes, cluster) | together[i]))
         return _status(tasks)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
@@ -85,6 +87,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--nodes", type=_nodes_of_file, metavar="FILE", help="machines, a line `HOST slots=N` for each")
     parser.add_argument("-H", "--hosts", dest="nodes", type=_hosts, metavar="HOST:N,...", help="the same, in one argument")
     parser.add_argument("--port", type=int, default=_FIRST_PORT, metavar="N", help="the first port on machines of --nodes (default: 2222)")
+    parser.add_argument(
+        "--collectives", choices=jax_processes.WAYS, default=os.environ.get(jax_processes.COLLECTIVES, jax_processes.LINES),
+        help="how arrays of all processes are summed: over the lines of servers, as programs over the devices of all by jax.distributed, or "
+        "so where the devices are alike and no CPUs (default: $TFCOMPAT_COLLECTIVES, or lines)",
+    )  # fmt: skip
     parser.add_argument("--env", action="append", default=[], metavar="NAME", help="a variable that tasks on other machines get too")
     parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the Python of other machines (default: this one's path)")
     parser.add_argument("--grace", type=float, default=_GRACE, metavar="SECONDS", help="how long tasks have to end (default: 10)")
@@ -169,6 +176,18 @@ def _process_settings(number: int, task_nodes: list[TaskNode], cluster: dict[str
         "TFCOMPAT_PEERS": ",".join(cluster["process"]), "HOROVOD_RANK": str(number), "HOROVOD_SIZE": str(len(task_nodes)),
         "HOROVOD_LOCAL_RANK": local_rank, "HOROVOD_LOCAL_SIZE": local_size, "HOROVOD_CROSS_RANK": cross_rank, "HOROVOD_CROSS_SIZE": cross_size,
     }  # fmt: skip
+
+
+def _together(task_nodes: list[TaskNode], options: argparse.Namespace) -> list[dict[str, str]]:
+    """What the environment of each task says of how collectives go. Workers and the chief, or equal processes, take part in them."""
+    if options.collectives == jax_processes.LINES:
+        return [{jax_processes.COLLECTIVES: options.collectives}] * len(task_nodes)
+    members = [i for i, task_node in enumerate(task_nodes) if task_node.job in ("process", "chief", "worker")]
+    first = task_nodes[members[0]].node
+    port = _free_ports(1)[0] if options.nodes is None else nodes.ports([*(t.node for t in task_nodes), first], options.port)[-1]
+    common = {jax_processes.COLLECTIVES: options.collectives, jax_processes.COORDINATOR: f"{first.host}:{port}"}
+    others = {jax_processes.COLLECTIVES: jax_processes.LINES}
+    return [common | {jax_processes.PROCESS: f"{members.index(i)}/{len(members)}"} if i in members else others for i in range(len(task_nodes))]
 
 
 def _start(task_node: TaskNode, cluster: dict[str, list[str]], options: argparse.Namespace, settings: dict[str, str]) -> Task:

@@ -12,7 +12,7 @@ import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
-from tfcompat._src.base import jax_threads, nan_search
+from tfcompat._src.base import jax_processes, jax_threads, nan_search
 from tfcompat._src.base.tracebacks import folded
 from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.legacy import restore, sources
@@ -84,6 +84,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"tfcompat run: {target}\n\n{USAGE}")
         return 2
     install()
+    jax_processes.join()
     if not target.strict:
         restore.restore()
     inheritance.begin(target.strict)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tfcompat._src.base import errors
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.run_limits import is_cancelled, may_wait, seconds_left
+from tfcompat._src.cluster import spmd
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.channel import WORKER, RemoteService
 from tfcompat._src.cluster.exchange import Group
@@ -192,16 +193,15 @@ class CollectiveGroups:
         tasks = members.tasks
         peers = Peers(members.name, tasks.index(self.task), [self._addresses[task] for task in tasks])
         self._groups.add(peers)
-        return Group(peers)
+        return spmd.group_of(peers)
 
     def leave(self, key: int) -> None:
         """Lets go of a group, as a process of it has ended: the next node of it joins anew."""
         with self._lock:
             membership = self._memberships.pop(key, None)
         if membership is not None and membership.members.devices:
-            peers = membership.group.peers
-            self._groups.remove(peers)
-            peers.close()
+            self._groups.remove(membership.group.peers)
+            membership.group.close()
 
     def complete(self, key: int, size: int, device: str, cancellation: Cancellation) -> Members:
         """As the leader: joins with a device of another task, and waits for all of the group.

@@ -27,7 +27,8 @@ from tfcompat._src.platform import logging
 
 Merge: TypeAlias = Callable[[list[NDArray]], NDArray]
 """Makes one array of the arrays of all processes, which it must not change."""
-_SMALL_BYTES = 1 << 15
+SMALL_BYTES = 1 << 15
+"""Arrays up to this size go to every process."""
 _STALL_SECONDS = 60.0
 _LOOK_SECONDS = 1.0
 
@@ -106,8 +107,8 @@ class Group:
         Args:
           name: of the operation. array: of this process. merge: "Add" or "Mul".
         """
-        what = f"{merge} of {_description(array)}"
-        if array.nbytes <= _SMALL_BYTES or self.size == 1:
+        what = f"{merge} of {description(array)}"
+        if array.nbytes <= SMALL_BYTES or self.size == 1:
             return self.merged(name, array, what, lambda found: in_parts(found, merge))
         return _ReduceScatter(self, self._key(name), array, what, _MERGE[merge]).pending
 
@@ -126,7 +127,7 @@ class Group:
             if isinstance(parcel, errors.OpError):
                 pending.fail(parcel)
             elif parcel.description != what:
-                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+                pending.fail(mismatch(name, self.rank, what, rank, parcel.description))
             else:
                 take(rank, parcel.data.view(array.dtype).reshape(array.shape))
 
@@ -140,7 +141,7 @@ class Group:
         key = self._key(name)
         pending = Pending(name, self.size)
         arrays = [array] * self.size
-        what = _description(array)
+        what = description(array)
 
         def take(rank: int, data: NDArray) -> None:
             arrays[rank] = data
@@ -150,8 +151,8 @@ class Group:
         def then(rank: int, parcel: Parcel | errors.OpError) -> None:
             if isinstance(parcel, errors.OpError):
                 pending.fail(parcel)
-            elif (rows := _rows(parcel.description, array)) is None:
-                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+            elif (rows := rows_of(parcel.description, array)) is None:
+                pending.fail(mismatch(name, self.rank, what, rank, parcel.description))
             else:
                 take(rank, parcel.data.view(array.dtype).reshape((rows, *array.shape[1:])))
 
@@ -164,13 +165,13 @@ class Group:
         """The array of the process `root`; `array` is that there, and elsewhere one of the same shape and dtype."""
         key = self._key(name)
         pending = Pending(name, 1)
-        what = _description(array)
+        what = description(array)
 
         def then(rank: int, parcel: Parcel | errors.OpError) -> None:
             if isinstance(parcel, errors.OpError):
                 pending.fail(parcel)
             elif parcel.description != what:
-                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+                pending.fail(mismatch(name, self.rank, what, rank, parcel.description))
             else:
                 pending.set(parcel.data.view(array.dtype).reshape(array.shape))
 
@@ -184,7 +185,7 @@ class Group:
     def send_to_all(self, name: str, array: NDArray) -> Pending:
         """Gives all others the array that they ask for by `receive`; the result is the array itself."""
         pending = Pending(name, 1)
-        self._to_all(f"{self._key(name)}/x", _description(array), array)
+        self._to_all(f"{self._key(name)}/x", description(array), array)
         pending.set(array)
         return pending
 
@@ -201,12 +202,16 @@ class Group:
             for other in self.peers.others:
                 self.peers.expect_no_more(other, key)
             if parcel.description != what:
-                pending.fail(_mismatch(name, self.rank, what, rank, parcel.description))
+                pending.fail(mismatch(name, self.rank, what, rank, parcel.description))
             else:
                 pending.set(parcel.data.view(dtype).reshape(shape))
 
         self._from_all(key, then)
         return pending
+
+    def close(self) -> None:
+        """Leaves the others, when they have what was to be sent."""
+        self.peers.close()
 
     def _key(self, name: str) -> str:
         with self._lock:
@@ -245,7 +250,7 @@ class _ReduceScatter:
         if isinstance(parcel, errors.OpError):
             self.pending.fail(parcel)
         elif parcel.description != self._what:
-            self.pending.fail(_mismatch(self._key.rpartition("#")[0], self._group.rank, self._what, rank, parcel.description))
+            self.pending.fail(mismatch(self._key.rpartition("#")[0], self._group.rank, self._what, rank, parcel.description))
         else:
             self._take_part(rank, parcel.data.view(self._dtype))
 
@@ -300,18 +305,18 @@ def _in_order(arrays: list[NDArray], first: int, merge: np.ufunc) -> NDArray:
     return total
 
 
-def _description(array: NDArray) -> str:
+def description(array: NDArray) -> str:
     return f"{array.dtype.name}{list(array.shape)}"
 
 
-def _rows(description: str, array: NDArray) -> int | None:
+def rows_of(description: str, array: NDArray) -> int | None:
     """The first dimension of an array of this description; None where it cannot be joined to another one along it."""
     head, _, text = description.rstrip("]").partition("[")
     sizes = [int(size) for size in text.split(", ") if size]
     return sizes[0] if head == array.dtype.name and sizes and sizes[1:] == list(array.shape[1:]) else None
 
 
-def _mismatch(name: str, rank: int, own: str, other: int, theirs: str) -> errors.InvalidArgumentError:
+def mismatch(name: str, rank: int, own: str, other: int, theirs: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(
         None, None, f"{name!r} has {own} in process {rank} and {theirs} in process {other}: all processes of a group must give it alike"
     )

@@ -113,6 +113,7 @@ class Facts:
       adds_all: it adds up a list. reduces: "sum", "mean" or "product" of elements. joins: a list along a "new" dimension, or along an "old" one.
       reads_files: it reads a checkpoint. checks_numbers: it fails where its input has an infinity or a NaN.
       tells_sizes: it gives the shape of its input. converts: it gives its input in another dtype.
+      meets_others: it meets its like on other devices or in other processes.
       costly: most of the time of a program goes to ops like this.
     """
 
@@ -140,11 +141,13 @@ class Facts:
     checks_numbers: bool = False
     tells_sizes: bool = False
     converts: bool = False
+    meets_others: bool = False
     costly: bool = False
 
 
 NO_FACTS = Facts()
 COSTLY = Facts(costly=True)
+MEETS_OTHERS = Facts(meets_others=True)
 NAMES_VARIABLE = Facts(names_variable=True)
 
 

@@ -12,6 +12,8 @@ import warnings
 
 import numpy as np
 
+from tfcompat._src.base import jax_processes
+from tfcompat._src.cluster import spmd
 from tfcompat._src.cluster.exchange import Group
 from tfcompat._src.cluster.peers import Peers
 from tfcompat._src.platform import logging
@@ -50,13 +52,14 @@ def init(comm: object = None) -> None:
     rank, size = _number("HOROVOD_RANK", 0), _number("HOROVOD_SIZE", 1)
     if size > 1 and len(addresses) != size:
         raise ValueError(f"HOROVOD_SIZE is {size}, but {PEERS} has {len(addresses)} addresses: start the program by `tfcompat launch --np {size}`")
+    jax_processes.join()
     peers = Peers("horovod", rank, addresses)
     if size > 1:
         tasks = {("worker", i): address for i, address in enumerate(addresses)}
         _state.server = LocalServer("worker", rank, messages.ConfigProto(), tasks)
         _state.server.services.groups.add(peers)
         _state.server.start()
-    _state.group = Group(peers)
+    _state.group = spmd.group_of(peers)
     atexit.register(shutdown)
     _state.group.all_gather("init", np.array([rank])).result()
     logging.info("Horovod: process %d of %d", rank, size)
@@ -66,7 +69,7 @@ def shutdown() -> None:
     """Leaves the other processes; does nothing where `init` was not called."""
     group, _state.group = _state.group, None
     if group is not None:
-        group.peers.close()
+        group.close()
     if _state.server is not None and group is not None:
         _state.server.services.groups.remove(group.peers)
 

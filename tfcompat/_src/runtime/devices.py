@@ -52,9 +52,9 @@ def session_devices(config: messages.ConfigProto, task: str = TASK) -> list[Devi
     if max(cpus, virtual) > 1 and not jax_compat.ask_for_cpu_devices(max(cpus, virtual)):
         logging.warning(
             "%d CPU devices were asked for, but JAX has started with %d: they share these. Ask before the first Session.",
-            max(cpus, virtual), len(jax.devices("cpu")),
+            max(cpus, virtual), len(jax.local_devices(backend="cpu")),
         )  # fmt: skip
-    jax_cpus = jax.devices("cpu")
+    jax_cpus = jax.local_devices(backend="cpu")
     found = [_device(task, "CPU", i, jax_cpus[i % len(jax_cpus)]) for i in range(cpus)]
     accelerators = [("GPU", jax_cpus[i % len(jax_cpus)]) for i in range(virtual)] or _accelerators()
     accelerators = _visible(accelerators, config.gpu_options.visible_device_list)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import jax
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import errors, jax_processes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.proto import messages
@@ -38,6 +38,8 @@ class LocalServer:
     """
 
     def __init__(self, job: str, task: int, config: messages.ConfigProto, addresses: dict[tuple[str, int], str]) -> None:
+        if len(addresses) > 1:
+            jax_processes.join()
         self._job = job
         self.config, self.addresses = config, addresses
         self.task_name = task_name(job, task)

@@ -102,7 +102,7 @@ class Placement:
         for item in self.items:
             ops = [op for op in item.operations if not op.spec.facts.names_variable] or item.operations
             found[item] = Counter(placer.device_of(op).jax_device for op in ops).most_common(1)[0][0] if ops else None
-        is_plain = not placer.has_twins and set(found.values()) <= {jax.devices()[0]}
+        is_plain = not placer.has_twins and set(found.values()) <= {jax.local_devices()[0]}
         return {} if is_plain else found
 
     def _apply_rules(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import errors, jax_processes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.base.node_like import NodeLike
@@ -267,6 +267,8 @@ class Plan:
             lines.append(f"step {number}: {where}: {names}{more}")
             lines += [f"  {rule}: {', '.join(found)}" for rule, found in self.by_rule(step).items()]
             if isinstance(step, HostStep):
+                if any(op.spec.facts.meets_others for item in step.items for op in item.operations):
+                    lines += [f"  with the processes of {name!r}: {text}" for name, text in jax_processes.TRANSPORTS.items()]
                 continue
             for label, ops in (("reads", step.reads), ("updates", step.updates), ("overwrites", step.overwrites), ("random", step.randoms)):
                 if ops:

@@ -18,7 +18,7 @@ _STATISTICS = {"BytesInUse": "bytes_in_use", "BytesLimit": "bytes_limit", "MaxBy
 
 
 def _bytes(name: str) -> np.int64:
-    found = jax.devices()[0].memory_stats()
+    found = jax.local_devices()[0].memory_stats()
     if found is None:
         raise errors.InvalidArgumentError(
             None, None, f"No OpKernel was registered to support Op '{name}' with these attrs: []"

@@ -19,7 +19,7 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.base.run_limits import MustWait, may_wait
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import HOST, MEETS_OTHERS, WAITING, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
@@ -193,7 +193,7 @@ def _receive(context, *, shape):
 
 
 _add = functools.partial(
-    op, place=HOST, effects=WAITING, context=True,
+    op, place=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS,
     gradient=NotDifferentiable("1.15 has no gradient of collectives", raises=True),
 )  # fmt: skip
 _add(
