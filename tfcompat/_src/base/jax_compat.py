@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import gc
@@ -12,7 +13,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import jax
@@ -231,19 +232,33 @@ def compiles_to_cpu() -> bool:
     return jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13)
 
 
-def traced(function: Any, arguments: tuple[Any, ...]) -> jax.stages.Traced:
-    """The trace of a jitted function for arguments, which JAX makes once.
+@contextlib.contextmanager
+def tracing() -> Iterator[None]:
+    """Within the `with` statement, the collector of garbage waits.
 
-    The collector of garbage waits meanwhile: it would look through everything that is alive, again and again, since a trace makes many
-    objects, most of which stay.
+    While something is traced it would look through everything that is alive, again and again, since a trace makes many objects, most of
+    which stay.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        found: jax.stages.Traced = function.trace(*arguments)
+        yield
     finally:
         if was_enabled:
             gc.enable()
+
+
+def traced(function: Any, arguments: tuple[Any, ...]) -> jax.stages.Traced:
+    """The trace of a jitted function for arguments, which JAX makes once."""
+    with tracing():
+        found: jax.stages.Traced = function.trace(*arguments)
+    return found
+
+
+def made_trace(function: Callable[..., object], arguments: Iterable[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
+    """The trace of a function for arguments, or arrays of their shapes and dtypes, which JAX forgets."""
+    with tracing():
+        found: ClosedJaxpr = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments))
     return found
 
 

@@ -12,7 +12,7 @@ import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,9 @@ from tfcompat._src.runtime import (
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
+
+if TYPE_CHECKING:
+    from tfcompat._src.runtime.trace_family import TraceFamily
 
 Arrays: TypeAlias = tuple[Any, ...]
 """Arrays that go into a cluster or come out of it: of JAX, of NumPy, or those of TensorArrays."""
@@ -55,6 +58,7 @@ class Notes:
       structure: the tree of the outputs, where they are no flat arrays. checks: in the order of the vector.
       reserves: how far random operations move on. moving: those of which only the call tells that.
       largest: the tensor that takes most memory, with its shape; empty without one.
+      is_of_others: whether the trace was made of those for other shapes, which tell nothing of checks and of the largest tensor.
     """
 
     structure: jax.tree_util.PyTreeDef | None
@@ -62,6 +66,7 @@ class Notes:
     reserves: dict[Operation, int]
     moving: tuple[Operation, ...]
     largest: tuple[Any, ...]
+    is_of_others: bool = False
 
     def outputs(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """The values of a cluster's outputs."""
@@ -69,6 +74,13 @@ class Notes:
 
 
 _NOTHING = Notes(None, (), {}, (), ())
+
+
+class Trace(NamedTuple):
+    """What the interpreter needs of a trace: its equations, and the tree of what it returns."""
+
+    jaxpr: jax_compat.ClosedJaxpr
+    out_info: object
 
 
 @dataclass(frozen=True)
@@ -164,9 +176,13 @@ class Tracing:
       function: what JAX traces. call: the same jitted, which donates the updated variables. notes: what the last trace has found.
     """
 
-    def __init__(self, cluster: Cluster, known: dict[Any, NDArray], capacity: int = FIRST_CAPACITY) -> None:
+    def __init__(
+        self, cluster: Cluster, known: dict[Any, NDArray], capacity: int = FIRST_CAPACITY, family: TraceFamily | None = None
+    ) -> None:
         self._cluster = weakref.ref(cluster)  # which keeps this
         self.known, self.capacity = known, capacity
+        self._family = family
+        self._to_interpret: Trace | jax.stages.Traced | None = None
         self.notes = _NOTHING
         self._notes_by_shapes: dict[tuple[tuple[int, ...], ...], Notes] = {}
         self.function = self._detached(Tracing._trace)  # JAX traces once for all that is made of one object
@@ -184,6 +200,22 @@ class Tracing:
         """The trace for arguments of these shapes, which JAX makes once."""
         return jax_compat.traced(self.call, arguments)
 
+    def trace_to_interpret(self, arguments: Arguments) -> Trace | jax.stages.Traced:
+        """The trace for arguments of these shapes, made of those for others where that is possible."""
+        if self._to_interpret is None:
+            if self._family is not None and (found := self._family.made(arguments)) is not None:
+                self._to_interpret, self.notes = found
+                self._notes_by_shapes[variable_shapes(arguments)] = self.notes
+            else:
+                self._to_interpret = self.trace(arguments)
+                if self._family is not None:
+                    self._family.add(arguments, self)
+        return self._to_interpret
+
+    def sibling(self) -> Tracing:
+        """The same function, to be traced for other shapes."""
+        return Tracing(self.cluster, self.known, self.capacity)
+
     def notes_of(self, arguments: Arguments) -> Notes:
         """What the trace for variables of these shapes has found: JAX traces again where an assignment has changed a shape."""
         return self.notes if len(self._notes_by_shapes) == 1 else self._notes_by_shapes[variable_shapes(arguments)]
@@ -194,6 +226,8 @@ class Tracing:
         Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.
         """
         first = int(np.argmin(holds))
+        if self.notes_of(arguments).is_of_others:
+            self.trace(arguments)
         check = self.notes_of(arguments).checks[first]
         if all(v is not None for v in check.values):
             return check.failure(check.values)
@@ -207,7 +241,7 @@ class Tracing:
         """A method as a function that does not keep this object: JAX's caches keep functions that they have traced."""
         tracing = weakref.ref(self)
 
-        def trace(*arguments: object) -> Any:
+        def trace(*arguments: object) -> object:
             return method(tracing(), *arguments)
 
         return trace

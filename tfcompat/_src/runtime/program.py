@@ -15,6 +15,7 @@ from tfcompat._src.runtime.cluster_trace import Arguments, Shapes, Tracing
 from tfcompat._src.runtime.engines import choice
 from tfcompat._src.runtime.engines.engine import Executable
 from tfcompat._src.runtime.plan import Cluster
+from tfcompat._src.runtime.trace_family import TraceFamily
 
 
 class Program:
@@ -30,6 +31,7 @@ class Program:
         self.capacity = capacity
         self.executables: Recent[Shapes, Executable] = Recent()
         self.traces = 0
+        self._family = TraceFamily()
         self._begun: dict[Shapes, Work] = {}
 
     def executable_for(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> Executable:
@@ -64,7 +66,7 @@ class Program:
             before = None
         if before is None:
             self.traces += 1
-        tracing = before.tracing if before is not None else Tracing(cluster, self.known, self.capacity)
+        tracing = before.tracing if before is not None else Tracing(cluster, self.known, self.capacity, self._family)
         with compile_notice.timed(cluster):
             engine = choice.engine_for(tracing, arguments, was_used_up=before is not None)
             self.executables[shapes] = engine.prepare(tracing, arguments)

@@ -52,20 +52,19 @@ def _pack_shape(c):
 
 def _merged_pack(shapes: list) -> Any:
     merged = shapes[-1]
-    for i in range(len(shapes) - 2, -1, -1):
+    for i, sizes in reversed([*enumerate(shapes[:-1])]):
         try:
-            merged = si.merge(shapes[i], merged)
+            merged = si.merge(sizes, merged)
         except ValueError as e:
             raise ValueError(f"{e}\n\tFrom merging shape {i} with other shapes.") from None
     return merged
 
 
 def _stacked(stack: Callable[..., Any], values: tuple, *, axis: int) -> Any:
-    first = values[0].shape
     for i, v in enumerate(values):
-        if v.shape != first:
+        if v.shape != (first := values[0].shape):
             raise invalid(f"Shapes of all inputs must match: values[0].shape = {shape_text(tuple(first))} != values[{i}].shape = {shape_text(tuple(v.shape))}")
-    _check_axis(axis, len(first) + 1)
+    _check_axis(axis, len(values[0].shape) + 1)
     return stack(values, axis)
 
 
@@ -75,8 +74,9 @@ def _check_axis(axis: int, rank: int) -> None:
 
 
 def _numpy_stack(values: tuple, axis: int) -> np.ndarray:
-    is_slow = axis or not isinstance(values[0], np.ndarray)  # but a handle, as of a queue
-    return np.stack(values, axis) if is_slow else np.concatenate([v.reshape(1, *v.shape) for v in values])
+    if not axis and isinstance(first := values[0], np.ndarray):  # no handle, as of a queue
+        return np.concatenate([v[np.newaxis] for v in values]) if first.ndim or first.dtype.kind == "O" else arrays.new_array(values)
+    return np.stack(values, axis)
 
 
 @op(

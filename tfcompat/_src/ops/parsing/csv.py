@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
@@ -68,16 +69,24 @@ def _quoted(record: bytes, position: int, delimiter: bytes) -> tuple[bytes, int]
     return b"".join(parts), position + 2
 
 
+def _values(columns: list[tuple], kinds: list[np.dtype], defaults: tuple, missing: bytes) -> list[np.ndarray]:
+    """The values of all fields; ValueError where one is no value. Numbers of one dtype are read together where none is missing."""
+    is_alike = kinds[0].kind != "O" and kinds.count(kinds[0]) == len(kinds)
+    if is_alike and not any(b"" in column or missing in column for column in columns):
+        return [values.copy() for values in parse_numbers(list(itertools.chain(*columns)), kinds[0]).reshape(len(columns), -1)]
+    return [_column(*column) for column in zip(columns, kinds, defaults, itertools.repeat(missing))]
+
+
 def _column(texts: tuple, dtype: np.dtype, default: np.ndarray, missing: bytes) -> np.ndarray:
     """The values of a field in all records; ValueError where one is no value."""
-    found = np.empty(len(texts), dtype)
-    is_given = [text != b"" and text != missing for text in texts]
-    if not all(is_given):
-        if not default.size:
-            raise ValueError("a value that must be there is missing")
-        found[:] = default.item()
-        texts = tuple(itertools.compress(texts, is_given))
-    found[is_given] = texts if dtype.kind == "O" else parse_numbers(texts, dtype)
+    if b"" not in texts and missing not in texts:
+        return as_array(texts, dtype) if dtype.kind == "O" else parse_numbers(texts, dtype)
+    if not default.size:
+        raise ValueError("a value that must be there is missing")
+    is_given = [text not in (b"", missing) for text in texts]
+    found = np.full(len(texts), default.item(), dtype)
+    given = tuple(itertools.compress(texts, is_given))
+    found[is_given] = given if dtype.kind == "O" else parse_numbers(given, dtype)
     return found
 
 
@@ -127,7 +136,7 @@ def _csv_shape(c):
     shape=_csv_shape, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST,
 )  # fmt: skip
 def _decode_csv(records, defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
-    defaults = tuple(np.asarray(d) for d in defaults)
+    defaults = tuple(map(as_array, defaults))
     _check(OUT_TYPE, defaults, field_delim, select_cols)
     delimiter, missing = field_delim.encode("latin-1"), na_value.encode("latin-1")
     kinds = [np.dtype(t) for t in OUT_TYPE]
@@ -144,9 +153,9 @@ def _decode_csv(records, defaults, *, OUT_TYPE, field_delim, use_quote_delim, na
         except errors.InvalidArgumentError:
             require_values()
             raise
-    columns = zip(*rows) if rows else [()] * len(kinds)
+    columns = list(zip(*rows)) if rows else [()] * len(kinds)
     try:
-        found = [_column(*column) for column in zip(columns, kinds, defaults, itertools.repeat(missing))]
+        found = _values(columns, kinds, defaults, missing)
     except ValueError:
         require_values()
         raise

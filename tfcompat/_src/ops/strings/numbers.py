@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
@@ -130,8 +131,11 @@ def parse_numbers(texts: Sequence[bytes], dtype: np.dtype) -> np.ndarray:
             numbers = list(map(float, texts)) if is_plain else [parse_number(t, dtype) for t in texts]
         except ValueError:  # Python takes no white space for a number
             numbers = [parse_number(t, dtype) for t in texts]
+        found = as_array(numbers, np.float64)
+        if found.dtype == dtype:
+            return found
         with np.errstate(over="ignore"):
-            return np.array(numbers, np.float64).astype(dtype)
+            return found.astype(dtype)
     if joined.translate(None, _PLAIN_INTEGERS):
         return np.array([parse_number(t, dtype) for t in texts], dtype)
     numbers, limits = list(map(int, texts)), np.iinfo(dtype)

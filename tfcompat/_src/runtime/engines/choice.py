@@ -20,7 +20,7 @@ import jax
 
 from tfcompat._src.base import jax_compat
 from tfcompat._src.interpreter.cost import cost
-from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
+from tfcompat._src.runtime.cluster_trace import Arguments, Trace, Tracing
 from tfcompat._src.runtime.engines import interpreter, xla
 from tfcompat._src.runtime.engines.engine import Engine
 from tfcompat._src.runtime.variable_state import Place, is_in_host_memory
@@ -78,11 +78,11 @@ class Record:
 class Estimate:
     """What is known of the work: of a cluster its `trace`, of an operation that rejects samples how many it draws."""
 
-    trace: Callable[[], jax.stages.Traced] | None = None
+    trace: Callable[[], Trace | jax.stages.Traced] | None = None
     samples: int | None = None
 
     @functools.cached_property
-    def traced(self) -> jax.stages.Traced | None:
+    def traced(self) -> Trace | jax.stages.Traced | None:
         """The trace, made when something asks for it."""
         return self.trace() if self.trace is not None else None
 
@@ -151,12 +151,12 @@ def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
     return Decision(Computer.INTERPRETER, "until it pays", each, 1 if _HASTE.is_on and each else compiling)  # the first run is more than 1
 
 
-def _each(trace: jax.stages.Traced) -> int:
+def _each(trace: Trace | jax.stages.Traced) -> int:
     return max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
 
 
 def engine_for(tracing: Tracing, arguments: Arguments, was_used_up: bool) -> Engine:
     """The engine of a cluster for arguments of these shapes; `was_used_up` says that the interpreter had it for as long as is worth it."""
-    estimate = Estimate(functools.partial(tracing.trace, arguments))
+    estimate = Estimate(functools.partial(tracing.trace_to_interpret, arguments))
     decision = decide(estimate, Record(is_paid=was_used_up), tracing.cluster.place)
     return xla.XLA if decision.computer is Computer.COMPILER else interpreter.Interpreter(decision.each, decision.until)

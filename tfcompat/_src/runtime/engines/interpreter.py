@@ -16,12 +16,12 @@ from tfcompat._src.base.arrays import Array
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
-from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
+from tfcompat._src.runtime.cluster_trace import Arguments, Trace, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
 from tfcompat._src.runtime.engines.spoiled import spoil
 
 
-def lacks(trace: jax.stages.Traced) -> bool:
+def lacks(trace: Trace | jax.stages.Traced) -> bool:
     """Whether the interpreter has no function for something in a trace."""
     return bool(engine.missing(trace.jaxpr.jaxpr))
 
@@ -35,7 +35,7 @@ class Interpreted:
 
     takes_kept = True
 
-    def __init__(self, tracing: Tracing, trace: jax.stages.Traced, arguments: Arguments, each: int, price: float) -> None:
+    def __init__(self, tracing: Tracing, trace: Trace | jax.stages.Traced, arguments: Arguments, each: int, price: float) -> None:
         self.tracing = tracing
         self._shapes = variable_shapes(arguments)
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
@@ -105,4 +105,4 @@ class Interpreter:
 
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Interpreted:
         """Finds a function for each equation. Raises NotImplementedError where there is none."""
-        return Interpreted(tracing, tracing.trace(arguments), arguments, self.each, self.price)
+        return Interpreted(tracing, tracing.trace_to_interpret(arguments), arguments, self.each, self.price)

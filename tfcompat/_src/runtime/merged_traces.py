@@ -1,0 +1,390 @@
+"""Traces of one function for several sizes, merged into what it computes for further sizes, which are numbers or symbols.
+
+Kernels fold shapes as NumPy numbers, which a symbol is not, and to trace them takes long. So the function is traced for some sizes, and the
+traces, which have the same equations on the same values, are merged: each integer in which they differ becomes the polynomial of the sizes,
+with one power of each, that all traces agree with. Anything else in which traces differ is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, scan_counts
+from tfcompat._src.interpreter.table import DType
+
+Value: TypeAlias = Any
+"""An array, or what JAX traces in its place; a parameter of an equation."""
+Params: TypeAlias = dict[str, Value]
+Library: TypeAlias = types.ModuleType
+"""NumPy, or JAX's."""
+Sizes: TypeAlias = Sequence[Value]
+"""A number or a symbol of `jax.export.symbolic_shape` for each size that differs between traces."""
+Compute: TypeAlias = Callable[[Sizes, list[Value]], Sequence[Value]]
+"""What computes an equation for given sizes and arguments."""
+At: TypeAlias = Callable[[Sizes], Value]
+"""What something is for given sizes."""
+_OF_FUNCTIONS = ("closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call")
+"""Primitives that are bound to functions, not to traces."""
+_CALLS = ("jit", "pjit", *_OF_FUNCTIONS)
+
+
+_TOPS = (1, 2, 4, -1, -2, -4)
+_LARGEST = 2**53
+"""Greater integers are no floating-point numbers."""
+
+
+class Differing(NotImplementedError):
+    """Traces differ in more than polynomials of their sizes."""
+
+
+class Fit:
+    """Polynomials of sizes, with one power of each, from their values at points; there must be more points than such powers."""
+
+    def __init__(self, points: Sequence[tuple[int, ...]]) -> None:
+        self.points = points
+        self._powers = list(itertools.product((False, True), repeat=len(points[0])))
+        rows = [[_product(itertools.compress(point, powers)) for powers in self._powers] for point in points]
+        self._chosen, self._inverse = _inverse_of_independent(rows)
+        self._found: dict[tuple[int, ...], At | None] = {}
+
+    def number(self, values: Sequence[int]) -> At | None:
+        """The polynomial with these values at the points, or None where there is none with integer coefficients."""
+        key = tuple(values)
+        if key not in self._found:
+            self._found[key] = self._fitted(key)
+        return self._found[key]
+
+    def _fitted(self, values: tuple[int, ...]) -> At | None:
+        coefficients = [sum(c * values[i] for c, i in zip(row, self._chosen, strict=True)) for row in self._inverse]
+        if any(c.denominator != 1 for c in coefficients):
+            return None
+        terms = [(int(c), powers) for c, powers in zip(coefficients, self._powers, strict=True) if c]
+
+        def at(sizes: Sizes) -> Value:
+            return sum(c * _product(itertools.compress(sizes, powers)) for c, powers in terms)
+
+        return at if all(at(point) == value for point, value in zip(self.points, values, strict=True)) else None
+
+
+def _inverse_of_independent(rows: list[list[int]]) -> tuple[list[int], list[list[Fraction]]]:
+    """The first rows that are independent, as many as there are columns, and the inverse of the matrix of these (Gauss and Jordan)."""
+    width, chosen, reduced = len(rows[0]), [], []  # type: ignore[var-annotated]  # lists that are filled below
+    for i, row in enumerate(rows):
+        left = [*map(Fraction, row), *(Fraction(j == len(chosen)) for j in range(width))]
+        for pivot, other in reduced:
+            left = [a - left[pivot] * b for a, b in zip(left, other, strict=True)]
+        pivot = next((j for j in range(width) if left[j]), None)
+        if pivot is None:
+            continue
+        left = [a / left[pivot] for a in left]
+        reduced = [(p, [a - other[pivot] * b for a, b in zip(other, left, strict=True)]) for p, other in reduced]
+        reduced.append((pivot, left))
+        chosen.append(i)
+        if len(chosen) == width:
+            return chosen, [row[width:] for _, row in sorted(reduced, key=lambda found: found[0])]
+    raise Differing("the points do not tell one polynomial from others")
+
+
+class MergedTrace:
+    """A function, by its traces at the points of a fit.
+
+    Args:
+      closed: the trace at each point. where: what the function is called in errors.
+
+    Raises:
+      Differing: the traces are not those of one function of the sizes; it names what differs.
+    """
+
+    def __init__(self, fit: Fit, closed: Sequence[ClosedJaxpr], where: str) -> None:
+        self._consts = [_array(fit, each, f"a constant of {where}") for each in zip(*(c.consts for c in closed), strict=True)]
+        self._body = _Body(fit, [c.jaxpr for c in closed], where)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the traces are the same."""
+        return self._body.is_fixed and all(map(_is_constant, self._consts))
+
+    def __call__(self, sizes: Sizes, arguments: Sequence[Value]) -> list[Value]:
+        """The results for arguments that have these sizes; what JAX traces here is checked by its rules for types."""
+        return self._body(sizes, [at(sizes) for at in self._consts], arguments)
+
+
+class _Body:
+    """The equations of traces."""
+
+    def __init__(self, fit: Fit, jaxprs: Sequence[Jaxpr], where: str) -> None:
+        first = jaxprs[0]
+        self._fit, self._where = fit, where
+        self._given = [*first.constvars, *first.invars]
+        if any([e.primitive for e in j.eqns] != [e.primitive for e in first.eqns] for j in jaxprs):
+            raise Differing(f"{where} has other operations for other sizes")
+        numbers: list[dict[Var, int]] = [{} for _ in jaxprs]
+        for variables in zip(*([*j.constvars, *j.invars] for j in jaxprs), strict=True):
+            self._enter(variables, numbers)
+        self.is_fixed = all(_has_one_shape(variables) for variables in zip(*([*j.constvars, *j.invars] for j in jaxprs), strict=True))
+        self._equations: list[tuple[list[Var | At], Sequence[Var], Compute]] = []
+        for equations in zip(*(j.eqns for j in jaxprs), strict=True):
+            taken = [self._atom(atoms, numbers) for atoms in zip(*(e.invars for e in equations), strict=True)]
+            self._equations.append((taken, equations[0].outvars, self._computed(equations)))
+            for variables in zip(*(e.outvars for e in equations), strict=True):
+                self._enter(variables, numbers)
+                self.is_fixed = self.is_fixed and _has_one_shape(variables)
+        self._results = [self._atom(atoms, numbers) for atoms in zip(*(j.outvars for j in jaxprs), strict=True)]
+
+    def __call__(self, sizes: Sizes, consts: Sequence[Value], arguments: Sequence[Value]) -> list[Value]:
+        values = dict(zip(self._given, [*consts, *arguments], strict=True))
+
+        def read(atom: Var | At) -> Value:
+            return values[atom] if isinstance(atom, Var) else atom(sizes)
+
+        for taken, outputs, compute in self._equations:
+            values.update(zip(outputs, compute(sizes, list(map(read, taken))), strict=True))
+        return list(map(read, self._results))
+
+    @staticmethod
+    def _enter(variables: Sequence[Var], numbers: list[dict[Var, int]]) -> None:
+        for variable, known in zip(variables, numbers, strict=True):
+            known[variable] = len(known)
+
+    def _atom(self, atoms: Sequence[Atom], numbers: list[dict[Var, int]]) -> Var | At:
+        """A variable of the first trace, or a constant."""
+        literals = [atom for atom in atoms if isinstance(atom, Literal)]
+        variables = [atom for atom in atoms if isinstance(atom, Var)]
+        if not variables:
+            at = _array(self._fit, [np.asarray(atom.val, array_type(atom).dtype) for atom in literals], f"a number of {self._where}")
+            self.is_fixed = self.is_fixed and _is_constant(at)
+            return at
+        if literals or len({known[variable] for variable, known in zip(variables, numbers, strict=True)}) > 1:
+            raise Differing(f"{self._where} hands on other values for other sizes")
+        return variables[0]
+
+    def _computed(self, equations: Sequence[JaxprEqn]) -> Compute:
+        """What computes an equation: as it is, where it is the same in all traces."""
+        before, self.is_fixed = self.is_fixed, True
+        compute = self._merged(equations)
+        is_same, self.is_fixed = self.is_fixed, self.is_fixed and before
+        primitive = equations[0].primitive
+        return _bound(primitive, equations[0].params) if is_same and primitive.name not in _OF_FUNCTIONS else compute
+
+    def _merged(self, equations: Sequence[JaxprEqn]) -> Compute:
+        primitive, params = equations[0].primitive, [e.params for e in equations]
+        if primitive.name in _CALLS:
+            key = next(key for key in ("jaxpr", "call_jaxpr") if key in params[0])
+            body = self._inner([p[key] for p in params], primitive.name)
+            return lambda sizes, taken: body(sizes, taken)
+        if primitive.name in _STRUCTURES:
+            merge = _STRUCTURES[primitive.name]
+            return merge(self, params)
+        fixed, varying = {}, {}
+        for name, value in params[0].items():
+            at = self.param([p[name] for p in params], primitive.name)
+            if _is_constant(at):
+                fixed[name] = value
+            else:
+                varying[name], self.is_fixed = at, False
+
+        return _bound(primitive, fixed, varying)
+
+    def _inner(self, jaxprs: Sequence[Value], where: str) -> MergedTrace:
+        closed = [j if isinstance(j, ClosedJaxpr) else ClosedJaxpr(j, ()) for j in jaxprs]
+        found = MergedTrace(self._fit, closed, where)
+        self.is_fixed = self.is_fixed and found.is_fixed
+        return found
+
+    def param(self, values: Sequence[Value], where: str) -> At:
+        """A parameter of an equation, from those in the traces."""
+        first = values[0]
+        if isinstance(first, Jaxpr | ClosedJaxpr):
+            if self._inner(values, where).is_fixed:
+                return _constant(first)
+        elif isinstance(first, tuple | list) and all(type(v) is type(first) and len(v) == len(first) for v in values):
+            parts = [self.param(each, where) for each in zip(*values, strict=True)]
+            if all(map(_is_constant, parts)):
+                return _constant(first)
+            make = type(first) if not hasattr(first, "_fields") else lambda found: type(first)(*found)
+            return lambda sizes: make([at(sizes) for at in parts])
+        elif all(v is first or v == first for v in values):
+            return _constant(first)
+        elif isinstance(first, int) and not isinstance(first, bool) and (found := self._fit.number(values)) is not None:
+            return found
+        raise Differing(f"{where} differs between sizes in more than a polynomial of them")
+
+
+def _bound(primitive: Value, params: Params, varying: Mapping[str, At] = types.MappingProxyType({})) -> Compute:
+    """What computes a primitive with these parameters."""
+
+    def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
+        found = primitive.bind(*taken, **params, **{name: at(sizes) for name, at in varying.items()})
+        return found if primitive.multiple_results else [found]
+
+    return compute
+
+
+def _cond(body: _Body, params: Sequence[Params]) -> Compute:
+    branches = [body._inner([p["branches"][i] for p in params], "a branch") for i in range(len(params[0]["branches"]))]
+
+    def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
+        found: Sequence[Value] = lax.switch(taken[0], [lambda *a, b=b: b(sizes, a) for b in branches], *taken[1:])
+        return found
+
+    return compute
+
+
+def _while(body: _Body, params: Sequence[Params]) -> Compute:
+    of_cond, of_body = params[0]["cond_nconsts"], params[0]["body_nconsts"]
+    condition = body._inner([p["cond_jaxpr"] for p in params], "the condition of a loop")
+    iteration = body._inner([p["body_jaxpr"] for p in params], "the body of a loop")
+
+    def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
+        for_cond, for_body, start = taken[:of_cond], taken[of_cond : of_cond + of_body], taken[of_cond + of_body :]
+        found: Sequence[Value] = lax.while_loop(
+            lambda carry: condition(sizes, [*for_cond, *carry])[0], lambda carry: tuple(iteration(sizes, [*for_body, *carry])), tuple(start)
+        )
+        return found
+
+    return compute
+
+
+def _scan(body: _Body, params: Sequence[Params]) -> Compute:
+    constants, carried = scan_counts(params[0])
+    iteration = body._inner([p["jaxpr"] for p in params], "the body of a loop")
+    length = body.param([p["length"] for p in params], "the length of a loop")
+    body.is_fixed = body.is_fixed and _is_constant(length)
+
+    def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
+        fixed, start, sequences = taken[:constants], taken[constants : constants + carried], taken[constants + carried :]
+
+        def iterate(carry: Value, element: Value) -> Value:
+            found = iteration(sizes, [*fixed, *carry, *element])
+            return tuple(found[:carried]), tuple(found[carried:])
+
+        last, made = lax.scan(
+            iterate, tuple(start), tuple(sequences), length=length(sizes), reverse=params[0]["reverse"], unroll=params[0]["unroll"]
+        )
+        return [*last, *made]
+
+    return compute
+
+
+_STRUCTURES = {"cond": _cond, "while": _while, "scan": _scan}
+
+
+class _Constant:
+    """Something that is the same for all sizes."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+
+    def __call__(self, sizes: Sizes) -> Value:
+        return self._value
+
+
+_constant = _Constant
+
+
+def _is_constant(at: object) -> bool:
+    return isinstance(at, _Constant)
+
+
+def _array(fit: Fit, values: Sequence[Value], where: str) -> At:
+    """A constant: one array everywhere, few numbers, or numbers at even steps."""
+    arrays = [np.asarray(v) for v in values]
+    first = arrays[0]
+    if all(a.shape == first.shape and np.array_equal(a, first, equal_nan=first.dtype.kind in "fc") for a in arrays):
+        return _constant(values[0])
+    if any(a.ndim != first.ndim for a in arrays):
+        raise Differing(f"{where} has another rank for each size")
+    shape = [_whole(fit, sizes, where) for sizes in zip(*(a.shape for a in arrays), strict=True)]
+    if all(a.shape == first.shape for a in arrays):
+        parts = [_scalar(fit, each, first.dtype, where) for each in zip(*(a.ravel() for a in arrays), strict=True)]
+        return lambda sizes: _library(sizes).stack([at(sizes) for at in parts]).reshape(first.shape)
+    if all(a.size and (a == a.flat[0]).all() for a in arrays):
+        filler = _scalar(fit, [a.flat[0] for a in arrays], first.dtype, where)
+        return lambda sizes: _library(sizes).broadcast_to(filler(sizes), tuple(at(sizes) for at in shape))
+    if first.dtype.kind in "iu" and all(a.size and _is_even(a) for a in arrays):
+        start = _scalar(fit, [a.flat[0] for a in arrays], first.dtype, where)
+        steps = [_scalar(fit, each, first.dtype, where) for each in zip(*map(_steps, arrays), strict=True)]
+        return lambda sizes: _evenly(_library(sizes), start(sizes), [at(sizes) for at in steps], [at(sizes) for at in shape])
+    raise Differing(f"{where} is a table of another size for each")
+
+
+def _steps(array: NDArray) -> list[Value]:
+    """By how much the second element along each axis is greater than the first."""
+    origin = (0,) * array.ndim
+    return [array[*origin[:i], 1, *origin[i + 1 :]] - array[origin] if n > 1 else array.dtype.type(0) for i, n in enumerate(array.shape)]
+
+
+def _is_even(array: NDArray) -> bool:
+    """Whether numbers grow by the same step along each axis, as those of a range that is reshaped do."""
+    return bool(np.array_equal(array, _evenly(np, array.flat[0], _steps(array), array.shape)))
+
+
+def _evenly(library: Library, start: Value, steps: Sequence[Value], shape: Sequence[Value]) -> Value:
+    """`start` plus the steps along each axis times the index there."""
+    found = start
+    for axis, (step, size) in enumerate(zip(steps, shape, strict=True)):
+        found = found + step * library.arange(size, dtype=start.dtype).reshape(-1, *[1] * (len(shape) - axis - 1))
+    return found
+
+
+def _whole(fit: Fit, values: Sequence[int], where: str) -> At:
+    found = fit.number(values)
+    if found is None:
+        raise Differing(f"{where} differs between sizes in more than a polynomial of them")
+    return found
+
+
+def _scalar(fit: Fit, values: Sequence[Value], dtype: DType, where: str) -> At:
+    """A number that is a polynomial of the sizes, or 1, 2 or 4 over it, as means and derivatives of means of squares have."""
+    if all(v == values[0] for v in values):
+        return lambda sizes: _library(sizes).asarray(values[0], dtype)
+    for top in (None, *_TOPS) if all(math.isfinite(v) and v for v in values) else ():
+        whole = [round(float(v) if top is None else top / float(v)) for v in values]
+        again = [_over(top, w, np, dtype) for w in whole if 0 < abs(w) < _LARGEST]
+        if again == list(values) and (under := fit.number(whole)) is not None:
+            return _Over(top, under, dtype)
+    raise Differing(f"a number in {where} is no polynomial of sizes: {values[0]}")
+
+
+@dataclass(frozen=True)
+class _Over:
+    """`top` over a polynomial, or the polynomial itself."""
+
+    top: int | None
+    under: At
+    dtype: DType
+
+    def __call__(self, sizes: Sizes) -> Value:
+        return _over(self.top, self.under(sizes), _library(sizes), self.dtype)
+
+
+def _over(top: int | None, under: Value, library: Library, dtype: DType) -> Value:
+    number = library.asarray(under)
+    return (number if top is None else top / number).astype(dtype)
+
+
+def _library(sizes: Sizes) -> Library:
+    """What computes constants: NumPy where all sizes are numbers."""
+    return np if all(isinstance(size, int) for size in sizes) else jnp
+
+
+def _has_one_shape(variables: Iterable[Var]) -> bool:
+    return len({array_type(v).shape for v in variables if hasattr(v.aval, "shape")}) <= 1
+
+
+def _product(factors: Iterable[Value]) -> Value:
+    product: Value = 1
+    for factor in factors:
+        product = product * factor
+    return product
