@@ -3,6 +3,7 @@
 from tfcompat._src.interpreter import (
     control,
     convolutions,
+    draws,
     elementwise,
     indexing,
     linear_algebra,
@@ -17,4 +18,4 @@ from tfcompat._src.interpreter.evaluator import Evaluator, missing, prepare
 from tfcompat._src.interpreter.table import TABLE
 
 __all__ = ["TABLE", "Evaluator", "missing", "prepare"]
-FAMILIES = (control, convolutions, elementwise, indexing, linear_algebra, movement, products, reductions, sorting, special_functions, windows)
+FAMILIES = (control, convolutions, draws, elementwise, indexing, linear_algebra, movement, products, reductions, sorting, special_functions, windows)

@@ -17,7 +17,7 @@ from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.float_environment import AsInPrograms
 from tfcompat._src.interpreter.memory import frozen, given_away, is_lent
 from tfcompat._src.interpreter.product_threads import OneThread
-from tfcompat._src.interpreter.table import REFUSED, TABLE, ArrayType, Equation, called
+from tfcompat._src.interpreter.table import REFUSED, ArrayType, Equation, called, preparation
 
 Slots: TypeAlias = tuple[int, ...]
 Get: TypeAlias = Callable[[list[Any]], tuple[Any, ...]]
@@ -32,12 +32,17 @@ FEW_PRODUCTS = 2**12
 """As few multiplications are made by one thread anyway."""
 
 
+def _inlined(equation: JaxprEqn) -> ClosedJaxpr | None:
+    """The trace that is evaluated in place of an equation; None where the table has a function for it, or nothing is called."""
+    return called(equation) if preparation(equation) is None else None
+
+
 def missing(jaxpr: Jaxpr) -> set[str]:
     """The names of the primitives in a trace, and in the traces inside it, that cannot be interpreted."""
     names = set()
     for equation in jaxpr.eqns:
-        name, body = equation.primitive.name, called(equation)
-        if body is None and (name not in TABLE or name in REFUSED and REFUSED[name](equation.params)):
+        name, body = equation.primitive.name, _inlined(equation)
+        if body is None and (preparation(equation) is None or name in REFUSED and REFUSED[name](equation.params)):
             names.add(name)
         for inner in jaxprs_in_params(equation.params) if body is None else [body.jaxpr]:
             names |= missing(inner)
@@ -84,7 +89,7 @@ class Evaluator:
 
         for equation in jaxpr.eqns:
             reads = tuple(map(read, equation.invars))
-            body = called(equation)
+            body = _inlined(equation)
             if body is None:
                 writes = tuple(self._new() for _ in equation.outvars)
                 self._flat.append(_Step(equation, reads, writes))
@@ -111,7 +116,10 @@ class Evaluator:
         """Prepares a step for `run`; computes it at once, and returns None, where its inputs are constants and its results small."""
         equation, reads, writes, last = step
         name, outputs = equation.primitive.name, [array_type(v) for v in equation.outvars]
-        function = TABLE[name](Equation(equation.params, [array_type(v) for v in equation.invars], outputs))
+        prepare = preparation(equation)
+        if prepare is None:
+            raise NotImplementedError(f"The interpreter has no function for the primitive {name!r}.")
+        function = prepare(Equation(equation.params, [array_type(v) for v in equation.invars], outputs))
         targets = writes if equation.primitive.multiple_results else writes[0]
         if all(self._is_constant[r] for r in reads) and self._is_foldable(equation, outputs):
             with AsInPrograms():

@@ -54,6 +54,8 @@ class Equation(NamedTuple):
 Prepare: TypeAlias = Callable[[Equation], Kernel]
 _Prepare = TypeVar("_Prepare", bound=Prepare)
 TABLE: dict[str, Prepare] = {}
+CALLED: dict[str, Prepare] = {}
+"""The same for calls of functions that have a form in NumPy, by the names of the calls."""
 REFUSED: dict[str, Callable[[Params], bool]] = {}
 """Of primitives of which some forms cannot be evaluated: whether an equation with these parameters is one."""
 
@@ -87,6 +89,15 @@ def called(equation: JaxprEqn) -> ClosedJaxpr | None:
         return None
     found = expanded(equation) if name == EXPANDED else params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
     return found if isinstance(found, ClosedJaxpr) else ClosedJaxpr(found, ())
+
+
+def preparation(equation: JaxprEqn) -> Prepare | None:
+    """What prepares an equation; None where it does no more than a trace, or the table lacks its primitive."""
+    if equation.primitive.name not in CALLS:
+        return TABLE.get(equation.primitive.name)
+    given = equation.outvars[0].aval if equation.outvars else None
+    # of a function that gives a vector: under jax.vmap the same call gives a matrix
+    return CALLED.get(equation.params.get("name", "")) if len(getattr(given, "shape", ())) == 1 else None
 
 
 def is_small_float(dtype: DType) -> bool:
