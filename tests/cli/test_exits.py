@@ -61,3 +61,7 @@ def test_program_that_uses_the_library_ends_so_too(program):
 def test_interrupted_program_ends_as_python_ends():
     """By the signal, as since Python 3.8; with TensorFlow's Python 3.7 the status is 1."""
     check("interrupt", 1 if "TFCOMPAT_EXITS_PYTHON" in os.environ else -2, "done\n")
+
+
+def test_interrupt_that_python_would_lose_comes_again():
+    check("lost_interrupt", 0, "interrupted\n")

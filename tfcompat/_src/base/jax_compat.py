@@ -35,6 +35,7 @@ try:
     from jax._src.core import trace_ctx
     from jax._src.interpreters.partial_eval import dce_jaxpr
     from jax._src.lax.special import igamma_grad_a_impl as igamma_grad_a_impl
+    from jax._src.lib import _jax, _xla_gc_callback  # type: ignore[attr-defined]  # private
     from jax.experimental.layout import Layout, with_layout_constraint
     from jax.extend.core import ClosedJaxpr as ClosedJaxpr  # type: ignore[attr-defined, unused-ignore]  # 0.12 has it as a second name
     from jax.extend.core import Jaxpr as Jaxpr
@@ -62,6 +63,13 @@ Atom = Var | Literal
 # JAX reports backends that are not there at the level INFO, traces and what derivatives keep at DEBUG, which programs turn on for their own lines.
 if logging.getLogger("jax").level == logging.NOTSET:  # JAX_LOGGING_LEVEL sets it
     logging.getLogger("jax").setLevel(logging.WARNING)
+
+# JAX frees arrays after each collection of garbage, in a function of Python: an exception that a signal's handler raises there, as Ctrl-C does, is
+# printed and lost. Here C calls what that function calls; what a collection hands over beside (its phase and numbers) is not looked at.
+_call = ctypes.PyDLL(None)["PyObject_CallNoArgs"]
+_call.argtypes, _call.restype = [ctypes.py_object] * 3, ctypes.py_object
+if _xla_gc_callback in gc.callbacks:
+    gc.callbacks[gc.callbacks.index(_xla_gc_callback)] = functools.partial(_call, _jax.collect_garbage)
 
 # The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
 _NOT_UTF8 = re.compile(r"[\ud800-\udfff]")

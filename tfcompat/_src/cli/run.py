@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tfcompat._src.base import jax_processes, jax_threads, nan_search
 from tfcompat._src.base.tracebacks import folded
+from tfcompat._src.cli import interrupts
 from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.legacy import restore, sources
 from tfcompat._src.cli.program_cache import keep_programs
@@ -90,6 +91,7 @@ def main(arguments: list[str]) -> int:
     inheritance.begin(target.strict)
     nan_search.Switch.is_on = target.debug_nans
     sys.excepthook = report
+    interrupts.keep()
     try:
         status = {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
     except BaseException as error:
