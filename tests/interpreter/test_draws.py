@@ -6,7 +6,6 @@ import pytest
 from tests.interpreter.against_xla import check
 from tfcompat._src.base import jax_compat
 from tfcompat._src.interpreter import engine
-from tfcompat._src.interpreter.draws import DRAWS
 from tfcompat._src.interpreter.table import preparation
 from tfcompat._src.ops.random import distributions, philox
 
@@ -22,7 +21,7 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize("draw", DRAWS, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", ROW, ids=lambda draw: draw.__name__)
 def test_a_drawing_function_is_one_call_and_draws_what_xla_draws(draw):
     check(ROW[draw], KEY, COUNTER)
     with jax_compat.x64():
@@ -44,3 +43,17 @@ def test_where_products_must_be_portable_no_call_stands_in_the_trace(monkeypatch
     with jax_compat.x64():
         trace = jax.make_jaxpr(lambda k, c: distributions.uniform(jnp, k, c, 9, np.dtype(np.float32)))(KEY, COUNTER)
     assert len(trace.eqns) > 1
+
+
+@pytest.mark.parametrize("differentiate", [jax.grad, lambda f: lambda *a: jax.vjp(f, *a)[1](np.float32(2))])
+def test_parts_of_a_drawing_function_that_jax_makes_are_computed_as_they_are(differentiate):
+    """JAX takes what every iteration computes out of a loop, and keeps what its derivative needs: calls of the same name compute parts then."""
+
+    def loss(x, key, counter):
+        def iteration(state, step):
+            drawn = distributions.uniform(jnp, key, counter + step, 8, np.dtype(np.float32))
+            return jnp.tanh(state * jnp.reshape(drawn, [2, 4])), None
+
+        return jax.lax.scan(iteration, x, jnp.arange(3, dtype=jnp.uint32))[0].sum()
+
+    check(lambda x, key, counter: differentiate(lambda x: loss(x, key, counter))(x), np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4), KEY, COUNTER, rtol=1e-5)

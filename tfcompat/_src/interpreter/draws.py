@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.jax_compat import ClosedJaxpr, JaxprEqn
 from tfcompat._src.interpreter.table import CALLED, Equation, Prepare, ToArrays
-from tfcompat._src.ops.random import distributions
-from tfcompat._src.ops.random.one_call import IN_NUMPY, call_name
+from tfcompat._src.ops.random.one_call import IN_NUMPY
 
 
 def _drawing(draw: Callable[..., NDArray]) -> Prepare:
@@ -18,8 +18,11 @@ def _drawing(draw: Callable[..., NDArray]) -> Prepare:
     return prepare
 
 
-DRAWS = (
-    distributions.uniform, distributions.uniform_int, distributions.full_int, distributions.normal, distributions.truncated_normal,
-    distributions.shuffle,
-)  # fmt: skip
-CALLED.update((call_name(draw), _drawing(IN_NUMPY[call_name(draw)])) for draw in DRAWS)
+def of_call(equation: JaxprEqn) -> Prepare | None:
+    """What prepares the call of a drawing function; None for other calls."""
+    body = equation.params.get("jaxpr")
+    draw = IN_NUMPY.get(body) if isinstance(body, ClosedJaxpr) else None
+    return _drawing(draw) if draw is not None else None
+
+
+CALLED.append(of_call)

@@ -54,8 +54,8 @@ class Equation(NamedTuple):
 Prepare: TypeAlias = Callable[[Equation], Kernel]
 _Prepare = TypeVar("_Prepare", bound=Prepare)
 TABLE: dict[str, Prepare] = {}
-CALLED: dict[str, Prepare] = {}
-"""The same for calls of functions that have a form in NumPy, by the names of the calls."""
+CALLED: list[Callable[[JaxprEqn], Prepare | None]] = []
+"""What prepare calls of functions that have a form in NumPy."""
 REFUSED: dict[str, Callable[[Params], bool]] = {}
 """Of primitives of which some forms cannot be evaluated: whether an equation with these parameters is one."""
 
@@ -95,9 +95,7 @@ def preparation(equation: JaxprEqn) -> Prepare | None:
     """What prepares an equation; None where it does no more than a trace, or the table lacks its primitive."""
     if equation.primitive.name not in CALLS:
         return TABLE.get(equation.primitive.name)
-    given = equation.outvars[0].aval if equation.outvars else None
-    # of a function that gives a vector: under jax.vmap the same call gives a matrix
-    return CALLED.get(equation.params.get("name", "")) if len(getattr(given, "shape", ())) == 1 else None
+    return next((found for prepared in CALLED if (found := prepared(equation)) is not None), None)
 
 
 def is_small_float(dtype: DType) -> bool:

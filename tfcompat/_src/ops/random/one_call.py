@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,18 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tfcompat._src.base.jax_compat import ClosedJaxpr
 from tfcompat._src.ops.random.philox import FORM
 
 Array = Any
 
-IN_NUMPY: dict[str, Callable[..., Array]] = {}
-"""By the name of the call: from a key, a counter, the shape and dtype of the result, and other arrays that the function takes, to the result."""
+IN_NUMPY: weakref.WeakKeyDictionary[ClosedJaxpr, Callable[..., Array]] = weakref.WeakKeyDictionary()
+"""By the trace that is called: from a key, a counter, the shape and dtype of the result, and other arrays that the function takes, to the result.
+JAX makes other traces of it, under the same name, that compute parts: when it differentiates a loop, say. These are not here."""
 _STATIC = ("size", "dtype")
-
-
-def call_name(draw: Callable[..., Array]) -> str:
-    """The name of the call in traces."""
-    return f"tfcompat_{draw.__name__}"
 
 
 def one_call(takes: str = "size dtype") -> Callable[[Callable[..., Array]], Callable[..., Array]]:
@@ -42,14 +40,14 @@ def one_call(takes: str = "size dtype") -> Callable[[Callable[..., Array]], Call
         def traced(key: Array, counter: Array, *arguments: Any) -> Array:
             return draw(jnp, key, counter, *arguments)
 
-        traced.__name__ = call_name(draw)
-        IN_NUMPY[traced.__name__] = in_numpy
+        traced.__name__ = f"tfcompat_{draw.__name__}"
         call = jax.jit(traced, static_argnums=[2 + i for i, n in enumerate(names) if n in _STATIC])
 
         @functools.wraps(draw)
         def drawn(xp: ModuleType, key: Array, counter: Array, *arguments: Any) -> Array:
             if xp is np or FORM.is_portable:
                 return draw(xp, key, counter, *arguments)
+            IN_NUMPY[call.trace(key, counter, *arguments).jaxpr] = in_numpy
             return call(key, counter, *arguments)
 
         return drawn
