@@ -99,6 +99,7 @@ class Finder:
             return importlib.util.spec_from_file_location(fullname, init, submodule_search_locations=[PACKAGE])
         if fullname.partition(".")[0] not in ROOTS:
             return None
+        importlib.import_module("tfcompat")  # whole, before what its parts import of each other
         importlib.import_module("tfcompat._src.cli.run").install()
         sys.meta_path.remove(self)
         return importlib.util.find_spec(fullname)
