@@ -17,7 +17,8 @@ def keep() -> None:
     before = sys.unraisablehook
 
     def hook(lost: sys.UnraisableHookArgs) -> None:
-        if lost.exc_type is KeyboardInterrupt and threading.current_thread() is threading.main_thread():
+        is_of_signal = lost.exc_type is KeyboardInterrupt and threading.current_thread() is threading.main_thread()
+        if is_of_signal and not sys.is_finalizing():
             _thread.start_new_thread(_interrupt, ())
         else:
             before(lost)

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,6 +26,7 @@ from tfcompat._src.interpreter.table import DType
 Value: TypeAlias = Any
 """An array, or what JAX traces in its place; a parameter of an equation."""
 Params: TypeAlias = dict[str, Value]
+T = TypeVar("T")
 Library: TypeAlias = types.ModuleType
 """NumPy, or JAX's."""
 Sizes: TypeAlias = Sequence[Value]
@@ -107,7 +108,7 @@ class MergedTrace:
     """
 
     def __init__(self, fit: Fit, closed: Sequence[ClosedJaxpr], where: str) -> None:
-        self._consts = [_array(fit, each, f"a constant of {where}") for each in zip(*(c.consts for c in closed), strict=True)]
+        self._consts = [_array(fit, each, f"a constant of {where}") for each in _together((c.consts for c in closed), where)]
         self._body = _Body(fit, [c.jaxpr for c in closed], where)
 
     @property
@@ -130,17 +131,18 @@ class _Body:
         if any([e.primitive for e in j.eqns] != [e.primitive for e in first.eqns] for j in jaxprs):
             raise Differing(f"{where} has other operations for other sizes")
         numbers: list[dict[Var, int]] = [{} for _ in jaxprs]
-        for variables in zip(*([*j.constvars, *j.invars] for j in jaxprs), strict=True):
+        given = _together(([*j.constvars, *j.invars] for j in jaxprs), where)
+        for variables in given:
             self._enter(variables, numbers)
-        self.is_fixed = all(_has_one_shape(variables) for variables in zip(*([*j.constvars, *j.invars] for j in jaxprs), strict=True))
+        self.is_fixed = all(map(_has_one_shape, given))
         self._equations: list[tuple[list[Var | At], Sequence[Var], Compute]] = []
         for equations in zip(*(j.eqns for j in jaxprs), strict=True):
-            taken = [self._atom(atoms, numbers) for atoms in zip(*(e.invars for e in equations), strict=True)]
+            taken = [self._atom(atoms, numbers) for atoms in _together((e.invars for e in equations), where)]
             self._equations.append((taken, equations[0].outvars, self._computed(equations)))
-            for variables in zip(*(e.outvars for e in equations), strict=True):
+            for variables in _together((e.outvars for e in equations), where):
                 self._enter(variables, numbers)
                 self.is_fixed = self.is_fixed and _has_one_shape(variables)
-        self._results = [self._atom(atoms, numbers) for atoms in zip(*(j.outvars for j in jaxprs), strict=True)]
+        self._results = [self._atom(atoms, numbers) for atoms in _together((j.outvars for j in jaxprs), where)]
 
     def __call__(self, sizes: Sizes, consts: Sequence[Value], arguments: Sequence[Value]) -> list[Value]:
         values = dict(zip(self._given, [*consts, *arguments], strict=True))
@@ -207,15 +209,15 @@ class _Body:
         first = values[0]
         if isinstance(first, Jaxpr | ClosedJaxpr):
             if self._inner(values, where).is_fixed:
-                return _constant(first)
+                return _Constant(first)
         elif isinstance(first, tuple | list) and all(type(v) is type(first) and len(v) == len(first) for v in values):
             parts = [self.param(each, where) for each in zip(*values, strict=True)]
             if all(map(_is_constant, parts)):
-                return _constant(first)
+                return _Constant(first)
             make = type(first) if not hasattr(first, "_fields") else lambda found: type(first)(*found)
             return lambda sizes: make([at(sizes) for at in parts])
-        elif all(v is first or v == first for v in values):
-            return _constant(first)
+        elif all(v is first or (np.array_equal(v, first) if isinstance(first, np.ndarray) else v == first) for v in values):
+            return _Constant(first)
         elif isinstance(first, int) and not isinstance(first, bool) and (found := self._fit.number(values)) is not None:
             return found
         raise Differing(f"{where} differs between sizes in more than a polynomial of them")
@@ -280,6 +282,14 @@ def _scan(body: _Body, params: Sequence[Params]) -> Compute:
 _STRUCTURES = {"cond": _cond, "while": _while, "scan": _scan}
 
 
+def _together(of_each: Iterable[Sequence[T]], where: str) -> list[tuple[T, ...]]:
+    """What stands in the same places in all traces. Raises Differing where one has more."""
+    found = list(of_each)
+    if len({len(one) for one in found}) > 1:
+        raise Differing(f"{where} takes or gives more values for other sizes")
+    return list(zip(*found, strict=True))
+
+
 class _Constant:
     """Something that is the same for all sizes."""
 
@@ -288,9 +298,6 @@ class _Constant:
 
     def __call__(self, sizes: Sizes) -> Value:
         return self._value
-
-
-_constant = _Constant
 
 
 def _is_constant(at: object) -> bool:
@@ -302,7 +309,7 @@ def _array(fit: Fit, values: Sequence[Value], where: str) -> At:
     arrays = [np.asarray(v) for v in values]
     first = arrays[0]
     if all(a.shape == first.shape and np.array_equal(a, first, equal_nan=first.dtype.kind in "fc") for a in arrays):
-        return _constant(values[0])
+        return _Constant(values[0])
     if any(a.ndim != first.ndim for a in arrays):
         raise Differing(f"{where} has another rank for each size")
     shape = [_whole(fit, sizes, where) for sizes in zip(*(a.shape for a in arrays), strict=True)]

@@ -83,7 +83,7 @@ class TraceFamily:
             return None
         try:
             jaxpr = made_trace(lambda *given: box.merged(sizes, given), leaves)
-        except (TypeError, ValueError):  # sizes that do not fit together
+        except (TypeError, ValueError):  # what JAX raises of equations whose types do not fit: then the traces were not alike enough
             self._end()
             return None
         reserves = {op: at(sizes) for op, at in box.reserves.items()}
@@ -118,13 +118,17 @@ class TraceFamily:
         try:
             for corner in itertools.product(*zip(lows, highs, strict=True)):
                 alike.append(_traced_at(_substituted(last.dims, groups, corner), arguments, tracing))
+        except (Replan, TypeError, ValueError, errors.OpError):  # what a program raises that refuses the sizes of a corner
+            self._end()
+            return
+        try:
             points = [_at(m.dims, groups) for m in alike]
             if not _have_all_remainders(points):
                 raise Differing("the sizes have a factor in common")
             fit = Fit(points)
             merged = MergedTrace(fit, [m.trace.jaxpr for m in alike], "the program")
             reserves = _merged_reserves(fit, [m.notes for m in alike])
-        except (Differing, Replan, TypeError, ValueError, errors.OpError):
+        except Differing:
             self._end()
             return
         self._box = _Box(last.dims, groups, lows, highs, merged, reserves, last.trace.out_info, last.notes.structure)

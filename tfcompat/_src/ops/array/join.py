@@ -62,8 +62,8 @@ def _merged_pack(shapes: list) -> Any:
 
 def _stacked(stack: Callable[..., Any], values: tuple, *, axis: int) -> Any:
     for i, v in enumerate(values):
-        if v.shape != (first := values[0].shape):
-            raise invalid(f"Shapes of all inputs must match: values[0].shape = {shape_text(tuple(first))} != values[{i}].shape = {shape_text(tuple(v.shape))}")
+        if v.shape != values[0].shape:
+            raise invalid(f"Shapes of all inputs must match: values[0].shape = {shape_text(values[0].shape)} != values[{i}].shape = {shape_text(v.shape)}")
     _check_axis(axis, len(values[0].shape) + 1)
     return stack(values, axis)
 
