@@ -1,10 +1,13 @@
 """Sessions over two tasks: this process is the worker, another one the parameter server; golden: what TensorFlow 1.15.5 gives."""
 
+import re
+
 import numpy as np
 import pytest
 from cluster import processes
 
 import tfcompat as tf
+from tfcompat._src.runtime import local_servers
 
 WORKER, PS = "/job:worker/task:0", "/job:ps/task:0"
 
@@ -37,6 +40,69 @@ def test_each_task_has_its_variables(target):
     with tf.Session(target) as session:
         assert session.run([v, own, w], {x: [1.0, 2.0]})[2].tolist() == [8.0, 11.0]
         assert sorted(d.name for d in session.list_devices()) == [f"/job:{j}/replica:0/task:0/device:CPU:0" for j in ("ps", "worker")]
+
+
+def named_cluster(target, names):
+    """A ConfigProto that gives the two tasks other names, the parameter server first."""
+    with tf.Session(target) as session:
+        assert len(session.list_devices()) == 2
+    addresses = [address for _, address in sorted(local_servers.find(target).addresses.items())]
+    config = tf.ConfigProto()
+    for (job, index), address in zip(names, addresses):
+        config.cluster_def.job.add(name=job).tasks[index] = address
+    return config
+
+
+def test_a_session_gives_tasks_other_names(target):
+    config = named_cluster(target, [("beta", 5), ("alpha", 3)])
+    with tf.device("/job:beta/task:5"):
+        v = tf.Variable([1.0, 2.0])
+    with tf.device("/job:alpha/task:3"):
+        x = tf.placeholder(tf.float32, [2])
+        w = v * x
+    update = v.assign_add(w)
+    with tf.Session(target, config=config) as session:
+        session.run(v.initializer)
+        assert session.run(update, {x: [3.0, 4.0]}).tolist() == [4.0, 10.0]
+        names = [f"/job:{task}/device:CPU:0" for task in ("alpha/replica:0/task:3", "beta/replica:0/task:5")]
+        assert sorted(d.name for d in session.list_devices()) == names
+        metadata = tf.RunMetadata()
+        session.run(w, {x: [1.0, 1.0]}, tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), metadata)
+        assert {d.device.partition("/stream")[0] for d in metadata.step_stats.dev_stats} == set(names)
+
+
+@pytest.mark.parametrize(
+    "names, words",
+    [
+        ([("ps", 0), ("worker", 0)], "same names that were provided when the server booted. This is currently not allowed. Job: worker, task index: 0"),
+        ([("ps", 0)], "The master (current machine) is not included in the provided cluster_def. job"),
+        ([("b", 0), ("a", 0)], "Cannot assign a device for operation c: node c was explicitly assigned to /job:worker/task:0 but available"),
+    ],
+)  # fmt: skip
+def test_clusters_that_a_session_cannot_have(target, names, words):
+    config = named_cluster(target, names)
+    with tf.device("/job:worker/task:0"):
+        c = tf.add(tf.constant(1.0), 2.0, name="c")
+    with tf.Session(target, config=config) as session, pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
+        session.run(c)
+
+
+def test_the_error_of_a_filtered_task_names_what_tensorflow_places_first(target):
+    def error(tensor):
+        with tf.Session(target, config=tf.ConfigProto(device_filters=["/job:worker/task:0"])) as session, pytest.raises(tf.errors.InvalidArgumentError) as found:
+            session.run(tensor)
+        return found.value.message
+
+    with tf.device(PS):
+        kernel = tf.get_variable("kernel", [3, 2])
+    assert error(kernel).startswith(
+        "Cannot assign a device for operation kernel/Initializer/random_uniform/RandomUniform: Could not satisfy explicit device specification '' because "
+        "the node kernel/Initializer/random_uniform/RandomUniform was colocated with a group of nodes that required incompatible device '/job:ps/task:0'"
+    )
+    with tf.Graph().as_default():
+        with tf.device(PS):
+            v = tf.Variable(1.0, name="v")
+        assert error(v).startswith("Cannot assign a device for operation v: node v was explicitly assigned to /job:ps/task:0 but available devices are [ /job:worker/")
 
 
 def test_training_over_tasks_is_training(target):

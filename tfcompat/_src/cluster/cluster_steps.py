@@ -16,7 +16,7 @@ from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.channel import Call
 from tfcompat._src.cluster.graph_partition import GraphPartition, TaskPart
-from tfcompat._src.cluster.local_steps import asks_for_metadata
+from tfcompat._src.cluster.local_steps import asks_for_metadata, renamed
 from tfcompat._src.cluster.members import Member
 from tfcompat._src.cluster.placement import needed
 from tfcompat._src.cluster.remote_worker import RemoteWorker, run_request, run_result
@@ -102,7 +102,7 @@ class ClusterSteps:
         self._address = next(member.address for member in members if member.server is own.server)
         self._workers = {member.task: member.worker(own) for member in members}
         self._devices = devices_of(self._workers, cancellation)
-        self._pushing = pushing_tasks(self._devices)
+        self._pushing = frozenset[str]() if config.cluster_def.job else pushing_tasks(self._devices)
         self._incarnations = {
             task: next(d.incarnation for d in self._devices if d.name == f"{task}/device:CPU:0") for task in self._workers
         }
@@ -124,7 +124,7 @@ class ClusterSteps:
                 job, index = member.task.removeprefix("/job:").split("/replica:0/task:")
                 server_def = messages.ServerDef(cluster=config.cluster_def, job_name=job, task_index=int(index), protocol="grpc")
             if worker is self._own:
-                worker.create_session(self._handle, addresses, isolated, self._devices)
+                worker.create_session(self._handle, (member.task, addresses) if named else None, isolated, self._devices)
             else:
                 worker.create_session(self._handle, isolated, server_def, self._devices, cancellation)
 
@@ -293,7 +293,7 @@ def devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]
     found = []
     for task, worker in workers.items():
         if task not in calls:
-            found += worker.devices()
+            found += [renamed(d, task) for d in worker.devices()]
             continue
         cancellation.on_cancel(calls[task].cancel)
         reply = None
@@ -302,7 +302,5 @@ def devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]
                 reply = calls[task].result(_PATIENCE_SECONDS)
             except TimeoutError:
                 logging.info("CreateSession still waiting for response from worker: %s", task)
-        found += reply.device_attributes
-    if not all(any(d.name == f"{task}/device:CPU:0" for d in found) for task in workers):
-        raise errors.InternalError(None, None, f"Tasks have other names than the cluster says: {sorted(d.name for d in found)}")
+        found += [renamed(d, task) for d in reply.device_attributes]
     return found

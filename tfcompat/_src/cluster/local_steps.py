@@ -10,6 +10,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.cluster import wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.server_session import ServerSession
+from tfcompat._src.cluster.tensor_streams import device_of
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -19,6 +20,14 @@ from tfcompat._src.proto import messages
 def asks_for_metadata(options: Any) -> bool:
     """Whether RunOptions ask for something that RunMetadata holds."""
     return bool(options.trace_level or options.output_partition_graphs)
+
+
+def renamed(device: messages.DeviceAttributes, task: str) -> messages.DeviceAttributes:
+    """The attributes of a device under the name that its task has in a session."""
+    found = messages.DeviceAttributes()
+    found.CopyFrom(device)
+    found.name = f"{task}/device:{device_of(device.name)}"
+    return found
 
 
 class LocalSteps:
@@ -78,7 +87,7 @@ class LocalSteps:
 
     def devices(self) -> list[Any]:
         """DeviceAttributes messages of its tasks."""
-        return [d for server in self._servers.values() for d in server.services.worker.devices()]
+        return [renamed(d, task) for task, server in self._servers.items() for d in server.services.worker.devices()]
 
     def close(self) -> None:
         """Lets go of what waits."""

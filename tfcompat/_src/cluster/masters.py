@@ -73,11 +73,12 @@ class RemoteMaster:
     """The master of another process, by its address."""
 
     def __init__(self, address: str) -> None:
+        self._target = f"grpc://{address}"
         self._service = RemoteService(address, MASTER)
 
     def create(self, graph_def: Any, config: Any, timeout: float | None) -> RemoteSteps:
         """A new session with the nodes of a GraphDef, and a ConfigProto or None."""
-        reply = self._service.call("CreateSession", timeout=timeout, graph_def=graph_def, config=config)
+        reply = self._service.call("CreateSession", timeout=timeout, graph_def=graph_def, config=config, target=self._target)
         return RemoteSteps(self._service, reply.session_handle, reply.graph_version, timeout)
 
     def devices(self, timeout: float | None) -> list[Any]:

@@ -27,15 +27,20 @@ def members_of(server: Any, config: Any) -> list[Member]:
     """The tasks of a session with the target of `server` that pass its filters, in the order in which nodes without a device take them.
 
     The server's own always passes. It comes first where the config names the cluster.
+
+    Raises:
+      errors.InvalidArgumentError: the config names a cluster that cannot be the session's.
     """
+    problem = local_servers.cluster_error(server, config)
+    if problem is not None:
+        raise problem
     addresses = local_servers.addresses_of(server, config) or server.addresses
-    found = []
+    found, named = [], bool(config.cluster_def.job)
     for (job, index), address in sorted(addresses.items()):
         task = local_servers.task_name(job, index)
-        is_own = task == server.task_name or local_servers.find(f"grpc://{address}") is server
+        is_own = (task == server.task_name and not named) or local_servers.find(f"grpc://{address}") is server
         if is_own or passes(task, config.device_filters):
             found.append(Member(task, address, server if is_own else local_servers.find(f"grpc://{address}")))
-    named = bool(config.cluster_def.job)
     return sorted(found, key=lambda m: (named and m.server is not server, m.task))
 
 

@@ -94,9 +94,9 @@ class ServerSession(BaseSession):
 class PartSession(ServerSession):
     """A session of a task that runs one part of a graph, and shares variables, resources and random numbers with other parts."""
 
-    def __init__(self, server: Any, graph: Graph, config: Any, state: TaskState, random_state: RandomState) -> None:
-        self._task, self._state, self._random_state = server.task_name, state, random_state
-        super().__init__({server.task_name: server}, graph, config)
+    def __init__(self, server: Any, task: str, graph: Graph, config: Any, state: TaskState, random_state: RandomState) -> None:
+        self._task, self._state, self._random_state = task, state, random_state
+        super().__init__({task: server}, graph, config)
 
     def _make_context(self) -> RunContext:
         by_task = {self._task: self._state.resources}

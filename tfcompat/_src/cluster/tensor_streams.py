@@ -42,6 +42,11 @@ def task_of(device: str) -> str:
     return device.partition("/device:")[0]
 
 
+def device_of(device: str) -> str:
+    """The name of a device on its task."""
+    return device.partition("/device:")[2]
+
+
 class TensorStreams:
     """The streams of a worker.
 

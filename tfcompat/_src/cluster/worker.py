@@ -16,7 +16,7 @@ from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
 from tfcompat._src.cluster.session_table import SessionTable
-from tfcompat._src.cluster.tensor_streams import PUSHES, Outgoing, TensorStreams, pushing_tasks, task_of
+from tfcompat._src.cluster.tensor_streams import PUSHES, Outgoing, TensorStreams, device_of, pushing_tasks, task_of
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import describe, session_devices
 from tfcompat._src.runtime.local_servers import task_name
@@ -27,13 +27,13 @@ class WorkerSession:
     """What a worker keeps for one session of a master: the parts that it registered.
 
     Args:
-      worker: the Worker. addresses: of the cluster's tasks, by their name.
+      worker: the Worker. task: the name of its task in the session. addresses: of the cluster's tasks, by their name.
       isolated: whether its variables are its own. pushing: the tasks that push tensors, and take pushed ones.
     """
 
-    def __init__(self, worker: Worker, addresses: dict[str, str], isolated: bool, pushing: frozenset[str]) -> None:
+    def __init__(self, worker: Worker, task: str, addresses: dict[str, str], isolated: bool, pushing: frozenset[str]) -> None:
         server = worker.server
-        self._worker, self.addresses, self.pushing = worker, addresses, pushing - {server.task_name}
+        self._worker, self.task, self.addresses, self.pushing = worker, task, addresses, pushing - {task}
         self._state = TaskState(VariableState(), {}) if isolated else TaskState(server.variable_state, server.resources)
         self._random_state = NamedRandomState()
         self._parts: dict[str, Part] = {}
@@ -48,7 +48,7 @@ class WorkerSession:
         config = messages.ConfigProto()
         config.CopyFrom(server.config)
         config.graph_options.MergeFrom(graph_options)
-        part = Part(graph_def, lambda graph: PartSession(server, graph, config, self._state, self._random_state))
+        part = Part(graph_def, lambda graph: PartSession(server, self.task, graph, config, self._state, self._random_state))
         handle = secrets.token_hex(8)
         self._parts[handle] = part
         return handle
@@ -101,15 +101,20 @@ class Worker:
 
     # ---- sessions and parts ----
 
-    def create_session(self, handle: str, addresses: dict[str, str], isolated: bool, devices: Iterable[messages.DeviceAttributes]) -> None:
+    def create_session(
+        self, handle: str, named: tuple[str, dict[str, str]] | None, isolated: bool, devices: Iterable[messages.DeviceAttributes]
+    ) -> None:  # fmt: skip
         """Begins a session.
 
         Args:
-          handle: its name. addresses: of the cluster's tasks, by their name; none: those that the server knows.
+          handle: its name.
+          named: the names that the session has for this task, and for the addresses of all; None where they are those of the servers.
           isolated: whether its variables are its own.
           devices: DeviceAttributes messages of the whole cluster, as far as the master knows them.
         """
-        self._sessions.add(handle, WorkerSession(self, addresses or self._own, isolated, pushing_tasks(devices)))
+        task, addresses = named or (self.server.task_name, self._own)
+        pushing = frozenset[str]() if named else pushing_tasks(devices)  # streams know servers by their own names
+        self._sessions.add(handle, WorkerSession(self, task, addresses, isolated, pushing))
 
     def session(self, handle: str) -> WorkerSession:
         """The session of a handle; errors.AbortedError where there is none."""
@@ -164,7 +169,7 @@ class Worker:
           errors.AbortedError: the key is of another server than this, which may have started again; or the step has ended.
         """
         key = parse_key(text)
-        device = next((d for d in self.devices() if d.name == key.send_device), None)
+        device = next((d for d in self.devices() if device_of(d.name) == device_of(key.send_device)), None)
         if device is None:
             raise errors.InvalidArgumentError(None, None, f"The task {self.server.task_name} has no device {key.send_device}")
         if device.incarnation != key.incarnation:
@@ -204,7 +209,7 @@ class _Incoming:
         if task in self._session.pushing:
             self._step.senders.add(task)
             return
-        if task == self._worker.server.task_name or not self._step.ask(keys):
+        if task == self._session.task or not self._step.ask(keys):
             return
         if task not in self._session.addresses:
             self._step.abort(errors.NotFoundError(None, None, f"The cluster has no task {task}"))

@@ -31,11 +31,10 @@ class WorkerService:
         return messages.GetStatusResponse(device_attributes=self._worker.devices())
 
     def CreateWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:
-        jobs = request.server_def.cluster.job
-        addresses = {task_name(job.name, index): address for job in jobs for index, address in job.tasks.items()}
-        self._worker.create_session(
-            request.session_handle, addresses, request.isolate_session_state, request.cluster_device_attributes
-        )
+        server_def = request.server_def
+        addresses = {task_name(job.name, index): address for job in server_def.cluster.job for index, address in job.tasks.items()}
+        named = (task_name(server_def.job_name, server_def.task_index), addresses) if addresses else None
+        self._worker.create_session(request.session_handle, named, request.isolate_session_state, request.cluster_device_attributes)
         return messages.CreateWorkerSessionResponse()
 
     def DeleteWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:

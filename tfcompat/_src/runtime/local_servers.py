@@ -192,8 +192,10 @@ def remote_session(target: str | bytes, graph: Graph, config: messages.ConfigPro
     if server is None:
         if text in ("", "local"):
             return None
-    elif all(_SCHEME + address in _running for address in addresses_of(server, config or server.config).values()):
-        return None
+    else:
+        settings = config or server.config
+        if cluster_error(server, settings) is None and all(_SCHEME + a in _running for a in addresses_of(server, settings).values()):
+            return None
     sessions = _of_clusters("remote_session")
     found: RemoteSession = sessions.RemoteSession(sessions.master_of(text.removeprefix(_SCHEME), server), graph, config)
     return found
@@ -219,6 +221,26 @@ def addresses_of(server: LocalServer, config: messages.ConfigProto) -> dict[tupl
     """Those of the tasks of a session by job and index; none where its server is the only one."""
     named = {(job.name, index): address for job in config.cluster_def.job for index, address in job.tasks.items()}
     return named or (server.addresses if len(server.addresses) > 1 else {})
+
+
+def cluster_error(server: LocalServer, config: messages.ConfigProto) -> errors.InvalidArgumentError | None:
+    """Why the cluster that a ConfigProto names cannot be that of a session of `server`, None where it can.
+
+    The cluster has to give this server, and it alone, a name, which is another than the one that the server was started with.
+    """
+    named = [(job.name, index) for job in config.cluster_def.job for index, address in job.tasks.items() if _running.get(_SCHEME + address) is server]
+    if not config.cluster_def.job or (len(named) == 1 and task_name(*named[0]) != server.task_name):
+        return None
+    if not named:
+        text = f"The master (current machine) is not included in the provided cluster_def. {config.cluster_def}"
+    elif task_name(*named[0]) != server.task_name:
+        text = f"Found multiple matching tasks that correspond to to the master. Master target: '{server.target}'. ClusterDef: {config.cluster_def}"
+    else:
+        text = (
+            "The ClusterSpec names the job and task index to be the same names that were provided when the server booted. This is currently "
+            f"not allowed. Job: {named[0][0]}, task index: {named[0][1]}"
+        )
+    return errors.InvalidArgumentError(None, None, text)
 
 
 def servers_of(server: LocalServer | None, config: messages.ConfigProto) -> dict[str, LocalServer]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import jax
 
@@ -50,11 +50,14 @@ class Placer:
           errors.InvalidArgumentError: there is no such device and the config does not allow soft placement.
         """
         ops = graph.get_operations()
-        for op in wanted if self._only_wanted else ops[self._checked :]:
-            if op._device and self._found(op._device) is None:
-                raise self._missing(op)
+        new = _ordered(wanted if self._only_wanted else ops[self._checked :])
+        missing = {op for op in new if op._device and self._found(op._device) is None}
+        for op in new if missing else ():
+            beside = op if op in missing else next((root for root in _groups(op) if root in missing and not op._device), None)
+            if beside is not None:
+                raise self._missing(op, beside)
         if self._log and len(ops) > self._checked:
-            ordered = [op for op in ops if not _is_source(op)] + [op for op in ops if _is_source(op)]
+            ordered = _ordered(ops)
             sys.stdout.write("".join(f"{op.name}: ({op.type}): {self.device_of(op).name}\n" for op in ordered))
             sys.stdout.flush()
         self._checked = len(ops)
@@ -85,10 +88,9 @@ class Placer:
         if variables and variables[0] is not op:
             return self.device_of(variables[0])
         if not op._device:
-            for group in op.attrs.get("_class") or ():
-                root = op.graph._nodes_by_name.get(group.removeprefix(b"loc:@").decode())
-                if root is not None and root is not op:
-                    return self.device_of(root)
+            root = next(_groups(op), None)
+            if root is not None:
+                return self.device_of(root)
         return self._found(op._device) or self.devices[0]
 
     def _found(self, text: str) -> Device | None:
@@ -102,8 +104,16 @@ class Placer:
             self._by_text[text] = fitting[0] if fitting else None
         return self._by_text[text]
 
-    def _missing(self, op: Operation) -> errors.InvalidArgumentError:
+    def _missing(self, op: Operation, beside: Operation) -> errors.InvalidArgumentError:
+        """The error of an operation that has no device, as there is not the one of `beside`: itself, or what it is colocated with."""
         names = ", ".join(d.name for d in self.devices)
+        if beside is not op:
+            return errors.InvalidArgumentError(
+                op.node_def, op,
+                f"Cannot assign a device for operation {op.name}: Could not satisfy explicit device specification '' because the node "
+                f"{op.name} was colocated with a group of nodes that required incompatible device '{beside._device}'. All available "
+                f"devices [{names}].",
+            )  # fmt: skip
         gpu = DeviceSpec.from_string(op._device).device_type == "GPU" and all(d.kind != "GPU" for d in self.devices)
         hint = " The requested device appears to be a GPU, but JAX has found none." if gpu else ""
         return errors.InvalidArgumentError(
@@ -112,6 +122,17 @@ class Placer:
             f"available devices are [ {names} ]. Make sure the device specification refers to a valid device, or run with "
             f"allow_soft_placement=True in the session's ConfigProto.{hint}",
         )  # fmt: skip
+
+
+def _groups(op: Operation) -> Iterator[Operation]:
+    """The operations of a graph that an operation's colocation groups name, without itself."""
+    roots = (op.graph._nodes_by_name.get(group.removeprefix(b"loc:@").decode()) for group in op.attrs.get("_class") or ())
+    return (root for root in roots if root is not None and root is not op)
+
+
+def _ordered(ops: list[Operation]) -> list[Operation]:
+    """Operations in the order in which TensorFlow places them."""
+    return [op for op in ops if not _is_source(op)] + [op for op in ops if _is_source(op)]
 
 
 def _is_source(op: Operation) -> bool:
