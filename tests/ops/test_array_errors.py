@@ -34,6 +34,12 @@ WHEN_RUN = {
         lambda: tf.scatter_nd(fed([[0], [5]]), fed([1.0, 2]), [4]),
         r"indices\[1\] = \[5\] does not index into shape \[4\]",
     ),
+    "strided_slice_grad": (
+        lambda: tf.raw_ops.StridedSliceGrad(
+            shape=[5, 2], begin=fed([0]), end=fed([1, 2]), strides=tf.constant([1]), dy=fed(np.ones([1, 2]))
+        ),
+        r"1D equal size tensors, but got shapes \[1\], \[2\], and \[1\] instead",
+    ),
     "tensor_scatter_add": (
         lambda: tf.tensor_scatter_add(fed([1.0, 2]), fed([[5]]), fed([1.0])),
         r"indices\[0\] = \[5\] does not index into shape \[2\]",
@@ -175,6 +181,20 @@ WHEN_BUILT = {
     "one_hot dtypes": (lambda: tf.one_hot([0], 2, on_value=1, off_value=0.0), TypeError, "does not match dtype"),
     "mask scalar": (lambda: tf.boolean_mask([1, 2], True), ValueError, "mask cannot be scalar"),
     "meshgrid": (lambda: tf.meshgrid([1], indexing="zz"), ValueError, "indexing parameter must be either 'xy' or 'ij'"),
+    "one_hot computed depth": (
+        lambda: tf.one_hot([1], tf.bitwise.right_shift([4, 2], [1, 1])), ValueError, "Input must be scalar but has rank 1",
+    ),
+    "gru_block_cell_grad": (
+        lambda: tf.raw_ops.GRUBlockCellGrad(
+            x=tf.ones([2, 3]), h_prev=tf.ones([2, 4]), w_ru=tf.ones([2]), w_c=tf.ones([7, 4]), b_ru=tf.ones([8]), b_c=tf.ones([4]),
+            **{name: tf.ones([2, 4]) for name in ("r", "u", "c", "d_h")},
+        ),
+        ValueError, "Shape must be rank 2 but is rank 1",
+    ),
+    "matrix_set_diag": (
+        lambda: tf.raw_ops.MatrixSetDiagV2(input=tf.ones([2, 3, 3]), diagonal=tf.ones([3, 3, 2, 3]), k=fed([0])),
+        ValueError, "Shape must be at most rank 3 but is rank 4",
+    ),
     "where": (lambda: tf.where([1, 2], [1, 2]), ValueError, "x and y must both be non-None or both be None"),
     "group": (lambda: tf.group(3), TypeError, "Expected tf.group"),
     "tuple": (lambda: tf.tuple([None]), ValueError, "Must have at least one Tensor"),
@@ -207,3 +227,10 @@ def test_dense_form_of_indexed_slices_adds_equal_indices():
     slices = tf.IndexedSlices(tf.constant([[1.0, 2], [3, 4]]), tf.constant([1, 1]), tf.constant([3, 2]))
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(tf.convert_to_tensor(slices)), [[0, 0], [4, 6], [0, 0]])
+
+
+def test_equal_shapes_broadcast_whatever_they_hold():
+    shape = fed([2, 3, -1, -1])
+    with tf.Session() as session:
+        assert session.run(tf.raw_ops.BroadcastArgs(s0=shape, s1=shape)).tolist() == [2, 3, -1, -1]
+        assert [axes.tolist() for axes in session.run(tf.raw_ops.BroadcastGradientArgs(s0=shape, s1=shape))] == [[], []]

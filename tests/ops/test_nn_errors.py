@@ -102,6 +102,11 @@ CASES = {
         "input and filter must have the same depth: 2 vs 3",
         lambda: tf.nn.dilation2d(unknown(1, 3, 3, 2), unknown(2, 2, 3), [1] * 4, [1] * 4, "SAME"),
     ),
+    "pooling_batch": (
+        UNIMPLEMENTED,
+        "Pooling is not yet supported on the batch dimension",
+        lambda: tf.raw_ops.MaxPool(input=unknown(3), ksize=[2, 2, 2, 1], strides=[1] * 4, padding="SAME"),
+    ),
     "embedding_id": (INVALID, r"= 5 is not in \[0, 3\)", lambda: tf.nn.embedding_lookup(unknown(3, 2), [5])),
 }
 

@@ -100,12 +100,16 @@ def add(check: Check) -> None:
 
 
 BAD_INPUT = (TypeError, ValueError, LookupError, ArithmeticError)
+_TOO_MANY_BYTES = ("array is too big", "Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "maximum supported dimension")
+"""What NumPy's ValueErrors say of arrays that no address space could hold; of smaller ones it raises MemoryError."""
 
 
 def unfit(op: Any, error: Exception) -> Exception:
     """What a kernel's own `error` means: its inputs and attributes do not fit. Errors of JAX's tracing stay what they are."""
     if isinstance(error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)):
         return error
+    if any(text in str(error) for text in _TOO_MANY_BYTES):
+        return errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {error}")
     return errors.InvalidArgumentError(op.node_def, op, f"{op.type} cannot be computed of these inputs and attributes: {error}")
 
 

@@ -370,7 +370,8 @@ def _matrix_set_diag_v2_shape(c):
     sizes, diagonal, k = si.with_rank_at_least(c.inputs[0], 2), si.with_rank_at_least(c.inputs[1], 1), c.value(2)
     si.with_rank_at_most(c.inputs[2], 1)
     if k is None:
-        si.with_rank_at_least(diagonal, 1 if sizes is None else len(sizes) - 1)
+        if sizes is not None:
+            si.with_rank_at_most(si.with_rank_at_least(diagonal, len(sizes) - 1), len(sizes))
         return [sizes]
     lower, upper = _band(k)
     if sizes is not None:

@@ -564,7 +564,7 @@ def _numpy_tile(x: np.ndarray, counts: tuple[int, ...]) -> np.ndarray:
     sizes = list(x.shape)
     for axis, count in enumerate(counts):
         if count != 1:
-            x = x.reshape(math.prod(sizes[:axis]), 1, math.prod(sizes[axis:])).repeat(count, 1)
+            x = x.reshape(math.prod(sizes[:axis]), 1, math.prod(sizes[axis:])).repeat(count if x.size else 1, 1)  # NumPy counts, of nothing too
             sizes[axis] *= count
     return x.reshape(sizes)
 

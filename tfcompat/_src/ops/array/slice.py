@@ -453,6 +453,7 @@ def _strided_slice_grad(shape, begin, end, strides, dy, masks):
     entries, result = layout(len(sizes), len(strides), masks)
     block = jnp.reshape(dy, _block_shape(dy, sizes, entries, result))
     if not isinstance(begin, np.ndarray):
+        _require_equal_vectors(begin, end, strides)
         return lax.dynamic_update_slice(jnp.zeros(sizes, dy.dtype), block, _traced_starts(sizes, begin, entries, masks))
     taken, expected = _resolve_at_run(sizes, begin, end, strides, masks)
     if tuple(dy.shape) != expected:

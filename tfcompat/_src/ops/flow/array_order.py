@@ -15,6 +15,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import array_op
+from tfcompat._src.ops.flow.array_value import require_room
 
 _READS = ("TensorArrayReadV3", "TensorArrayGatherV3")
 _USES = (*_READS, "TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3")
@@ -75,7 +76,10 @@ def _indices(tensor: Tensor, array: Operation, known: Mapping[Tensor, np.ndarray
     if tensor in known or tensor.op.type != "Range" or tensor.op.takes[1].op.type != "TensorArraySizeV3" or array.attrs["dynamic_size"]:
         return known.get(tensor)
     size = known.get(array.takes[0])
-    return None if size is None else np.arange(int(size))
+    if size is None:
+        return None
+    require_room(int(size))
+    return np.arange(int(size))
 
 
 def _require_open(nodes: Sequence[Node]) -> None:

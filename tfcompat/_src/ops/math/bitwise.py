@@ -26,9 +26,17 @@ def _bitwise(name: str, function: Callable, fold: Callable | None = None) -> Non
     op(name, text, shape=broadcast_inputs, kernel=broadcasting(function), gradient=_NO_GRADIENT, fold=fold, depth=2)
 
 
+def _last_bit(count: Any) -> Any:
+    """The largest number of bits that a shift can take: all but one."""
+    return count.dtype.type(8 * count.dtype.itemsize - 1)
+
+
 def _clamped(count: Any) -> Array:
-    """A number of bits that a shift can take: from 0 to all but one."""
-    return lax.clamp(count.dtype.type(0), count, count.dtype.type(8 * count.dtype.itemsize - 1))
+    return lax.clamp(count.dtype.type(0), count, _last_bit(count))
+
+
+def _in_numpy(shift: Callable) -> Callable:
+    return lambda x, y: shift(x, np.clip(y, y.dtype.type(0), _last_bit(y)))
 
 
 def _left_shift(x, y):
@@ -47,8 +55,8 @@ def _population_count(x):
 _bitwise("BitwiseAnd", lax.bitwise_and, np.bitwise_and)
 _bitwise("BitwiseOr", lax.bitwise_or, np.bitwise_or)
 _bitwise("BitwiseXor", lax.bitwise_xor, np.bitwise_xor)
-_bitwise("LeftShift", _left_shift)
-_bitwise("RightShift", _right_shift)
+_bitwise("LeftShift", _left_shift, _in_numpy(np.left_shift))
+_bitwise("RightShift", _right_shift, _in_numpy(np.right_shift))
 op("Invert", f"(x: T, *, T: {_INTEGERS}) -> (y: T)",
    shape=unchanged, kernel=lax.bitwise_not, gradient=_NO_GRADIENT, fold=np.invert)  # fmt: skip
 op("PopulationCount", f"(x: T, *, T: {_INTEGERS}) -> (y: uint8)",

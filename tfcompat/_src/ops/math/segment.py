@@ -303,7 +303,9 @@ def _unsorted(name: str, types: str, scatter: Callable, initial: Callable, gradi
             raise invalid(
                 f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}"
             )
-        outside = lax.ge(segment_ids, segment_ids.dtype.type(num))
+        checks.require_room((num, *data.shape[segment_ids.ndim :]), data.dtype)
+        last = min(num - 1, int(np.iinfo(segment_ids.dtype).max))
+        outside = lax.gt(segment_ids, segment_ids.dtype.type(last))
         sizes = segment_ids.shape
         require_inside(outside, segment_ids, lambda at, bad: f"segment_ids{checks.place_text(at, sizes)} = {bad} is out of range [0, {num})")
         return scatter_rows(scatter, segment_ids, data, num, initial(data.dtype))

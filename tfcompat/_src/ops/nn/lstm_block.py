@@ -260,8 +260,8 @@ def _gru_shape(c):
 
 def _gru_grad_shape(c):
     x, state = si.with_rank(c.inputs[0], 2), si.with_rank(c.inputs[1], 2)
-    units = state[1]
-    return [x, (x[0], units), (x[0], units), (x[0], None if units is None else 2 * units)]
+    gates = si.with_rank(c.inputs[2], 2)[1]
+    return [x, (x[0], state[1]), (x[0], state[1]), (x[0], gates)]
 
 
 def _check_gru(x, h, w_ru, w_c, b_ru, b_c) -> None:

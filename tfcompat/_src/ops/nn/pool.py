@@ -161,14 +161,14 @@ def out_shape(
 ) -> tuple:
     """The shape of the pooled tensor; errors of 1.15 where the window cannot slide so."""
     rank = 5 if "D" in data_format else 4
-    if len(sizes) != rank:
-        text = f"tensor_in must be {rank}-dimensional: {shape_text(sizes)}"
-        raise errors.InvalidArgumentError(None, None, text)
     for name, values in (("ksize", ksize), ("strides", strides)):
         if len(values) != rank:
             raise errors.InvalidArgumentError(None, None, f"Sliding window {name} field must specify {rank} dimensions")
     if ksize[0] != 1 or strides[0] != 1:
         raise _unimplemented("Pooling is not yet supported on the batch dimension.")
+    if len(sizes) != rank:
+        text = f"tensor_in must be {rank}-dimensional: {shape_text(sizes)}"
+        raise errors.InvalidArgumentError(None, None, text)
     batch, inputs, channels = split(sizes, data_format)
     depth, depth_stride = split(ksize, data_format)[2], split(strides, data_format)[2]
     if (depth != 1 or depth_stride != 1) and not over_channels:

@@ -169,17 +169,23 @@ def sum_over_windows(term: Callable[..., jax.Array], arrays: Sequence[jax.Array]
         residue = tuple(e % s for e, s in zip(offset, window.stride))
         sums[residue] = sums[residue] + value if residue in sums else value
     zero = jnp.zeros_like(value)
-    y = _interleave(lambda residue: sums.get(residue, zero), window.stride, ())
+    y = _interleave(lambda residue: sums.get(residue, zero), window, ())
     y = y.reshape(y.shape[0], *(c * s for c, s in zip(count, window.stride)), y.shape[-1])
     return y[(slice(None), *(slice(b, b + n) for b, n in zip(window.before, window.inputs)))]
 
 
-def _interleave(part, stride, residue):
+def _interleave(part, window, residue):
+    """Stacks the parts of all residues along new axes; those that no tap reaches, at the end of an axis, are padding."""
     axis = len(residue)
-    if axis == len(stride):
+    if axis == len(window.stride):
         return part(residue)
-    parts = [_interleave(part, stride, (*residue, a)) for a in range(stride[axis])]
-    return jnp.stack(parts, axis + 2)
+    stride = window.stride[axis]
+    reached = min(stride, (window.size[axis] - 1) * window.dilation[axis] + 1)
+    stacked = jnp.stack([_interleave(part, window, (*residue, a)) for a in range(reached)], axis + 2)
+    if reached == stride:
+        return stacked
+    config = [(0, stride - reached if i == axis + 2 else 0, 0) for i in range(stacked.ndim)]
+    return lax.pad(stacked, jnp.zeros((), stacked.dtype), config)
 
 
 def valid_counts(window: Window) -> np.ndarray:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfcompat._src.base import dtypes
+from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
@@ -52,10 +53,10 @@ def _dense_rows(table: np.ndarray) -> Rows:
     return {place: set(table[place].tolist()) for place in np.ndindex(*table.shape[:-1])}
 
 
-def _sparse_rows(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray, validate_indices: bool) -> Rows:
+def _sparse_rows(indices: np.ndarray, values: np.ndarray, sizes: np.ndarray, check: Callable[[np.ndarray, np.ndarray], None]) -> Rows:
+    """The elements by row. 1.15 checks the same whatever `validate_indices` says."""
     check_parts(indices, values, sizes)
-    if validate_indices:
-        _check_order(indices, sizes)
+    check(indices, sizes)
     rows: Rows = {}
     for place, value in zip(indices[:, :-1].tolist(), values.tolist()):
         rows.setdefault(tuple(place), set()).add(value)
@@ -75,6 +76,16 @@ def _check_order(indices: np.ndarray, sizes: np.ndarray) -> None:
         i = wrong[0] + 1
         what = "repeated" if not steps[i - 1] else "out of order. Many sparse ops require sorted indices."
         raise invalid(f"indices[{i}] = {shape_text(tuple(indices[i].tolist()))} is {what}")
+
+
+def _check_limits(indices: np.ndarray, sizes: np.ndarray) -> None:
+    """InternalError where positions are behind the end of the shape; 1.15 asks no more of a second sparse set."""
+    behind = np.argwhere(indices >= sizes)
+    if behind.size:
+        row, column = behind[0].tolist()
+        i = int((indices[:row, :-1] == indices[row, :-1]).all(1).sum())
+        text = f"indices[{i}, {column}] expected < {sizes[column]}, got {indices[row, column]}."
+        raise errors.InternalError(None, None, text)
 
 
 def _sizes(shape: np.ndarray) -> tuple:
@@ -131,7 +142,7 @@ def _dense_to_sparse_shape(c: InferenceContext) -> list:
     gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _dense_to_sparse(set1, indices, values, sizes, *, set_operation, validate_indices):
-    second = _sparse_rows(indices, values, sizes, validate_indices)
+    second = _sparse_rows(indices, values, sizes, _check_order)
     group = _group_shape(set1.shape, _sizes(sizes))
     return _combined(set_operation, _dense_rows(set1), second, group, set1.dtype)
 
@@ -153,8 +164,8 @@ def _sparse_to_sparse_shape(c: InferenceContext) -> list:
 def _sparse_to_sparse(
     indices1, values1, sizes1, indices2, values2, sizes2, *, set_operation, validate_indices
 ):
-    first = _sparse_rows(indices1, values1, sizes1, validate_indices)
-    second = _sparse_rows(indices2, values2, sizes2, validate_indices)
+    first = _sparse_rows(indices1, values1, sizes1, _check_order)
+    second = _sparse_rows(indices2, values2, sizes2, _check_limits)
     group = _group_shape(_sizes(sizes1), _sizes(sizes2))
     return _combined(set_operation, first, second, group, values1.dtype)
 
@@ -166,7 +177,7 @@ def _sparse_to_sparse(
     shape=si.unknown, gradient=_NO_GRADIENT, place=HOST,
 )  # fmt: skip
 def _set_size(indices, values, sizes, *, validate_indices):
-    rows = _sparse_rows(indices, values, sizes, validate_indices)
+    rows = _sparse_rows(indices, values, sizes, _check_order)
     group = _group_shape(_sizes(sizes), _sizes(sizes))
     found = np.zeros(group, np.int32)
     for place, row in rows.items():
@@ -202,7 +213,7 @@ def set_size(a: object, validate_indices: bool = True) -> Tensor:
 
     Args:
       a: SparseTensor of integers or strings, in row-major order.
-      validate_indices: whether the order of the indices is checked.
+      validate_indices: an attribute of the node; the order of the indices is checked in any case, as in 1.15.
 
     Raises:
       TypeError: `a` is not sparse or of another type.
@@ -222,7 +233,7 @@ def set_intersection(a: object, b: object, validate_indices: bool = True) -> Spa
     Args:
       a, b: Tensors or SparseTensors [..., any] of one integer or string type, equal in all dimensions but the last;
         sparse ones in row-major order.
-      validate_indices: whether the order of sparse indices is checked.
+      validate_indices: an attribute of the node; sparse indices are checked in any case, as in 1.15.
 
     Returns:
       a SparseTensor whose rows hold the result in rising order.
