@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import NO_GRADIENT, OUTPUTS, DatasetValue, dataset_of, dataset_op
@@ -16,11 +17,21 @@ from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_re
 )
 def _optimize(context: HostContext, input_dataset: NDArray, optimizations: NDArray) -> DatasetValue:
     source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
+    for name in sorted(names - _OPTIMIZERS):
+        raise errors.InternalError(None, None, f"Tried to register a dataset optimizer that doesn't exist: {name}")
+    for name in sorted(names & _UNSUPPORTED):
+        raise errors.UnimplementedError(None, None, f"The optimization {name} of datasets changes what they give, and is not supported.")
     if "slack" in names:
         _check_slack(source)
     return DatasetValue(lambda scope: source.start(scope.fusing(names)), source.size)
 
 
+_UNSUPPORTED = frozenset(("hoist_random_uniform", "latency_all_edges"))
+_OPTIMIZERS = _UNSUPPORTED | {
+    "filter_fusion", "inject_prefetch", "make_sloppy", "make_stateless", "map_and_batch_fusion", "map_and_filter_fusion",
+    "map_fusion", "map_parallelization", "map_vectorization", "noop_elimination", "parallel_batch", "shuffle_and_repeat_fusion", "slack",
+}  # fmt: skip
+"""Those that 1.15.5 has."""
 _BEFORE_SLACK = (
     "MapDataset", "ParallelMapDataset", "ModelDataset", "OptimizeDataset", "MaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
     "ThreadPoolDataset", "AutoShardDataset", "RebatchDataset", "TakeDataset",
@@ -35,12 +46,13 @@ def _check_slack(last: DatasetValue) -> None:
         raise invalid(f"Slack needs a `prefetch` at the end of the pipeline, but found {last.op.type}: leave experimental_slack unset.")
 
 
-def _unchanged(context: HostContext, input_dataset: NDArray) -> DatasetValue:
+@dataset_op("ModelDataset", "input_dataset: variant", f"algorithm: int = 0, cpu_budget: int = 0, {OUTPUTS}")
+def _model(context: HostContext, input_dataset: NDArray) -> DatasetValue:
+    budget = context.op.attrs["cpu_budget"]
+    if budget < 0:
+        raise invalid(f"CPU budget must be positive but is {budget}.")
     source = dataset_of(input_dataset)
     return DatasetValue(source.start, source.size)
-
-
-dataset_op("ModelDataset", "input_dataset: variant", f"algorithm: int = 0, cpu_budget: int = 0, {OUTPUTS}")(_unchanged)
 
 
 # ---- threads ----
@@ -59,9 +71,9 @@ def _thread_pool(context: HostContext) -> ThreadPool:
 
 
 def _limited(source: DatasetValue, num_threads: int) -> DatasetValue:
-    if num_threads < 0:
-        raise invalid("`num_threads` must be >= 0")
-    return DatasetValue(lambda scope: source.start(scope.limited(num_threads)), source.size) if num_threads else source
+    if num_threads < 1:
+        raise invalid("`num_threads` must be >= 1")
+    return DatasetValue(lambda scope: source.start(scope.limited(num_threads)), source.size)
 
 
 def _private_threads(context: HostContext, input_dataset: NDArray, num_threads: NDArray) -> DatasetValue:

@@ -85,6 +85,23 @@ def _flags(*names: str) -> Callable[[type[AnyOptions]], type[AnyOptions]]:
     return add
 
 
+def _refused(name: str, instead: str) -> Callable[[type[AnyOptions]], type[AnyOptions]]:
+    """A decorator that gives a class a setting that is bool or None, and that raises NotImplementedError where it is set to True."""
+
+    def add(cls: type[AnyOptions]) -> type[AnyOptions]:
+        kept = create_option(name, bool, f"bool or None: {name.replace('_', ' ')}; True is not supported.")
+
+        def put(options: OptionsBase, value: object) -> None:
+            if value is True:
+                raise NotImplementedError(f"{cls.__name__}.{name} = True changes what a pipeline gives in TensorFlow 1.15, and is not supported: {instead}.")
+            kept.__set__(options, value)
+
+        setattr(cls, name, property(kept.fget, put, None, kept.__doc__))
+        return cls
+
+    return add
+
+
 @export("data.experimental.MapVectorizationOptions")
 @_flags("enabled", "use_choose_fastest")
 class MapVectorizationOptions(OptionsBase):
@@ -103,15 +120,20 @@ class MapVectorizationOptions(OptionsBase):
 
 _DEFAULTS = ("map_and_batch_fusion", "noop_elimination", "shuffle_and_repeat_fusion")
 _OPTIMIZATIONS = (
-    "filter_fusion", "filter_with_random_uniform_fusion", "hoist_random_uniform", "map_and_batch_fusion", "map_and_filter_fusion",
+    "filter_fusion", "filter_with_random_uniform_fusion", "map_and_batch_fusion", "map_and_filter_fusion",
     "map_parallelization", "map_fusion", "noop_elimination", "parallel_batch", "shuffle_and_repeat_fusion",
 )  # fmt: skip
 
 
 @export("data.experimental.OptimizationOptions")
 @_flags("apply_default_optimizations", "autotune", "autotune_buffers", *_OPTIMIZATIONS)
+@_refused("hoist_random_uniform", "draw the numbers in a dataset of their own (tf.data.experimental.RandomDataset) and zip it")
 class OptimizationOptions(OptionsBase):
-    """Which optimizations a pipeline gets. `shuffle_and_repeat_fusion` (on by default) changes the order, as in 1.15."""
+    """Which optimizations a pipeline gets. `shuffle_and_repeat_fusion` (on by default) changes the order, as in 1.15.
+
+    `filter_with_random_uniform_fusion` raises InternalError when an iterator starts, as in 1.15, which has no such optimizer. Other
+    optimizations change no result, and are not made.
+    """
 
     apply_default_optimizations: bool | None
     autotune: bool | None
@@ -146,7 +168,7 @@ class DistributeOptions(OptionsBase):
 
 
 @export("data.experimental.StatsOptions")
-@_flags("latency_all_edges")
+@_refused("latency_all_edges", "apply tf.data.experimental.latency_stats behind the steps that are to be measured")
 class StatsOptions(OptionsBase):
     """What is recorded of a pipeline: `aggregator`, `prefix`, `counter_prefix`, `latency_all_edges`."""
 
@@ -188,8 +210,6 @@ class Options(OptionsBase):
         found = optimization._static_optimizations()
         if self.experimental_deterministic is False:
             found.append("make_sloppy")
-        if self.experimental_stats.latency_all_edges:
-            found.append("latency_all_edges")
         if self.experimental_slack:
             found.append("slack")
         return found
