@@ -95,6 +95,17 @@ def test_a_run_that_fills_and_empties_a_queue(session):
     assert session.run([get, queue.enqueue(5)])[0] == 5
 
 
+def test_only_what_needs_a_waiting_dequeue_waits(session):
+    given = tf.placeholder(tf.string, [])
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[()])
+    taken = tf.as_string(queue.dequeue(name="take"), name="text")
+    put = queue.enqueue(tf.string_to_number(given, tf.int32, name="number"), name="put")
+    steps = session.plan([taken, put], {given: b"0"}).steps_apart
+    parts = [[item.name for item in step.items] for step in steps]
+    assert ["take", "text"] in parts and ["put"] in parts and not any({"take", "number"} <= set(part) for part in parts)
+    assert [session.run([taken, put], {given: text}) for text in (b"7", b"8")] == [[b"7", None], [b"8", None]]
+
+
 def test_a_failure_comes_before_a_wait(session):
     get = tf.FIFOQueue(1, tf.int32, shapes=[[]]).dequeue()
     x = tf.placeholder(tf.bool, [])

@@ -156,13 +156,15 @@ def is_cancelled() -> bool:
     return _limits.is_cancelled is not None and _limits.is_cancelled()
 
 
-@contextlib.contextmanager
-def without_waiting() -> Iterator[None]:
+class without_waiting:
     """A context in which an operation that would have to wait raises MustWait."""
-    _limits.may_wait = False
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _limits.may_wait = False
+
+    def __exit__(self, *raised: object) -> None:
         _limits.may_wait = True
 
 

@@ -46,6 +46,7 @@ from tfcompat._src.runtime.variable_state import (
     accesses,
     is_chosen,
     is_identity,
+    is_ref_read,
     required_variable_op,
     uninitialized,
     variable_in,
@@ -320,6 +321,8 @@ def _runner(item: Item) -> Runner:
         return _handing_on(*op.takes, *op.outputs)
     if any(map(is_chosen, op.takes)) and any(accesses(op)):
         return _chosen_runner(op)
+    if op.type == "Identity" and is_ref_read(op) and variable_op(op.takes[0]) is not None:
+        return _ref_reader(op)
     return _stateful_runner(op) if _changes_state(op) else _value_runner(op)
 
 
@@ -337,6 +340,21 @@ def _changes_state(op: Operation) -> bool:
 def _handing_on(source: Tensor, target: Tensor) -> Runner:
     def run(values: Values, context: RunContext) -> None:
         values[target] = _on_host(values.get(source))
+
+    return run
+
+
+def _ref_reader(op: Operation) -> Runner:
+    """Hands on what the variable behind a ref is, or the value that is there for the ref, as of a fed one."""
+    (source,), (target,) = op.takes, op.outputs
+    variable, run_generally = required_variable_op(source), _stateful_runner(op)
+    key = variable_key(variable)
+
+    def run(values: Values, context: RunContext) -> None:
+        if source in values:
+            run_generally(values, context)
+        else:
+            values[target] = context.variable_state.view(variable, key)
 
     return run
 

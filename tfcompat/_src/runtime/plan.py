@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,11 @@ class Cluster:
 Step = HostStep | Cluster
 
 
+def touches_state(item: Item) -> bool:
+    """Whether an item has to do with variables or random numbers: such items run in the order of the plan."""
+    return not isinstance(item, OpItem) or bool(item.effects.random or item.reads or item.writes)
+
+
 def _keeps_inputs(item: Item) -> bool:
     """Whether an item on the host may keep what it is given: also in what it makes, as a dataset does."""
     if not isinstance(item, OpItem) or item.effects.keeps_inputs:
@@ -218,12 +223,41 @@ class Plan:
 
     @functools.cached_property
     def steps_apart(self) -> list[Step] | None:
-        """The steps, with every host operation that may wait, for other threads or for another function of the program, as a step of its
-        own; None where none may."""
+        """The steps, where those with host operations that may wait, for other threads or for another function of the program, are divided
+        such that each part is postponed as a whole; None where no operation may wait."""
         if not self.beside and not any(step.waits for step in self.steps):
             return None
-        divided = [step for step in self.steps if isinstance(step, HostStep) and (step.waits or step.calls)]
-        return [part for step in self.steps for part in (step.apart() if step in divided else [step])]
+        apart: list[Step] = []
+        behind: dict[Item, frozenset[Item]] = {}
+        for step in self.steps:
+            if isinstance(step, HostStep) and (step.waits or step.calls):
+                apart += self._parts(step, behind)
+            else:
+                behind.update(dict.fromkeys(step.items, frozenset().union(*[self._late_before(item, behind) for item in step.items])))
+                apart.append(step)
+        return apart
+
+    def _parts(self, step: HostStep, behind: dict[Item, frozenset[Item]]) -> list[HostStep]:
+        """Divides a step: items in a row that are postponed by the same ones are a part, and only its first may be late by itself.
+
+        `behind` has, for each item so far, the items that are late by themselves and postpone it. It takes those of this step.
+        """
+        parts: list[HostStep] = []
+        last: frozenset[Item] | None = None
+        for item in step.items:
+            behind[item] = late = self._late_before(item, behind)
+            if late == last and item not in late:
+                parts[-1].items.append(item)
+            else:
+                parts.append(HostStep([item]))
+            last = late
+        return parts
+
+    def _late_before(self, item: Item, behind: Mapping[Item, frozenset[Item]]) -> frozenset[Item]:
+        """The items that are late by themselves among an item and those that it needs."""
+        needed = [behind[source] for source in self.sources.get(item, ()) if source in behind]
+        is_late = item.effects.waits or item.effects.calls or touches_state(item)
+        return frozenset({item} if is_late else ()).union(*needed)
 
     @functools.cached_property
     def beside(self) -> set[Item]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from tfcompat._src.base import jax_compat, jax_threads
 from tfcompat._src.base.helper_threads import Work
 from tfcompat._src.base.run_limits import MustWait, without_waiting
-from tfcompat._src.runtime.item import Item, OpItem
-from tfcompat._src.runtime.plan import Step
+from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.plan import Step, touches_state
 
 PATIENCE = 0.1
 """Seconds that a function of the program runs alone, so that functions are called in the same order each time; longer ones may wait."""
@@ -109,8 +109,4 @@ def _needs(step: Step, others: Iterable[Step], sources: Mapping[Item, list[Item]
     before = {item for other in others for item in other.items}
     if any(source in before for item in step.items for source in sources.get(item, ())):
         return True
-    return _touches_state(step) and any(map(_touches_state, others))
-
-
-def _touches_state(step: Step) -> bool:
-    return any(not isinstance(i, OpItem) or i.effects.random or i.reads or i.writes for i in step.items)
+    return any(map(touches_state, step.items)) and any(map(touches_state, before))

@@ -72,8 +72,8 @@ def _quoted(record: bytes, position: int, delimiter: bytes) -> tuple[bytes, int]
 def _values(columns: list[tuple], kinds: list[np.dtype], defaults: tuple, missing: bytes) -> list[np.ndarray]:
     """The values of all fields; ValueError where one is no value. Numbers of one dtype are read together where none is missing."""
     is_alike = kinds[0].kind != "O" and kinds.count(kinds[0]) == len(kinds)
-    if is_alike and not any(b"" in column or missing in column for column in columns):
-        return [values.copy() for values in parse_numbers(list(itertools.chain(*columns)), kinds[0]).reshape(len(columns), -1)]
+    if is_alike and b"" not in (texts := list(itertools.chain(*columns))) and missing not in texts:
+        return [values.copy() for values in parse_numbers(texts, kinds[0]).reshape(len(columns), -1)]
     return [_column(*column) for column in zip(columns, kinds, defaults, itertools.repeat(missing))]
 
 
@@ -107,7 +107,7 @@ def _require_value(text: bytes, dtype: np.dtype, default: np.ndarray, missing: b
 def _check(out_types: tuple, defaults: tuple, delimiter: str, columns: tuple) -> None:
     if columns and len(columns) != len(out_types):
         raise _invalid("select_cols should match output size")
-    if any(a >= b for a, b in zip(columns, columns[1:])):
+    if columns and any(a >= b for a, b in zip(columns, columns[1:])):
         raise _invalid("select_cols should be strictly increasing indices")
     if columns and columns[0] < 0:
         raise _invalid("select_cols should be non-negative indices")

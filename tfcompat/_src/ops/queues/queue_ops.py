@@ -28,22 +28,18 @@ _COMMON = 'capacity: int = -1, container: string = "", shared_name: string = ""'
 # ---- making ----
 
 
-def _requested(node: Any) -> tuple[list[DType], list[tuple] | None, int]:
-    """The component types, shapes and capacity that a node asks for."""
-    shapes = [s.sizes for s in node.attrs["shapes"]]
-    return list(node.attrs["component_types"]), shapes or None, node.attrs["capacity"]
-
-
 def _queue_maker(queue_class: type[state.Queue]) -> Callable:
     def kernel(context: HostContext) -> state.Queue:
-        component_types, shapes, capacity = _requested(context.op)
-        extra = (context.op.attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ()))
-        return shared_resource(
-            context, "queue", lambda: queue_class(capacity, component_types, shapes, *extra),
-            functools.partial(_check_fits, context.op, queue_class),
-        )  # fmt: skip
+        node = context.op
+        return shared_resource(context, "queue", lambda: _made(node, queue_class), lambda queue: _check_fits(node, queue_class, queue))
 
     return kernel
+
+
+def _made(node: Any, queue_class: type[state.Queue]) -> state.Queue:
+    """The queue that a node asks for."""
+    shapes = [s.sizes for s in node.attrs["shapes"]]
+    return queue_class(node.attrs["capacity"], list(node.attrs["component_types"]), shapes or None, *(node.attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ())))
 
 
 _EXTRA_ATTRS = {state.RandomShuffleQueue: ("min_after_dequeue", "seed", "seed2")}
@@ -53,8 +49,7 @@ def _check_fits(node: Any, queue_class: type[state.Queue], queue: state.Queue) -
     """InvalidArgumentError where a node asks for another queue than the shared one that exists."""
     if type(queue) is not queue_class:
         raise invalid(f"Expected {queue.kind}, found {node.type}")
-    component_types, shapes, capacity = _requested(node)
-    wanted = queue_class(capacity, component_types, shapes, *(node.attrs[a] for a in _EXTRA_ATTRS.get(queue_class, ())))
+    wanted = _made(node, queue_class)
     for what, has, requested in (
         ("capacity", queue.capacity, wanted.capacity),
         ("component types", type_list_text(queue.component_types), type_list_text(wanted.component_types)),

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tfcompat._src.base.dtypes import resource
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
@@ -56,6 +58,11 @@ for _suffix, _handle, _shape in (("", "Ref(string)", lambda c: [(2,)]), ("V2", "
 # ---- using ----
 
 
+def _read(reader, queue):
+    key, record = reader.read(queue)
+    return np.array(key, object), np.array(record, object)
+
+
 def _read_up_to(reader, queue, count):
     if count < 0:
         raise invalid(f"num_records must be positive, not {int(count)}")
@@ -90,7 +97,7 @@ for _suffix, _handle in (("", "Ref(string)"), ("V2", "resource")):
     _both = functools.partial(_add, effects=EXTERNAL)
     _scalars = si.scalars if _suffix else si.scalar
     _both("ReaderRead" + _suffix, f"{_reader}, queue_handle: {_handle}) -> (key: string, value: string)", shape=_scalars,
-          kernel=lambda reader, queue: reader.read(queue), effects=WAITING)  # fmt: skip
+          kernel=_read, effects=WAITING)  # fmt: skip
     _both("ReaderReadUpTo" + _suffix, f"{_reader}, queue_handle: {_handle}, num_records: int64) -> (keys: string, values: string)",
           shape=_scalar_input([(None,), (None,)]), kernel=_read_up_to, effects=WAITING)  # fmt: skip
     _both("ReaderNumRecordsProduced" + _suffix, f"{_reader}) -> (records_produced: int64)", shape=_scalars,

@@ -124,14 +124,14 @@ def _merge_summary(inputs):
     summary, tags = Summary(), set()
     for part in inputs:
         for text in part.flat:
+            merged = len(summary.value)
             try:
-                found = Summary.FromString(text)
+                summary.MergeFromString(text)
             except DecodeError:
                 raise _invalid("Could not parse one of the summary inputs") from None
-            for value in found.value:
+            for value in summary.value[merged:]:
                 if value.tag in tags:
                     raise _invalid(f"Duplicate tag {value.tag} found in summary inputs")
                 if value.tag:
                     tags.add(value.tag)
-            summary.MergeFrom(found)
     return _serialized(summary)

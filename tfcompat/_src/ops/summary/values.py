@@ -5,8 +5,11 @@ Definitions: core/framework/summary.proto; histogram buckets of core/lib/histogr
 
 from __future__ import annotations
 
+import bisect
 import functools
-from collections.abc import Sequence
+import math
+import sys
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -15,9 +18,11 @@ from tfcompat._src.base import dtypes, errors
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.audio.wav import encode_samples
 from tfcompat._src.ops.image.png import encode_png
-from tfcompat._src.proto.messages import Summary
+from tfcompat._src.proto.messages import HistogramProto, Summary
 
-_LARGEST = np.finfo(np.float64).max
+_LARGEST = sys.float_info.max
+_FEW = 100
+"""Elements of which a histogram is sooner made in Python than in NumPy."""
 _DARK = np.float32(1e-6)
 
 
@@ -61,13 +66,13 @@ def set_metadata(value: Summary.Value, serialized: bytes) -> None:
 
 
 @functools.cache
-def _bucket_limits() -> np.ndarray:
+def _bucket_limits() -> list[float]:
     positive, limit = [], 1e-12
     while limit < 1e20:
         positive.append(limit)
         limit *= 1.1
     positive.append(_LARGEST)
-    return np.array([-x for x in reversed(positive)] + [0.0] + positive)
+    return [-x for x in reversed(positive)] + [0.0] + positive
 
 
 def add_histogram(summary: Summary, tag: bytes, values: np.ndarray, named: str) -> None:
@@ -76,34 +81,59 @@ def add_histogram(summary: Summary, tag: bytes, values: np.ndarray, named: str) 
     Raises:
       InvalidArgumentError: a value is not finite; `named` says where.
     """
-    x = values.ravel().astype(np.float64)
-    for position in np.flatnonzero(~np.isfinite(x))[:1]:
-        raise _invalid(f"{'Nan' if np.isnan(x[position]) else 'Infinity'} in summary histogram for: {named}")
+    x = values.reshape(-1).astype(np.float64)
+    filled = _of_few(x.tolist()) if x.size <= _FEW else _of_many(x, values)
+    if filled is None:
+        worst = next(v for v in x.tolist() if not math.isfinite(v))
+        raise _invalid(f"{'Nan' if math.isnan(worst) else 'Infinity'} in summary histogram for: {named}")
+    smallest, largest, total, squares, counts = filled
     limits = _bucket_limits()
-    counts = _counts(x, values, limits)
-    histogram = summary.value.add(tag=tag.decode("utf-8", "replace")).histo
-    histogram.min = x.min() + 0.0 if x.size else _LARGEST
-    histogram.max = x.max() + 0.0 if x.size else -_LARGEST
-    histogram.num = x.size
-    if x.size:
-        histogram.sum = np.cumsum(x)[-1] + 0.0
-        with np.errstate(over="ignore"):
-            histogram.sum_squares = np.cumsum(x * x)[-1]
-    is_empty = counts == 0
-    ends_run = np.append(~(is_empty[:-1] & is_empty[1:]), True)
-    histogram.bucket_limit.extend(limits[ends_run])
-    histogram.bucket.extend(counts[ends_run])
+    shown: dict[int, int] = {}
+    for bucket, count in counts:
+        if bucket:
+            shown.setdefault(bucket - 1, 0)
+        shown[bucket] = count
+    shown.setdefault(len(limits) - 1, 0)
+    histogram = HistogramProto(
+        min=smallest + 0.0, max=largest + 0.0, num=x.size, sum=total + 0.0, sum_squares=squares,
+        bucket_limit=[limits[bucket] for bucket in shown], bucket=shown.values(),
+    )  # fmt: skip
+    summary.value.add(tag=tag.decode("utf-8", "replace"), histo=histogram)
 
 
-def _counts(x: np.ndarray, values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """How many elements lie below each limit and not below the one before; the last bucket has all that remain."""
-    if x.size < limits.size:
-        buckets = limits.searchsorted(x, side="right")
-        return np.bincount(np.minimum(buckets, limits.size - 1), minlength=limits.size)
+_Filled = tuple[float, float, float, float, Iterable[tuple[int, int]]]
+"""The smallest and largest element, their sum and that of their squares, and how many are in each bucket that is not empty, in order."""
+
+
+def _of_few(x: list[float]) -> _Filled | None:
+    """What a histogram says of elements, in Python's numbers; None where one is not finite."""
+    if not all(map(math.isfinite, x)):
+        return None
+    limits = _bucket_limits()
+    last, total, squares = len(limits) - 1, 0.0, 0.0
+    counts: dict[int, int] = {}
+    for value in x:
+        bucket = bisect.bisect_right(limits, value)
+        counts[bucket] = counts.get(bucket, 0) + 1
+        total += value
+        squares += value * value
+    if last + 1 in counts:
+        counts[last] = counts.get(last, 0) + counts.pop(last + 1)
+    return min(x, default=_LARGEST), max(x, default=-_LARGEST), total, squares, sorted(counts.items())
+
+
+def _of_many(x: np.ndarray, values: np.ndarray) -> _Filled | None:
+    """`_of_few` of an array: `values` as float64, and as they are."""
+    if not np.isfinite(x).all():
+        return None
+    limits = np.array(_bucket_limits())
     below = np.sort(values, axis=None).astype(np.float64).searchsorted(limits)
     below[-1] = x.size
-    below[1:] -= below[:-1].copy()
-    return below
+    counts = np.diff(below, prepend=0)
+    with np.errstate(over="ignore"):
+        squares = np.cumsum(x * x)[-1]
+    full = np.flatnonzero(counts)
+    return x.min(), x.max(), np.cumsum(x)[-1], squares, zip(full.tolist(), counts[full].tolist())
 
 
 # ---- images ----
