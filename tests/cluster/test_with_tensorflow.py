@@ -40,3 +40,25 @@ def test_tasks_of_both_train_together(reals, tmp_path):
             worker.say("go")
             for result in (*worker.end(), *chief.end()):
                 assert result["losses"][1] < result["losses"][0]
+
+
+@pytest.mark.parametrize("reals", [(True, False), (False, True), (False, False)])
+def test_conditionals_and_partial_runs_over_tasks(reals):
+    """What 1.15.5 gives where the master, or the other task, is of tfcompat."""
+    addresses = processes.free_addresses(2)
+    cluster = {"worker": addresses[:1], "ps": addresses[1:]}
+    devices = "/job:worker/task:0", "/job:ps/task:0"
+    with processes.server(cluster, "worker", 0, real=reals[0]), processes.server(cluster, "ps", 0, real=reals[1]):
+        with Process("conditionals", f"grpc://{addresses[0]}", *devices, real=True) as client:
+            assert client.end() == [
+                ["both sides there", [16.0, 7.0, 11.5, 19.0]],
+                ["one side there", [16.0, 7.0, 11.5, 19.0]],
+                ["all there", [16.0, 7.0, 11.5, 19.0]],
+                ["nested", [16.0, 7.0, 12.5, 19.0]],
+                ["a matrix", [6.0, -1.0, 2.25, 11.0]],
+                ["assignments", [3.0, 2.0, 2.5, 5.5]],
+                ["training", [32.0, 5.84, 7.3344, 43.131]],
+                ["variables", [3.5642, 5.5]],
+                ["partial", [3.0, 15.0, 27.5]],
+                ["partial", [3.0, 15.0, 42.5]],
+            ]

@@ -1,8 +1,9 @@
 """A part of a graph in phases: each takes in what it needs of other tasks, computes, and sends.
 
 What is received is fed to a phase, and what is sent is fetched from it: a phase is one run of the runtime, which compiles it as a whole.
-No phase waits for a tensor that none of its sends needs, so no task waits for one that waits for it. Where that cannot be had, because
-nodes that send or receive are on a side of a conditional or in a loop, or because a value that no feed can be would go from phase to phase,
+No phase waits for a tensor that none of its sends needs, so no task waits for one that waits for it. In parts of TensorFlow's masters
+predicates are computed in phases before those of nodes that send on one side of a conditional. Where that cannot be had, because
+nodes of tfcompat's masters send or receive on a side of a conditional, because some do in a loop, or because a value that no feed can be would go from phase to phase,
 the part is one phase, in which nodes send and receive while it runs.
 """
 
@@ -30,13 +31,13 @@ class Phase:
     Attributes:
       after: the numbers of the phases that come before it. received: what it waits for, by key.
       fed: the tensors that are fed to it; besides what it receives, those of the client and of phases before it.
-      sent: the tensors that it sends, by key. given: the tensors that are fetched. targets: what runs besides.
+      sent: the nodes that send, by key. given: the tensors that are fetched. targets: what runs besides.
     """
 
     after: frozenset[int] = frozenset()
     received: dict[str, Tensor] = field(default_factory=dict)
     fed: list[Tensor] = field(default_factory=list)
-    sent: dict[str, Tensor] = field(default_factory=dict)
+    sent: dict[str, Operation] = field(default_factory=dict)
     given: list[Tensor] = field(default_factory=list)
     targets: list[Operation] = field(default_factory=list)
 
@@ -67,6 +68,19 @@ def _whole(ops: list[Operation]) -> Phase:
     return Phase(fed=fed, given=[op.inputs[0] for op in fetched], targets=targets)
 
 
+def predicates_of(ops: Collection[Operation]) -> list[Tensor]:
+    """What must be known before it is known what a part sends, sources first; of parts of TensorFlow's masters, else nothing."""
+    sends = [op for op in ops if is_transfer(op, SEND, False) and STAGE not in op.attrs]
+    conditions = Conditions(list(ops), set())
+    pending = [*sends]
+    found: set[Tensor] = set()
+    while pending:
+        new = {predicate for predicate, _ in conditions.of(pending.pop())} - found
+        found |= new
+        pending += [predicate.op for predicate in new]
+    return sorted(found, key=lambda predicate: predicate.op._id)
+
+
 class _Cut:
     """Which node is in which phase.
 
@@ -78,8 +92,9 @@ class _Cut:
         self._receives = {op for op in ops if is_transfer(op, RECV, False)}
         self._ends = [op for op in ends_of(ops) if op not in self._sends]
         self._ops = needed((), [*self._sends, *self._ends], set())
+        self._predicates = [predicate for predicate in predicates_of(ops) if predicate.op.type not in RECV]
         self._number: dict[Operation, int] = {}
-        self._needs = {op: self._receives.intersection(needed((), [op], set())) for op in self._sends}
+        self._needs = {op: self._receives.intersection(needed((), [op], set())) for op in (*self._sends, *(p.op for p in self._predicates))}
         self._is_staged = all(STAGE in op.attrs for op in self._sends)
         groups = self._groups()
         self.is_possible = groups is not None
@@ -105,7 +120,11 @@ class _Cut:
         kinds = sorted(dict.fromkeys(map(frozenset, self._needs.values())), key=len)
         if any(not (one <= other or one.isdisjoint(other)) for one, other in itertools.combinations(kinds, 2)):
             return None
-        return [[op for op in self._sends if self._needs[op] == kind] for kind in kinds]
+        groups = []
+        for kind in kinds:
+            groups += [[predicate.op] for predicate in self._predicates if self._needs[predicate.op] == kind]
+            groups.append([op for op in self._sends if self._needs[op] == kind])
+        return [group for group in groups if group]
 
     def _before(self) -> list[frozenset[int]]:
         """The phases before each one; the last one, of what no send needs, comes after all."""
@@ -145,8 +164,9 @@ class _Cut:
         """Whether what must run together does, and only what can be fed goes from phase to phase."""
         crossing = [*self._sends, *self._receives]
         conditions = Conditions(self._ops, set())
-        if any(conditions.of(op) for op in crossing) or any(op.control_inputs for op in self._receives):
+        if (self._is_staged and any(conditions.of(op) for op in crossing)) or any(op.control_inputs for op in self._receives):
             return False
+        known = set(predicates_of(self._ops))
         if any(_may_wait(op) and self._number[op] < self._count - 1 for op in self._ops):
             return False
         looped = loops(self._ops)
@@ -160,7 +180,7 @@ class _Cut:
             return False  # what a function does waits for its arguments' nodes, which are not to run again
         if any(self._number[source] not in {self._number[op], *self._after[self._number[op]]} for op in self._ops for source in self._sources(op)):
             return False
-        return all(_can_be_fed(t) and not conditions.of(t) for t in self._passed)
+        return all(_can_be_fed(t) and known.issuperset(predicate for predicate, _ in conditions.of(t)) for t in self._passed)
 
     # ---- the phases ----
 
@@ -172,13 +192,13 @@ class _Cut:
                 found[self._number[op]].received[key_of(op)] = op.outputs[0]
         for op in self._sends:
             self._give(found, op, op.inputs[0])
-            found[self._number[op]].sent[key_of(op)] = op.inputs[0]
+            found[self._number[op]].sent[key_of(op)] = op
         for op in self._ends:
             if is_transfer(op, SEND, True):
                 self._give(found, op, op.inputs[0])
             else:
                 found[self._number[op]].targets.append(op)
-        for tensor in self._passed:
+        for tensor in (*self._passed, *self._predicates):
             self._give(found, tensor.op, tensor)
         for op in self._ops:
             phase = found[self._number[op]]

@@ -12,6 +12,7 @@ from tfcompat._src.base import errors, run_limits
 from tfcompat._src.cluster import rendezvous, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.part import Part
+from tfcompat._src.cluster.partial_steps import PartialSteps
 from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
@@ -64,12 +65,12 @@ class WorkerSession:
     def deregister(self, handle: str) -> None:
         """Forgets a part."""
         self.part(handle)
-        self._parts.pop(handle).session.close()
+        self._parts.pop(handle).close()
 
     def close(self) -> None:
         """Forgets all parts."""
         for handle in list(self._parts):
-            self._parts.pop(handle).session.close()
+            self._parts.pop(handle).close()
 
 
 class Worker:
@@ -78,6 +79,7 @@ class Worker:
     def __init__(self, server: Any) -> None:
         self.server = server
         self.steps = Steps()
+        self._partial = PartialSteps()
         self.streams = TensorStreams(server.task_name, self.steps)
         self._sessions = SessionTable[WorkerSession]()
         self._lock = threading.Lock()
@@ -162,6 +164,17 @@ class Worker:
         finally:
             incoming.cancel()
 
+    def run_partly(
+        self, session: str, handle: str, number: int, is_last: bool, options: messages.RunOptions, cancellation: Cancellation
+    ) -> tuple[dict[str, Arrived], messages.RunMetadata | None]:  # fmt: skip
+        """Goes on with a part in a step that its master makes in several calls; arguments as of `run_graph`.
+
+        Raises:
+          NotImplementedError: the part cannot send some tensors while it waits for others.
+        """
+        self.session(session).part(handle).require_partial()
+        return self._partial.call(number, lambda whole: self.run_graph(session, handle, number, {}, options, whole), is_last, cancellation)
+
     def recv_tensor(self, number: int, text: str, cancellation: Cancellation) -> Arrived:
         """Waits for a tensor of a step that a part here sends, and takes it.
 
@@ -184,6 +197,7 @@ class Worker:
 
     def cleanup(self, number: int) -> None:
         """Ends a step."""
+        self._partial.end(number)
         self.steps.end(number)
 
     def cleanup_all(self, containers: Iterable[str]) -> None:

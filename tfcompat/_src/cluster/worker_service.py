@@ -53,16 +53,16 @@ class WorkerService:
         reply = messages.RunGraphResponse()
         try:
             self._requests.require_new(request.request_id)
-            if request.is_partial or request.is_last_partial_run:
-                raise NotImplementedError("tfcompat's workers have no steps of several runs (partial_run) over tasks.")
             sent = {named.name: wire.from_proto(named.tensor) for named in request.send}
             options = messages.RunOptions(
                 trace_level=_FULL_TRACE if request.exec_opts.record_timeline else 0,
                 output_partition_graphs=request.exec_opts.record_partition_graphs,
             )
-            found, metadata = self._worker.run_graph(
-                request.session_handle, request.graph_handle, request.step_id, sent, options, cancellation
-            )
+            part = request.session_handle, request.graph_handle, request.step_id
+            if request.is_partial:
+                found, metadata = self._worker.run_partly(*part, request.is_last_partial_run, options, cancellation)
+            else:
+                found, metadata = self._worker.run_graph(*part, sent, options, cancellation)
             for key in request.recv_key:
                 if key not in found:
                     raise errors.InvalidArgumentError(None, None, f"The part of the graph gives no {key}")
