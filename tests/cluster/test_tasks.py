@@ -305,6 +305,28 @@ def test_metadata_is_that_of_all_tasks(target):
     assert len(metadata.partition_graphs) == 2
 
 
+def test_the_names_of_nodes_in_the_metadata(target):
+    with tf.device(PS):
+        w, r = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="w"), tf.get_variable("r", initializer=[[1.0, 1.0], [0.0, 1.0]], use_resource=True)
+    with tf.device(WORKER):
+        x = tf.placeholder(tf.float32, [2, 2], name="x")
+        z = tf.reduce_sum(tf.matmul(x, w, name="y") + r, name="z")
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
+    with tf.Session(target) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(z, {x: np.eye(2)}, options, metadata)
+    ran = {d.device: sorted({n.node_name for n in d.node_stats}) for d in metadata.step_stats.dev_stats if "stream" not in d.device}
+    assert ran == {
+        "/job:ps/replica:0/task:0/device:CPU:0": ["_SOURCE", "add/ReadVariableOp", "r", "w", "w/read"],
+        "/job:worker/replica:0/task:0/device:CPU:0": ["Const", "RecvTensor", "_SOURCE", "add", "y", "z"],
+    }
+    assert sorted(sorted(n.name for n in graph.node) for graph in metadata.partition_graphs) == [
+        ["Const", "_recv_x_0", "_send_z_0", "add", "add/ReadVariableOp_S3", "w/read_S1", "y", "z"],
+        ["add/ReadVariableOp", "add/ReadVariableOp_S2", "r", "w", "w/read", "w/read_S0"],
+    ]
+
+
 def test_partial_runs_over_tasks(target):
     with tf.device(PS):
         v, a = tf.Variable([1.0, 2.0]), tf.placeholder(tf.float32, [2])

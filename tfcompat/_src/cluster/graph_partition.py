@@ -151,8 +151,9 @@ class GraphPartition:
         return [(task, _node_name(text)) for text in node.input] + ([] if sender is None else [sender])
 
     def _name(self, wish: str) -> str:
+        name = f"{wish}_S{self._count}"
         self._count += 1
-        return f"{wish}_S{self._count}"
+        return name
 
     # ---- edges ----
 
@@ -240,7 +241,7 @@ class GraphPartition:
         """The node on a task that receives what the client feeds."""
         index = tensor.value_index
         key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"_fed_{tensor.op.name}:{index}")
-        node = messages.NodeDef(name=self._name(f"_recv_{tensor.op.name}_{index}"), op="_Recv", device=_cpu(task))
+        node = messages.NodeDef(name=f"_recv_{tensor.op.name}_{index}", op="_Recv", device=_cpu(task))
         _fill(node, key, "tensor_type", tensor.dtype.base_dtype, True)
         attr_values.fill(node.attr["_output_shapes"], [tensor.shape])
         self._put(task, node)
@@ -254,7 +255,7 @@ class GraphPartition:
         index = tensor.value_index
         key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"{tensor.op.name}:{index}")
         node = messages.NodeDef(
-            name=self._name(f"_send_{tensor.op.name}_{index}"), op="_Send", device=_cpu(task), input=[tensor._as_node_def_input()]
+            name=f"_send_{tensor.op.name}_{index}", op="_Send", device=_cpu(task), input=[tensor._as_node_def_input()]
         )
         _fill(node, key, "T", tensor.dtype.base_dtype, True)
         self._put(task, node)

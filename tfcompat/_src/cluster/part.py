@@ -90,6 +90,9 @@ class Part:
         if missing:
             raise errors.InvalidArgumentError(None, None, f"The part of the graph needs the feed {missing[0]}")
         metadata = messages.RunMetadata() if asks_for_metadata(options) else None
+        if metadata is not None and options.output_partition_graphs:
+            metadata.partition_graphs.add().CopyFrom(self._graph.as_graph_def())
+        options = messages.RunOptions(trace_level=options.trace_level)
         values = {tensor: sent[key] for key, tensor in self._feeds.items()}
         if metadata is not None and step.receipts is None:
             step.receipts = []

@@ -217,9 +217,11 @@ class Plan:
         """The first operation of a run that reads a variable, outside of loops and branches."""
         return next((op for op in self.operations() if variable in accesses(op)[0]), None)
 
-    def constants(self) -> list[Operation]:
-        """The Const nodes that the run takes values of."""
-        return [t.op for t in self.known if is_constant(t.op)]
+    def leaves(self) -> list[Operation]:
+        """The variables that the operations of a run read and write, and the Const nodes that it takes values of."""
+        ops = self.operations()
+        variables = dict.fromkeys(variable for op in ops for used in accesses(op) for variable in used)
+        return [*(v for v in variables if v not in set(ops)), *(t.op for t in self.known if is_constant(t.op))]
 
     @functools.cached_property
     def steps_apart(self) -> list[Step] | None:

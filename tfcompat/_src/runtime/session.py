@@ -180,7 +180,7 @@ class BaseSession(SessionInterface):
                 nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.context.placer.device_of)
                 run_metadata.partition_graphs.extend(by_device(node for node, _ in nodes).values())
             if recorder is not None:
-                trace.fill(run_metadata, recorder, plan.constants(), self.context.placer.device_of, self.context.devices[0].name)
+                trace.fill(run_metadata, recorder, plan.leaves(), self.context.placer.device_of, self.context.devices[0].name)
         return prepared.fetches.rebuild(values)
 
     def _computed(self, prepared: PreparedRun, feeds: Sequence[object]) -> tuple[Plan, list[object]]:

@@ -100,9 +100,9 @@ def _on() -> Iterator[Recorder | None]:
 
 
 def fill(
-    run_metadata: messages.RunMetadata, recorder: Recorder, constants: Iterable[Operation], device_of: Callable[[Operation], Any], first_device: str
+    run_metadata: messages.RunMetadata, recorder: Recorder, leaves: Iterable[Operation], device_of: Callable[[Operation], Any], first_device: str
 ) -> None:  # fmt: skip
-    """Writes the entries of a run into `run_metadata.step_stats`, by device; `constants` take no time."""
+    """Writes the entries of a run into `run_metadata.step_stats`, by device; `leaves`, constants and variables, take no time."""
     devices: dict[str, Any] = {}
 
     def add(device: str, name: str, label: str, start: int, end: int) -> messages.NodeExecStats:
@@ -116,7 +116,7 @@ def fill(
         )  # fmt: skip
 
     add(first_device, "_SOURCE", "_SOURCE = NoOp()", recorder.start, recorder.start)
-    for op in constants:
+    for op in leaves:
         add(device_of(op).name, op.name, _label(op), recorder.start, recorder.start)
     clusters = 0
     for entry in recorder.entries:
