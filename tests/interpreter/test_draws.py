@@ -7,7 +7,7 @@ from tests.interpreter.against_xla import check
 from tfcompat._src.base import jax_compat
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.table import preparation
-from tfcompat._src.ops.random import distributions, philox
+from tfcompat._src.ops.random import candidate_samplers, distributions, philox
 
 KEY, COUNTER = philox.seed_to_key_counter(7, 11)
 LOW, HIGH = np.int32(-3), np.int32(40)
@@ -21,12 +21,25 @@ ROW = {
 }
 
 
+CLASSES, LOG_UNIFORM = np.arange(6).reshape(3, 2), candidate_samplers.LogUniformSampler(40)
+ROW[candidate_samplers.candidates] = lambda k, c: candidate_samplers.candidates(jnp, k, c, CLASSES, LOG_UNIFORM, 30, True)
+
+
 @pytest.mark.parametrize("draw", ROW, ids=lambda draw: draw.__name__)
 def test_a_drawing_function_is_one_call_and_draws_what_xla_draws(draw):
     check(ROW[draw], KEY, COUNTER)
     with jax_compat.x64():
         (equation,) = jax.make_jaxpr(ROW[draw])(KEY, COUNTER).eqns
     assert preparation(equation) is not None
+
+
+def test_a_loop_inside_a_drawing_function_is_none_that_an_evaluation_goes_round_in():
+    with jax_compat.x64():
+        drawing = jax.make_jaxpr(ROW[candidate_samplers.candidates])(KEY, COUNTER)
+        counting = jax.make_jaxpr(jax.jit(lambda n: jax.lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)))(3)
+    assert any(e.primitive.name == "while" for e in drawing.eqns[0].params["jaxpr"].eqns)
+    assert not engine.has_unbounded_loops(drawing.jaxpr)
+    assert engine.has_unbounded_loops(counting.jaxpr)
 
 
 def test_draws_of_several_counters_are_those_of_each():

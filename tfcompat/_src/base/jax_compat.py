@@ -296,11 +296,6 @@ def program_size(function: Any, arguments: tuple[Any, ...]) -> tuple[int, int]:
     return _program_size(function.trace(*arguments).jaxpr.jaxpr)
 
 
-def has_unbounded_loops(jaxpr: Jaxpr) -> bool:
-    """Whether a trace has loops whose length only a run shows."""
-    return any(e.primitive.name == "while" or any(map(has_unbounded_loops, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
-
-
 def equations(jaxpr: Jaxpr) -> int:
     """The equations of a trace and of those inside it."""
     return sum(1 + sum(map(equations, jaxprs_in_params(e.params))) for e in jaxpr.eqns)

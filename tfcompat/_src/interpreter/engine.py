@@ -1,4 +1,4 @@
-"""The entry of the interpreter: `prepare` and `missing`, with all primitives in the table."""
+"""The entry of the interpreter: `prepare`, `missing` and `has_unbounded_loops`, with all primitives in the table."""
 
 from tfcompat._src.interpreter import (
     control,
@@ -14,8 +14,8 @@ from tfcompat._src.interpreter import (
     special_functions,
     windows,
 )
-from tfcompat._src.interpreter.evaluator import Evaluator, missing, prepare
+from tfcompat._src.interpreter.evaluator import Evaluator, has_unbounded_loops, missing, prepare
 from tfcompat._src.interpreter.table import TABLE
 
-__all__ = ["TABLE", "Evaluator", "missing", "prepare"]
+__all__ = ["TABLE", "Evaluator", "has_unbounded_loops", "missing", "prepare"]
 FAMILIES = (control, convolutions, draws, elementwise, indexing, linear_algebra, movement, products, reductions, sorting, special_functions, windows)

@@ -17,7 +17,7 @@ from tfcompat._src.interpreter.cost import cost
 from tfcompat._src.interpreter.float_environment import AsInPrograms
 from tfcompat._src.interpreter.memory import frozen, given_away, is_lent
 from tfcompat._src.interpreter.product_threads import OneThread
-from tfcompat._src.interpreter.table import REFUSED, ArrayType, Equation, called, preparation
+from tfcompat._src.interpreter.table import CALLS, REFUSED, ArrayType, Equation, called, preparation
 
 Slots: TypeAlias = tuple[int, ...]
 Get: TypeAlias = Callable[[list[Any]], tuple[Any, ...]]
@@ -47,6 +47,14 @@ def missing(jaxpr: Jaxpr) -> set[str]:
         for inner in jaxprs_in_params(equation.params) if body is None else [body.jaxpr]:
             names |= missing(inner)
     return names
+
+
+def has_unbounded_loops(jaxpr: Jaxpr) -> bool:
+    """Whether evaluating a trace goes round in loops whose length only a run shows; what a call has a form in NumPy for is no such loop."""
+    return any(
+        e.primitive.name == "while" or (e.primitive.name not in CALLS or preparation(e) is None) and any(map(has_unbounded_loops, jaxprs_in_params(e.params)))
+        for e in jaxpr.eqns
+    )  # fmt: skip
 
 
 class _Step(NamedTuple):

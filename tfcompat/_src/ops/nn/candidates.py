@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import errors
@@ -19,7 +21,7 @@ from tfcompat._src.ops.random import candidate_samplers as samplers
 from tfcompat._src.ops.random.seeds import seed_attrs
 
 if TYPE_CHECKING:
-    from tfcompat._src.base.arrays import TensorLike
+    from tfcompat._src.base.arrays import Array, TensorLike
     from tfcompat._src.graph.shape_inference import InferenceContext
 
 _OUTPUTS = "(sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: float32)"
@@ -35,7 +37,7 @@ def _reserve(outputs, *inputs, num_sampled):
     return samplers.reserve_candidates(num_sampled)
 
 
-def _check_true_classes(true_classes: np.ndarray, num_true: int) -> None:
+def _check_true_classes(true_classes: Array, num_true: int) -> None:
     if true_classes.ndim != 2:
         raise errors.InvalidArgumentError(None, None, "true_classes must be a matrix")
     if true_classes.shape[1] != num_true:
@@ -44,25 +46,31 @@ def _check_true_classes(true_classes: np.ndarray, num_true: int) -> None:
         )
 
 
-def _sampler_op(name: str, attrs: str, kernel: Callable, context: bool = False) -> None:
+def _sampler_op(name: str, attrs: str, kernel: Callable, **fields: Any) -> None:
     op(
         name, f"(true_classes: int64, *, num_true: int >= 1, num_sampled: int >= 1, unique: bool, {attrs}"
         f"seed: int = 0, seed2: int = 0) -> {_OUTPUTS}",
-        shape=_sampler_shape, gradient=_NO_GRADIENT, kernel=kernel, effects=RANDOM, place=HOST, reserve=_reserve,
-        context=context, depth=2,
+        shape=_sampler_shape, gradient=_NO_GRADIENT, kernel=kernel, effects=RANDOM, reserve=_reserve, depth=2, **fields,
     )  # fmt: skip
+
+
+def _sampled(sampler: samplers.Sampler, rng: tuple, true_classes: np.ndarray, num_sampled: int, unique: bool) -> tuple:
+    stream = samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled))
+    return samplers.sample_candidates(sampler, stream, true_classes, num_sampled, unique)
 
 
 def _simple_sampler(name: str, sampler_type: Callable) -> None:
     """A sampler that knows its range alone."""
     sampler_of = functools.lru_cache(sampler_type)
 
-    def kernel(true_classes, *, num_true, num_sampled, unique, range_max, rng):
-        _check_true_classes(true_classes, num_true)
-        sampler = sampler_of(range_max)
-        return samplers.sample_candidates(sampler, samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled)), true_classes, num_sampled, unique)
+    def kernel_for(xp: ModuleType) -> Callable:
+        def kernel(true_classes, *, num_true, num_sampled, unique, range_max, rng):
+            _check_true_classes(true_classes, num_true)
+            return samplers.candidates(xp, *rng, true_classes, sampler_of(range_max), num_sampled, unique)
 
-    _sampler_op(name, "range_max: int >= 1, ", kernel)
+        return kernel
+
+    _sampler_op(name, "range_max: int >= 1, ", kernel_for(jnp), fold=kernel_for(np))
 
 
 _simple_sampler("UniformCandidateSampler", samplers.UniformSampler)
@@ -77,13 +85,13 @@ def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, ra
     if key not in context.resources:
         context.resources[key] = samplers.LearnedUnigramSampler(range_max)
     sampler = context.resources[key]
-    found = samplers.sample_candidates(sampler, samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled)), true_classes, num_sampled, unique)
+    found = _sampled(sampler, rng, true_classes, num_sampled, unique)
     sampler.update(true_classes)
     return found
 
 
 for _name in ("LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"):
-    _sampler_op(_name, "range_max: int >= 1, ", _learned_unigram, context=True)
+    _sampler_op(_name, "range_max: int >= 1, ", _learned_unigram, place=HOST, context=True)
 
 
 @functools.lru_cache(maxsize=16)
@@ -127,14 +135,14 @@ def _fixed_unigram(
     sampler = _fixed_sampler(
         range_max, tuple(unigrams), vocab_file, modified, distortion, num_reserved_ids, num_shards, shard
     )
-    return samplers.sample_candidates(sampler, samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled)), true_classes, num_sampled, unique)
+    return _sampled(sampler, rng, true_classes, num_sampled, unique)
 
 
 _sampler_op(
     "FixedUnigramCandidateSampler",
     'range_max: int >= 1, vocab_file: string = "", distortion: float = 1.0, num_reserved_ids: int = 0, '
     "num_shards: int >= 1 = 1, shard: int >= 0 = 0, unigrams: list(float) = [], ",
-    _fixed_unigram,
+    _fixed_unigram, place=HOST,
 )
 
 
@@ -143,7 +151,7 @@ def _all_candidates(true_classes, *, num_true, num_sampled, rng):
     return np.arange(num_sampled), np.ones(true_classes.shape, np.float32), np.ones(num_sampled, np.float32)
 
 
-_sampler_op("AllCandidateSampler", "", _all_candidates)
+_sampler_op("AllCandidateSampler", "", _all_candidates, fold=_all_candidates)
 
 
 def _hits_shape(c: InferenceContext) -> list:

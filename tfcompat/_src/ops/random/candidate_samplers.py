@@ -1,16 +1,25 @@
-"""Candidate samplers, equal to TensorFlow 1.15's; computed on the host, where sampling without repetition is fast."""
+"""Candidate samplers, equal to TensorFlow 1.15's: one stream of random words, of which each candidate takes the next two.
+
+Those that know their range alone are compiled; tables of weights, and weights that are learned, are for the host.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Protocol
+from types import ModuleType
+from typing import Any, Protocol
 
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from tfcompat._src.base import errors
 from tfcompat._src.ops.random import philox
-from tfcompat._src.ops.random.distributions import double_from_words
+from tfcompat._src.ops.random.distributions import double_from_words, full_int, uniform
+from tfcompat._src.ops.random.one_call import one_call
+
+Array = Any
 
 _DRAWS_PER_CANDIDATE = 512
 _SCALAR_BLOCK = 256
@@ -104,8 +113,15 @@ class Sampler(Protocol):
     def sample(self, stream: WordStream, count: int) -> np.ndarray:
         """The next `count` values, int64."""
 
-    def probability(self, values: np.ndarray) -> np.ndarray:
+    def probability(self, xp: ModuleType, values: Array) -> Array:
         """The probability of each value, float32."""
+
+
+class SimpleSampler(Sampler, Protocol):
+    """A sampler whose values can be traced."""
+
+    def values(self, xp: ModuleType, key: Array, counter: Array, count: int) -> tuple[Array, Array]:
+        """The first `count` values, int64, and which of them count."""
 
 
 def sample_candidates(
@@ -129,20 +145,82 @@ def sample_candidates(
     """
     if not unique:
         tries, sampled = num_sampled, sampler.sample(stream, num_sampled)
-    elif num_sampled > sampler.support:
-        raise errors.InvalidArgumentError(None, None, "Sampler's range is too small.")
     else:
+        require_range(sampler, num_sampled)
         tries, sampled = _sample_unique(sampler, stream, num_sampled)
 
     def expected_count(values: np.ndarray) -> np.ndarray:
-        p = sampler.probability(values)
+        p = sampler.probability(np, values)
         if tries == num_sampled:
             return p * np.float32(num_sampled)
         with np.errstate(divide="ignore"):
-            exponent = np.float32(tries) * np.log1p(-p.astype(np.float64)).astype(np.float32)
-        return -np.expm1(exponent.astype(np.float64)).astype(np.float32)
+            return _chance_of_any(np, p, np.float32(tries))
 
     return sampled, expected_count(true_classes), expected_count(sampled)
+
+
+def require_range(sampler: Sampler, num_sampled: int) -> None:
+    """Raises InvalidArgumentError where there are fewer than `num_sampled` values that differ."""
+    if num_sampled > sampler.support:
+        raise errors.InvalidArgumentError(None, None, "Sampler's range is too small.")
+
+
+def _chance_of_any(xp: ModuleType, p: Array, tries: Array) -> Array:
+    """The probability, float32, that a value of probability `p` is among `tries` values."""
+    exponent = tries * xp.log1p(-p.astype(np.float64)).astype(np.float32)
+    return -xp.expm1(exponent.astype(np.float64)).astype(np.float32)
+
+
+@one_call("sampler", "num_sampled", "unique")
+def candidates(
+    xp: ModuleType, key: Array, counter: Array, true_classes: Array, sampler: SimpleSampler, num_sampled: int, unique: bool
+) -> tuple[Array, Array, Array]:
+    """`sample_candidates`, which can be traced."""
+    if xp is np:
+        stream = WordStream(key, counter, reserve_candidates(num_sampled))
+        return sample_candidates(sampler, stream, true_classes, num_sampled, unique)
+    if unique:
+        require_range(sampler, num_sampled)
+    tries, sampled = _traced_sample(sampler, key, counter, num_sampled, unique)
+
+    p = sampler.probability(xp, xp.concatenate([true_classes.reshape(-1), sampled]))
+    expected = p * np.float32(num_sampled)
+    if unique:
+        expected = xp.where(tries == num_sampled, expected, _chance_of_any(xp, p, tries.astype(np.float32)))
+    return sampled, expected[: true_classes.size].reshape(true_classes.shape), expected[true_classes.size :]
+
+
+def _traced_sample(sampler: SimpleSampler, key: Array, counter: Array, count: int, unique: bool) -> tuple[Array, Array]:
+    """How many values were tried until `count` were found, different ones where they are to be `unique`, and these in order.
+
+    Values come in blocks that nearly always suffice. Those of a block that are the first of their kind among all since the beginning go to
+    the places that are free.
+    """
+    width = 2 * -(-3 * count // 4) if unique else count + count % 2
+
+    def block(carry: tuple[Array, ...]) -> tuple[Array, ...]:
+        done, tries, filled, found = carry
+        values, is_accepted = sampler.values(jnp, key, philox.moved(counter, done * np.uint32(width // 2)), width)
+        is_new = is_accepted & _is_first(found, values) if unique else is_accepted
+        rank = filled + jnp.cumsum(is_new, dtype=np.int32)
+        is_wanted = is_new & (rank <= count)
+        found = found.at[jnp.where(is_wanted, rank - 1, count)].set(values, mode="drop")
+        number = jnp.arange(1, width + 1, dtype=np.int32)
+        last = jnp.where(rank[-1] >= count, jnp.max(jnp.where(is_wanted, number, 0)), width)
+        tries = tries + jnp.sum(is_accepted & (number <= last), dtype=np.int32)
+        return done + np.uint32(1), tries, jnp.minimum(rank[-1], count), found
+
+    start = (jnp.uint32(0), jnp.int32(0), jnp.int32(0), jnp.full(count, -1, np.int64))
+    _, tries, _, found = lax.while_loop(lambda carry: carry[2] < count, block, start)
+    return tries, found
+
+
+def _is_first(found: Array, values: Array) -> Array:
+    """Which `values` neither stand in `found`, where -1 is no value, nor earlier in `values`."""
+    together = jnp.concatenate([found, values])
+    ordered, place = lax.sort((together, jnp.arange(together.size, dtype=np.int32)), num_keys=1, is_stable=True)
+    begins = jnp.concatenate([jnp.ones(1, np.bool_), ordered[1:] != ordered[:-1]])
+    return jnp.zeros(together.size, np.bool_).at[place].set(begins, unique_indices=True)[found.size :]
 
 
 def _sample_unique(sampler: Sampler, stream: WordStream, count: int) -> tuple[int, np.ndarray]:
@@ -167,19 +245,26 @@ class UniformSampler:
         self.support = range_max
 
     def sample(self, stream: WordStream, count: int) -> np.ndarray:
-        accepted = self._numbers(stream, count)
+        accepted = self._accepted(stream, count)
         while accepted.size < count:
-            accepted = np.concatenate([accepted, self._numbers(stream, count - accepted.size)])
-        return (accepted % np.uint64(self.support)).astype(np.int64)
+            accepted = np.concatenate([accepted, self._accepted(stream, count - accepted.size)])
+        return accepted
 
-    def _numbers(self, stream: WordStream, count: int) -> np.ndarray:
+    def _accepted(self, stream: WordStream, count: int) -> np.ndarray:
         words = stream.take(2 * count).astype(np.uint64)
-        numbers = words[0::2] | words[1::2] << np.uint64(32)
-        rejected = (2**64 - 1) % self.support + 1
-        return numbers if rejected == self.support else numbers[numbers >= np.uint64(rejected)]
+        values, is_accepted = self._of_numbers(words[0::2] | words[1::2] << np.uint64(32))
+        return values[is_accepted]
 
-    def probability(self, values: np.ndarray) -> np.ndarray:
-        return np.full(values.shape, 1.0 / self.support, np.float32)
+    def values(self, xp: ModuleType, key: Array, counter: Array, count: int) -> tuple[Array, Array]:
+        return self._of_numbers(full_int(xp, key, counter, count, np.uint64))
+
+    def _of_numbers(self, numbers: Array) -> tuple[Array, Array]:
+        """Values of 64-bit numbers; without the least ones, which would make some value likelier than another."""
+        rejected = 2**64 % self.support
+        return (numbers % np.uint64(self.support)).astype(np.int64), numbers >= np.uint64(rejected)
+
+    def probability(self, xp: ModuleType, values: Array) -> Array:
+        return xp.full(values.shape, 1.0 / self.support, np.float32)
 
 
 class LogUniformSampler:
@@ -191,11 +276,16 @@ class LogUniformSampler:
 
     def sample(self, stream: WordStream, count: int) -> np.ndarray:
         words = stream.take(2 * count)
-        uniform = double_from_words(np, words[0::2], words[1::2])
-        return (np.exp(uniform * self._log_range).astype(np.int64) - 1) % self.support
+        return self._of_uniform(np, double_from_words(np, words[0::2], words[1::2]))
 
-    def probability(self, values: np.ndarray) -> np.ndarray:
-        return (np.log((values + 2.0) / (values + 1.0)) / self._log_range).astype(np.float32)
+    def values(self, xp: ModuleType, key: Array, counter: Array, count: int) -> tuple[Array, Array]:
+        return self._of_uniform(xp, uniform(xp, key, counter, count, np.float64)), xp.ones(count, np.bool_)
+
+    def _of_uniform(self, xp: ModuleType, numbers: Array) -> Array:
+        return (xp.exp(numbers * self._log_range).astype(np.int64) - 1) % self.support
+
+    def probability(self, xp: ModuleType, values: Array) -> Array:
+        return (xp.log((values + 2.0) / (values + 1.0)) / self._log_range).astype(np.float32)
 
 
 class FixedUnigramSampler:
@@ -236,7 +326,7 @@ class FixedUnigramSampler:
             words = np.concatenate([np.delete(words, 2 * low[0] + 1), stream.take(1)])
         return words.reshape(-1, 2)
 
-    def probability(self, values: np.ndarray) -> np.ndarray:
+    def probability(self, xp: ModuleType, values: Array) -> Array:
         inside = (values >= 0) & (values < self.classes)
         return np.where(inside, self._weights[np.where(inside, values, 0)] / self._total, np.float32(0))
 
@@ -271,7 +361,7 @@ class LearnedUnigramSampler:
         positions = [stream.below(self._total) for _ in range(count)]
         return np.searchsorted(np.cumsum(self._weights), positions, side="right")
 
-    def probability(self, values: np.ndarray) -> np.ndarray:
+    def probability(self, xp: ModuleType, values: Array) -> Array:
         return self._weights[values].astype(np.float32) / np.float32(self._total)
 
     def update(self, true_classes: np.ndarray) -> None:

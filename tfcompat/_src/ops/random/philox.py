@@ -13,6 +13,7 @@ import threading
 from types import ModuleType
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -37,6 +38,11 @@ def advance(counter: np.ndarray, draws: int) -> np.ndarray:
     """The counter after `draws` draws; computed with Python integers."""
     value = sum(int(word) << (32 * i) for i, word in enumerate(counter))
     return _words(value + draws, 4)
+
+
+def moved(counter: Array, draws: Array) -> Array:
+    """The counter after `draws` draws, a scalar uint32, in a trace."""
+    return jnp.concatenate(_add(jnp, counter, jnp.reshape(draws, (1,)), None))
 
 
 def _words(value: int, count: int) -> np.ndarray:

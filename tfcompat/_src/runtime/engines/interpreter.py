@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tfcompat._src.base import errors, jax_compat
+from tfcompat._src.base import errors
 from tfcompat._src.base.arrays import Array
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
@@ -40,7 +40,7 @@ class Interpreted:
         self._shapes = variable_shapes(arguments)
         self._evaluate = engine.prepare(trace.jaxpr).evaluate
         self._structure = jax.tree.structure(trace.out_info)
-        self._writes_in_place = math.isinf(price) or not jax_compat.has_unbounded_loops(trace.jaxpr.jaxpr)
+        self._writes_in_place = math.isinf(price) or not engine.has_unbounded_loops(trace.jaxpr.jaxpr)
         self._each = each
         self._price = self._left = price
 
