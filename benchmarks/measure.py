@@ -20,6 +20,10 @@ COLD = ("mlp", "cnn", "transformer", "unrolled_lstm")
 OPS = tuple(f"op:{name}" for name in op.OPS)
 """Workloads of one operation."""
 OP_STEPS = 10
+WARM_UP = 20.0
+"""Seconds of steps before the rounds. tfcompat evaluates a program in NumPy until what that took would have paid for compiling it, which takes as long."""
+SHORT_WARM_UP = 2.0
+"""Those of one operation, and of subjects that have made up their mind in the first steps."""
 SCRIPTS = {"hello": "hello", "mlp_1000": "train_mlp"}
 WORKLOADS = (*STEPS, *OPS, *(f"{name}_cold" for name in COLD), "big_graph", "import", *SCRIPTS)
 
@@ -50,9 +54,9 @@ class Outcome:
 def measure(workload: str, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
     """Measures one of `WORKLOADS`."""
     if workload in STEPS:
-        return _steps(workload, STEPS[workload], subjects, rounds, log)
+        return _steps(workload, STEPS[workload], subjects, rounds, log, WARM_UP)
     if workload in OPS:
-        return _steps(workload, OP_STEPS, [s for s in subjects if s.name != "jax"], rounds, log)
+        return _steps(workload, OP_STEPS, [s for s in subjects if s.name != "jax"], rounds, log, SHORT_WARM_UP)
     if workload.endswith("_cold"):
         return _cold(workload, subjects, rounds, log)
     if workload == "big_graph":
@@ -70,7 +74,7 @@ def rotated(items: list, by: int) -> list:
     return items[by:] + items[:by]
 
 
-def _steps(workload: str, count: int, subjects: list[Subject], rounds: int, log: Log) -> Outcome:
+def _steps(workload: str, count: int, subjects: list[Subject], rounds: int, log: Log, warm_up: float) -> Outcome:
     kept = Measure(workload, "step", "ms")
     outcome = Outcome([kept])
     workers: dict[Subject, Worker] = {}
@@ -81,7 +85,7 @@ def _steps(workload: str, count: int, subjects: list[Subject], rounds: int, log:
                 workers[subject].ask("build", workload=workload)
                 workers[subject].ask("initialize")
                 outcome.first_losses[subject.name] = workers[subject].ask("steps", count=1)["loss"]
-                workers[subject].ask("steps", count=count)
+                workers[subject].ask("warm_up", count=count, seconds=warm_up if subject.name == "tfcompat" else SHORT_WARM_UP)
             except SubjectError as e:
                 _fail(outcome, subject, e, log)
         for number in range(rounds):

@@ -98,6 +98,14 @@ class JaxRunner:
         return {"seconds": time.perf_counter() - start, "loss": last}
 
 
+def warm_up(runner, count, seconds):
+    """Runs `count` steps again and again for so many seconds."""
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        runner.steps(count)
+    return {}
+
+
 def accelerator():
     """JAX's first device: its platform, kind, how many there are of it, and the most memory that this process has taken of it."""
     devices = importlib.import_module("jax").devices()
@@ -119,6 +127,8 @@ def answer(runner, request):
         return accelerator()
     if command == "version":
         return {"version": runner.version(), "python": sys.version.split()[0], "numpy": np.__version__}
+    if command == "warm_up":
+        return warm_up(runner, **request)
     return getattr(runner, command)(**request)
 
 
