@@ -159,21 +159,34 @@ def test_an_interrupt_breaks_a_line_whose_end_takes_nothing(pair, monkeypatch):
 
 def test_what_stops_in_the_midst_of_an_array_ends_and_an_idle_line_stays(pair, monkeypatch):
     ours, theirs = pair
-    idle = iter([None, None, b"abc"])
-
-    class File:
-        def readinto(self, room):
-            found = next(idle, None)
-            if found is not None:
-                room[: len(found)] = found
-            return found if found is None else len(found)
-
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 1000))
     source = lines.SocketSource(ours)
-    source.close()
-    source._file = File()
-    assert source.read_into(memoryview(bytearray(3))) == 3
+    waits = []
+    monkeypatch.setattr(source, "_receive", lambda rooms, receive=source._receive: (waits.append(None), len(waits) != 4 or theirs.sendall(b"abc"), receive(rooms))[-1])
+    assert source.read_into([memoryview(bytearray(3))]) == 3
+    assert len(waits) == 4
     with pytest.raises(TimeoutError, match="nothing more of an array"):
-        source.read_into(memoryview(bytearray(3)), has_begun=True)
+        source.read_into([memoryview(bytearray(3))], has_begun=True)
+    theirs.sendall(b"ab")
+    with pytest.raises(TimeoutError, match="nothing more of an array"):
+        source.read_into([memoryview(bytearray(3))])
+
+
+def test_what_was_sent_in_parts_fills_rooms_of_any_sizes(pair):
+    ours, theirs = pair
+    sent = np.random.RandomState(0).randint(0, 256, 300_000).astype(np.uint8)
+    sizes = [3, 0, 100, 70_000, 1, 120_000, *[9] * 700]
+    parts = [sent[i : i + 77].data for i in range(0, 110_000, 77)]
+    sender = threading.Thread(target=lambda: (lines._SocketLine(theirs, lambda why: None).send([*parts, sent[110_033:].data]), theirs.shutdown(socket.SHUT_WR)))
+    sender.start()
+    source = lines.SocketSource(ours)
+    found = [np.empty(size, np.uint8) for size in sizes]
+    assert source.read_into([a.data for a in found[:2]]) == 3
+    assert source.read_into([a.data for a in found[2:]], has_begun=True) == sum(sizes) - 3
+    rest = np.empty(200_000, np.uint8)
+    count = source.read_into([rest.data])
+    sender.join()
+    np.testing.assert_array_equal(np.concatenate([*found, rest[:count]]), sent)
 
 
 def test_reads_and_sends_of_a_line_have_a_limit(pair):

@@ -26,6 +26,7 @@ def cluster():
 @contextlib.contextmanager
 def stopped(pid):
     os.kill(pid, signal.SIGSTOP)
+    os.waitpid(pid, os.WUNTRACED)  # until it has stopped
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.cluster.peers import framed, parcels
+from tfcompat._src.cluster.peers import batches, framed
 from tfcompat._src.cluster.rendezvous import Arrived, Steps
 from tfcompat._src.cluster.tensor_streams import TensorStreams, _packed, _unpacked
 from tfcompat._src.proto import messages
@@ -22,22 +22,23 @@ VALUES = {
 
 
 class Bytes:
-    """The bytes of items as a receiver reads them."""
+    """The bytes of batches as a receiver reads them."""
 
-    def __init__(self, *items):
-        self._file = io.BytesIO(b"".join(bytes(part) for item in items for part in framed(*item)))
+    def __init__(self, *sent):
+        self._file = io.BytesIO(b"".join(bytes(part) for items in sent for part in framed(items)))
 
-    def read_into(self, room, has_begun=False):
-        return self._file.readinto(room)
+    def read_into(self, rooms, has_begun=False):
+        return sum(self._file.readinto(room) for room in rooms)
 
 
 @pytest.mark.parametrize("name", VALUES)
 def test_a_tensor_arrives_as_it_was(name):
     value, dtype = VALUES[name]
-    sent = list(parcels(Bytes(("7 key", *_packed(Arrived(value, dtype))), ("7 other", *_packed(Arrived(None, dtype, is_dead=True))))))
+    one, other = ("7 key", *_packed(Arrived(value, dtype))), ("other", *_packed(Arrived(None, dtype, is_dead=True)))
+    (sent,) = batches(Bytes([one, other]))
     found, dead = map(_unpacked, sent)
     assert (found.dtype, found.is_dead, dead.is_dead) == (dtype, False, True)
-    assert [parcel.key for parcel in sent] == ["7 key", "7 other"]
+    assert [parcel.key for parcel in sent] == ["7 key", "other"]
     assert found.value.dtype == value.dtype and found.value.shape == value.shape
     np.testing.assert_array_equal(found.value, value)
 
@@ -45,13 +46,13 @@ def test_a_tensor_arrives_as_it_was(name):
 class Ending(Bytes):
     """Bytes behind which something is done before the stream ends."""
 
-    def __init__(self, at_end, *items):
-        super().__init__(*items)
+    def __init__(self, at_end, *sent):
+        super().__init__(*sent)
         self._at_end = at_end
 
-    def read_into(self, room, has_begun=False):
-        count = super().read_into(room)
-        if not count and len(room):
+    def read_into(self, rooms, has_begun=False):
+        count = super().read_into(rooms)
+        if not count and any(map(len, rooms)):
             self._at_end()
         return count
 
@@ -63,7 +64,7 @@ def test_tensors_wait_for_their_step_and_are_dropped_behind_its_end():
     steps, taken = Steps(), []
     streams = TensorStreams("/job:ps/replica:0/task:0", steps)
     one = "3 key", *_packed(Arrived(np.float32(1), tf.float32))
-    streams.receive(TASK, Ending(lambda: taken.append(steps.step(3).take("key").value), one))
+    streams.receive(TASK, Ending(lambda: taken.append(steps.step(3).take("key").value), [one]))
     assert taken == [1]
 
     def take_late():
@@ -71,7 +72,7 @@ def test_tensors_wait_for_their_step_and_are_dropped_behind_its_end():
             steps.step(4)
         taken.append("late")
 
-    streams.receive(TASK, Ending(take_late, ("4 ", "end", np.zeros(0, np.uint8)), ("4 key", *one[1:])))
+    streams.receive(TASK, Ending(take_late, [("4 ", "end", np.zeros(0, np.uint8))], [("4 key", *one[1:])]))
     assert taken == [1, "late"]
 
 
@@ -82,19 +83,26 @@ def test_what_a_stream_brought_for_a_step_that_nobody_ends_goes_with_the_stream(
     streams.calls.answer = lambda request, cancellation: messages.RunGraphResponse()
     streams.calls._send = lambda *answer: None
     streams.receive(TASK, Ending(
-        lambda: kept.extend(steps._steps), ("8 key", *_packed(Arrived(np.float32(1), tf.float32))),
-        ("1", "run localhost:1", np.frombuffer(run.SerializeToString(), np.uint8)),
+        lambda: kept.extend(steps._steps), [("8 key", *_packed(Arrived(np.float32(1), tf.float32)))],
+        [("1", "run localhost:1", np.frombuffer(run.SerializeToString(), np.uint8))],
     ))  # fmt: skip
     assert kept == [8, 9] and not steps._steps
     with pytest.raises(tf.errors.AbortedError):
         steps.step(8)
 
 
+def table(*entries):
+    """The table of a batch: of each array the sizes of its key, of its description and of itself, and both texts."""
+    text = b"".join(struct.pack("<HHQ", *sizes) + texts for *sizes, texts in entries)
+    return struct.pack("<I", len(text)) + text
+
+
 MALFORMED = {
-    "too long": struct.pack("<HHQ", 1, 1, 2**63) + b"ab", "longest": struct.pack("<HHQ", 1, 1, 2**64 - 1) + b"ab",
-    "half": struct.pack("<HHQ", 3, 3, 8) + b"7 k1 2" + b"half", "half header": b"\1\0", "no text": struct.pack("<HHQ", 1, 1, 0) + b"\xff\xff",
+    "too long": table((1, 1, 2**63, b"ab")), "longest": table((1, 1, 2**64 - 1, b"ab")), "half": table((3, 3, 8, b"7 k1 2")) + b"half",
+    "half header": b"\1\0", "no text": table((1, 1, 0, b"\xff\xff")), "no entry": table(), "half a table": table((3, 3, 0, b"7 k1 2"))[:-2],
+    "half an entry": struct.pack("<I", 3) + b"abc", "texts beyond the table": table((3, 3, 0, b"7 k1 ")), "second too long": table((3, 1, 0, b"7 k1"), (1, 1, 2**63, b"ab")),
     **{
-        text: b"".join(bytes(part) for part in framed(key, text, np.arange(16, dtype=np.uint8)))
+        text: b"".join(bytes(part) for part in framed([(key, text, np.arange(16, dtype=np.uint8))]))
         for key, text in (
             ("7 k", "1 -1,-4"), ("7 k", "1 5"), ("7 k", "99 4"), ("7 k", "a 4"), ("7 k", ""), ("k", "1 4"), ("7 k", "7 proto"), ("7", "run x"),
         )
@@ -116,9 +124,9 @@ def test_a_stream_of_nonsense_ends_and_says_why(name):
 
 def test_an_array_may_be_so_large(monkeypatch):
     monkeypatch.setenv("TFCOMPAT_SERVER_MAX_MESSAGE", "100")
-    assert len(list(parcels(Bytes(("k", "", np.zeros(100, np.uint8)))))) == 1
+    assert len(list(batches(Bytes([("k", "", np.zeros(100, np.uint8))])))) == 1
     with pytest.raises(tf.errors.ResourceExhaustedError, match="TFCOMPAT_SERVER_MAX_MESSAGE"):
-        list(parcels(Bytes(("k", "", np.zeros(101, np.uint8)))))
+        list(batches(Bytes([("k", "", np.zeros(101, np.uint8))])))
     with pytest.raises(tf.errors.ResourceExhaustedError, match="An array of 104 bytes"):
         TensorStreams(TASK, Steps()).send("nowhere:1", 1, [("k", Arrived(np.zeros(26, np.float32), tf.float32))])
 
@@ -130,5 +138,5 @@ def test_a_stream_that_ends_fails_the_steps_that_wait_for_it():
     TensorStreams("/job:ps/replica:0/task:0", steps).receive("/job:worker/replica:0/task:0", Bytes())
     with pytest.raises(tf.errors.UnavailableError, match="The stream of tensors from /job:worker/replica:0/task:0 has ended"):
         steps.step(1).take("key")
-    steps.step(2).arrive("key", Arrived(np.float32(1), tf.float32))
+    steps.step(2).arrive({"key": Arrived(np.float32(1), tf.float32)})
     assert steps.step(2).take("key").value == 1

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.base.run_limits import may_wait
+from tfcompat._src.ops.queues import resource
 
 
 class Call(threading.Thread):
@@ -190,3 +192,43 @@ def test_a_queue_chosen_by_a_number_of_the_run(session, index):
     session.run(chosen.enqueue(7), {place: index})
     assert [session.run(queue.size()) for queue in queues] == [int(i == index) for i in range(3)]
     assert session.run(chosen.dequeue(), {place: index}) == 7
+
+
+def test_a_run_that_takes_of_several_accumulators_waits_once(session, monkeypatch):
+    accumulators = [tf.ConditionalAccumulator(tf.float32, shape=[2], name=f"a{i}") for i in range(4)]
+    gradient = tf.placeholder(tf.float32, [2])
+    take = [a.take_grad(1) for a in accumulators]
+    give = tf.group(*[a.apply_grad(gradient + i) for i, a in enumerate(accumulators)])
+    blocked, is_blocked, wait = [], threading.Event(), resource.SharedResource.wait
+
+    def noted(self, ready, what, *limits):
+        if may_wait() and not ready():
+            blocked.append(self)
+            is_blocked.set()
+        wait(self, ready, what, *limits)
+
+    monkeypatch.setattr(resource.SharedResource, "wait", noted)
+    waiting = Call(lambda: session.run(take))
+    assert is_blocked.wait(30)
+    session.run(give, {gradient: [1, 2]})
+    np.testing.assert_array_equal(waiting.ended(), [[1, 2], [2, 3], [3, 4], [4, 5]])
+    assert [found.name.rpartition("_")[2] for found in blocked] == ["a3"]
+
+
+def test_an_accumulator_keeps_no_array_of_who_gives(session):
+    accumulator = tf.ConditionalAccumulator(tf.float32, shape=[2])
+    gradient = tf.placeholder(tf.float32, [2])
+    give, take = accumulator.apply_grad(gradient), accumulator.take_grad(1)
+    given = np.array([1, 2], np.float32)
+    session.run(give, {gradient: given})
+    given[:] = 7
+    np.testing.assert_array_equal(session.run(take), [1, 2])
+
+
+def test_a_queue_keeps_no_array_of_who_gives(session):
+    queue = tf.FIFOQueue(2, tf.float32, shapes=[[2]])
+    fed = tf.placeholder(tf.float32, [2])
+    given = np.array([1, 2], np.float32)
+    session.run(queue.enqueue(fed), {fed: given})
+    given[:] = 7
+    np.testing.assert_array_equal(session.run(queue.dequeue()), [1, 2])

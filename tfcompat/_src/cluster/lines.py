@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
+import itertools
 import os
 import queue
 import secrets
@@ -18,9 +18,9 @@ import struct
 import threading
 import time
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias
 
 import grpc
 
@@ -33,6 +33,9 @@ from tfcompat._src.proto import pool
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
 """What the line is for, by names."""
 _MESSAGE_BYTES = 1 << 20
+_AHEAD_BYTES = 1 << 16
+_MOST_PARTS = 512
+"""So many parts are sent or received in one call; Linux takes 1024."""
 _SECRET_BYTES = 16
 _ANSWER_SECONDS = 10.0
 _MOST_EXPECTED = 1024
@@ -50,8 +53,8 @@ INTERRUPTED_SECONDS, _LOOKS = 1.0, 10
 class Source(Protocol):
     """Where bytes of a line come from."""
 
-    def read_into(self, room: memoryview, has_begun: bool = False) -> int:
-        """Fills `room`; how much of it, less than all only where the line has ended.
+    def read_into(self, rooms: Sequence[memoryview], has_begun: bool = False) -> int:
+        """Fills `rooms`, one behind the other; how much of them, less than all only where the line has ended.
 
         Where it continues what `has_begun`, the bytes may not be long in coming: TimeoutError.
         """
@@ -121,16 +124,13 @@ class _SocketLine:
     def send(self, parts: Sequence[bytes | memoryview]) -> None:
         if self._is_over:
             return
-        left = [memoryview(part).cast("B") for part in parts if len(part)]
+        left = deque(memoryview(part).cast("B") for part in parts if len(part))
         self._is_sending = True
         try:
             while left:
-                count = self._socket.sendmsg(left)
+                count = self._socket.sendmsg(itertools.islice(left, _MOST_PARTS))
                 self._sent += count
-                while left and count >= len(left[0]):
-                    count -= len(left.pop(0))
-                if left:
-                    left[0] = left[0][count:]
+                _pass_over(left, count)
         except BlockingIOError:
             self._end(f"its other end has taken nothing for {_STALLED_SECONDS} s")
         except OSError as e:
@@ -250,43 +250,56 @@ class MessageSource:
     def __init__(self, messages: Iterator[bytes]) -> None:
         self._messages, self._left = messages, memoryview(b"")
 
-    def read_into(self, room: memoryview, has_begun: bool = False) -> int:
-        filled = 0
-        while filled < len(room):
+    def read_into(self, rooms: Sequence[memoryview], has_begun: bool = False) -> int:
+        filled, left = 0, deque(room for room in rooms if len(room))
+        while left:
             while not self._left:
                 message = next(self._messages, None)
                 if message is None:
                     return filled
                 self._left = memoryview(message)
-            count = min(len(room) - filled, len(self._left))
-            room[filled : filled + count] = self._left[:count]
-            self._left = self._left[count:]
+            count, self._left = _moved(self._left, left)
             filled += count
         return filled
 
 
 class SocketSource:
-    """The bytes of a connection."""
+    """The bytes of a connection. Small rooms are filled together with what comes behind; large ones are waited for in the kernel, until all is there."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._file = cast(io.BufferedReader, connection.makefile("rb", 1 << 16))
+        self._ahead, self._left = memoryview(bytearray(_AHEAD_BYTES)), memoryview(b"")
 
-    def read_into(self, room: memoryview, has_begun: bool = False) -> int:
-        filled = 0
-        while filled < len(room):
-            count = self._file.readinto(room[filled:])
-            if count is not None:
+    def read_into(self, rooms: Sequence[memoryview], has_begun: bool = False) -> int:
+        filled, left = 0, deque(room for room in rooms if len(room))
+        while left:
+            if self._left:
+                count, self._left = _moved(self._left, left)
                 filled += count
-            elif has_begun or filled:
-                raise TimeoutError(f"nothing more of an array has come for {_STALLED_SECONDS} s")
+                continue
+            try:
+                count = self._receive(left)
+            except BlockingIOError:
+                if has_begun or filled:
+                    raise TimeoutError(f"nothing more of an array has come for {_STALLED_SECONDS} s") from None
+                continue
             if count == 0:
                 break
+            filled += count
         return filled
 
-    def close(self) -> None:
-        """Lets go of what it reads by; the connection stays."""
-        self._file.close()
+    def _receive(self, rooms: deque[memoryview]) -> int:
+        """Receives bytes, which are then passed over in `rooms`; how many of them are for these, 0 where the line has ended."""
+        parts = list(itertools.islice(rooms, _MOST_PARTS))
+        wanted = sum(map(len, parts))
+        if wanted >= _AHEAD_BYTES:
+            count: int = self._socket.recvmsg_into(parts, 0, socket.MSG_WAITALL)[0]
+        else:
+            count = self._socket.recvmsg_into([*parts, self._ahead])[0]
+            self._left = self._ahead[: max(count - wanted, 0)]
+        count = min(count, wanted)
+        _pass_over(rooms, count)
+        return count
 
     def is_open(self) -> bool:
         """Whether the other end may still send."""
@@ -296,6 +309,14 @@ class SocketSource:
             return True
         except OSError:
             return False
+
+
+def _moved(data: memoryview, rooms: deque[memoryview]) -> tuple[int, memoryview]:
+    """Copies bytes into the first of `rooms`; how many, and those that it has no room for."""
+    count = min(len(rooms[0]), len(data))
+    rooms[0][:count] = data[:count]
+    _pass_over(rooms, count)
+    return count, data[count:]
 
 
 class Door:
@@ -343,13 +364,14 @@ class Door:
 
     def let_in(self, connection: socket.socket) -> None:
         """Takes the line of a connection that knows a secret, and ends the others."""
-        with connection, contextlib.closing(SocketSource(connection)) as source:
+        with connection:
+            source = SocketSource(connection)
             _of_this_process(connection)
             _probe(connection)
             room = bytearray(_SECRET_BYTES)
             connection.settimeout(_ANSWER_SECONDS)
             try:
-                source.read_into(memoryview(room))
+                source.read_into([memoryview(room)])
             except OSError:
                 return
             finally:
@@ -414,6 +436,15 @@ def _accept(listening: socket.socket, door: Callable[[], Door | None]) -> None:
 
 
 # ---- both ----
+
+
+def _pass_over(parts: deque[memoryview], count: int) -> None:
+    """Takes so many bytes off the beginning of parts."""
+    while parts and count >= len(parts[0]):
+        count -= len(parts.popleft())
+    if count:
+        parts[0] = parts[0][count:]
+
 
 _own: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 

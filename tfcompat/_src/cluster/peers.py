@@ -1,6 +1,7 @@
 """Arrays that the processes of a group send each other: each sends to each other one over a line that stays open.
 
-What goes over a line is one array behind the other: a header, the key of the array, a text that describes it, and its bytes.
+What goes over a line is one batch behind the other, as the arrays were sent: the size of a table, the table, and the bytes of the arrays. The table has
+for each array its sizes, its key and a text that describes it. So a batch is received by few calls, however many arrays it has.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import queue
 import struct
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,7 +25,9 @@ from tfcompat._src.cluster.lines import INTERRUPTED_SECONDS, Line, Metadata, Sou
 
 GROUP, RANK = "tfcompat-group", "tfcompat-rank"
 """Metadata of a stream: the name of the group, and the rank of the sender."""
-_HEADER = struct.Struct("<HHQ")
+_TABLE = struct.Struct("<I")
+"""Bytes of the table of a batch."""
+_ENTRY = struct.Struct("<HHQ")
 """Bytes of the key, of the description, and of the array."""
 _FLUSH_SECONDS = 10.0
 _LOOK_SECONDS = 1.0
@@ -45,22 +48,37 @@ class Parcel(NamedTuple):
     data: NDArray
 
 
-def parcels(source: Source) -> Iterator[Parcel]:
-    """What comes on a line, until it ends.
+def batches(source: Source) -> Iterator[list[Parcel]]:
+    """What comes on a line, until it ends: the arrays that were sent together, together.
 
     Raises:
-      errors.DataLossError: it ends in the midst of a parcel. errors.ResourceExhaustedError: an array is too large.
-      TimeoutError: nothing more of a parcel that has begun comes.
+      errors.DataLossError: it ends in the midst of a batch. errors.ResourceExhaustedError: an array is too large.
+      struct.error, UnicodeDecodeError: a table is malformed. TimeoutError: nothing more of a batch that has begun comes.
     """
-    header = bytearray(_HEADER.size)
-    while count := source.read_into(memoryview(header)):
+    header = bytearray(_TABLE.size)
+    while count := source.read_into([memoryview(header)]):
         _require(count, len(header))
-        key_size, text_size, size = _HEADER.unpack(header)
+        (size,) = _TABLE.unpack(header)
         trust.require_array_size(size)
-        texts, data = bytearray(key_size + text_size), np.empty(size, np.uint8)
-        _require(source.read_into(memoryview(texts), has_begun=True), len(texts))
-        _require(source.read_into(data.data, has_begun=True), size)
-        yield Parcel(texts[:key_size].decode(), texts[key_size:].decode(), data)
+        table = bytearray(size)
+        _require(source.read_into([memoryview(table)], has_begun=True), size)
+        entries = list(_entries(table))
+        trust.require_array_size(max(size for _, _, size in entries))
+        found = [Parcel(key, text, np.empty(size, np.uint8)) for key, text, size in entries]
+        _require(source.read_into([parcel.data.data for parcel in found], has_begun=True), sum(parcel.data.size for parcel in found))
+        yield found
+
+
+def _entries(table: bytearray) -> Iterator[tuple[str, str, int]]:
+    """The key, the description and the size of each array of a batch."""
+    at = 0
+    while at < len(table) or at == 0:
+        key_size, text_size, size = _ENTRY.unpack_from(table, at)
+        middle, end = at + _ENTRY.size + key_size, at + _ENTRY.size + key_size + text_size
+        if end > len(table):
+            raise struct.error("its key and its description are longer than the table")
+        yield table[at + _ENTRY.size : middle].decode(), table[middle:end].decode(), size
+        at = end
 
 
 def _require(count: int, wanted: int) -> None:
@@ -129,7 +147,7 @@ class Outbox:
         Raises:
           errors.UnavailableError: the server does not answer.
         """
-        parts = [part for item in items for part in framed(*item)]
+        parts = framed(items)
         with self._lock:
             if self._line is None:
                 self._opening = Cancellation()
@@ -165,11 +183,15 @@ class Outbox:
             self._line.wait_ended(_FLUSH_SECONDS)
 
 
-def framed(key: str, description: str, array: NDArray) -> list[bytes | memoryview]:
-    """An array as `parcels` reads it."""
-    name, text = key.encode(), description.encode()
-    data = array.reshape(-1).view(np.uint8)
-    return [_HEADER.pack(len(name), len(text), data.nbytes) + name + text, data.data]
+def framed(items: Sequence[Item]) -> list[bytes | memoryview]:
+    """A batch as `batches` reads it."""
+    table, parts = bytearray(_TABLE.size), list[bytes | memoryview]()
+    for key, description, array in items:
+        name, text = key.encode(), description.encode()
+        table += _ENTRY.pack(len(name), len(text), array.nbytes) + name + text
+        parts.append(array.reshape(-1).view(np.uint8).data)
+    _TABLE.pack_into(table, 0, len(table) - _TABLE.size)
+    return [bytes(table), *parts]
 
 
 class _Sender:
@@ -255,8 +277,9 @@ class Peers:
         self._sending.add(rank)
         why = "it has left the group"
         try:
-            for parcel in parcels(source):
-                inbox.take(parcel)
+            for batch in batches(source):
+                for parcel in batch:
+                    inbox.take(parcel)
         except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
             why = str(e) or "its stream has broken off"
         self._broke(rank, why)

@@ -97,17 +97,17 @@ class StepRendezvous:
                 raise errors.AbortedError(None, None, f"Duplicated send: {min(twice)}")
             self._put.update(found)
         kept = found if self.push is None else self.push(found)
-        for key, one in kept.items():
-            self.arrive(key, one)
+        if kept:
+            self.arrive(kept)
 
-    def arrive(self, key: str, found: Arrived) -> None:
-        """Takes in a tensor of this process, or one that another has sent."""
+    def arrive(self, found: dict[str, Arrived]) -> None:
+        """Takes in tensors of this process, or those that another has sent together, by key."""
         with self._changed:
-            self._put.add(key)
-            self._arrived[key] = found
-            self._came[key] = time.time_ns()
+            self._put.update(found)
+            self._arrived.update(found)
+            self._came.update(dict.fromkeys(found, time.time_ns()))
             for missing in self._awaited:
-                missing.discard(key)
+                missing.difference_update(found)
             if not all(self._awaited):
                 self._changed.notify_all()
 
@@ -203,11 +203,11 @@ class Steps:
                 self._steps[number] = StepRendezvous()
             return self._steps[number]
 
-    def put(self, number: int, key: str, found: Arrived, stream: object) -> None:
-        """Takes in a tensor that another process has sent by a stream for a step, if that has not ended."""
+    def put(self, number: int, found: dict[str, Arrived], stream: object) -> None:
+        """Takes in tensors, by key, that another process has sent by a stream for a step, if that has not ended."""
         step = self.reached(number, stream)
         if step is not None:
-            step.arrive(key, found)
+            step.arrive(found)
 
     def reached(self, number: int, stream: object) -> StepRendezvous | None:
         """The step that a stream has brought something for, None where it has ended."""

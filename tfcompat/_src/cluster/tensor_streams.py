@@ -1,8 +1,8 @@
 """Tensors that tfcompat's workers push to each other: each has one open stream to every other one that it sends to.
 
 TensorFlow's workers ask for each tensor when they need it. Between workers of tfcompat a tensor leaves as soon as it is there: no request, no
-message of its own, its bytes are copied once. Which tasks push is told to all of a session when it begins, by `PUSHES` in the description
-of their devices.
+message of its own, its bytes are copied once. What a phase sends to a worker is received as a whole, which wakes who waits for it once. Which
+tasks push is told to all of a session when it begins, by `PUSHES` in the description of their devices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.cluster import trust, wire
 from tfcompat._src.cluster.lines import Source
-from tfcompat._src.cluster.peers import GROUP, Outbox, Parcel, parcels
+from tfcompat._src.cluster.peers import GROUP, Outbox, Parcel, batches
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.stream_calls import StreamCalls, as_array
 from tfcompat._src.proto import messages
@@ -64,14 +64,14 @@ class TensorStreams:
         self._outbox(address).send((key, text, as_array(data)))
 
     def send(self, address: str, number: int, tensors: list[tuple[str, Arrived]]) -> None:
-        """Sends tensors of a step, with their keys, to the worker at an address.
+        """Sends tensors of a step, with their keys, to the worker at an address. The first key has the number of the step before it.
 
         Raises:
           errors.UnavailableError: it does not answer. errors.ResourceExhaustedError: a tensor is too large.
         """
-        items = [(f"{number} {key}", *_packed(found)) for key, found in tensors]
-        for _, _, array in items:
-            trust.require_array_size(array.nbytes)
+        items = [(key, *_packed(found)) for key, found in tensors]
+        items[0] = f"{number} {items[0][0]}", *items[0][1:]
+        trust.require_array_size(max(array.nbytes for _, _, array in items))
         self._outbox(address).send(*items)
 
     def end(self, address: str, number: int) -> None:
@@ -106,9 +106,9 @@ class TensorStreams:
         """Takes the tensors of a worker until its stream ends, which fails the steps that wait for more of them."""
         stream = object()
         try:
-            for parcel in parcels(source):
-                if not self.calls.take(task, parcel, lambda number: self._steps.reached(number, stream)):
-                    self._arrive(parcel, stream)
+            for batch in batches(source):
+                if not self.calls.take(task, batch[0], lambda number: self._steps.reached(number, stream)):
+                    self._arrive(batch, stream)
         except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
             reason = str(e) or "it has broken off"
         else:
@@ -116,12 +116,13 @@ class TensorStreams:
         self.calls.lose_task(task)
         self._steps.lose(task, stream, errors.UnavailableError(None, None, f"The stream of tensors from {task} has ended: {reason}"))
 
-    def _arrive(self, parcel: Parcel, stream: object) -> None:
-        number, _, key = parcel.key.partition(" ")
-        if parcel.description == _END:
+    def _arrive(self, batch: list[Parcel], stream: object) -> None:
+        number, _, first = batch[0].key.partition(" ")
+        if batch[0].description == _END:
             self._steps.end(int(number))
         else:
-            self._steps.put(int(number), key, _unpacked(parcel), stream)
+            keys = first, *[parcel.key for parcel in batch[1:]]
+            self._steps.put(int(number), dict(zip(keys, map(_unpacked, batch))), stream)
 
 
 def _packed(found: Arrived) -> tuple[str, NDArray]:

@@ -114,6 +114,7 @@ class Facts:
       reads_files: it reads a checkpoint. checks_numbers: it fails where its input has an infinity or a NaN.
       tells_sizes: it gives the shape of its input. converts: it gives its input in another dtype.
       meets_others: it meets its like on other devices or in other processes.
+      gathers: it waits for what others give, and none of them waits for it.
       costly: most of the time of a program goes to ops like this.
     """
 
@@ -142,6 +143,7 @@ class Facts:
     tells_sizes: bool = False
     converts: bool = False
     meets_others: bool = False
+    gathers: bool = False
     costly: bool = False
 
 

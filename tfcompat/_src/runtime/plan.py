@@ -131,9 +131,11 @@ def touches_state(item: Item) -> bool:
 
 
 def _keeps_inputs(item: Item) -> bool:
-    """Whether an item on the host may keep what it is given: also in what it makes, as a dataset does."""
-    if not isinstance(item, OpItem) or item.effects.keeps_inputs:
+    """Whether an item on the host may keep what it is given, beside handles: also in what it makes, as a dataset does."""
+    if not isinstance(item, OpItem):
         return True
+    if item.effects.keeps_inputs:
+        return any(t.dtype.name != "resource" and not t.dtype._is_ref_dtype for t in item.takes)
     return any(t.dtype.name in ("variant", "resource") for t in item.outputs)
 
 

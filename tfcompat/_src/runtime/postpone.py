@@ -6,12 +6,13 @@ another one of the run: TensorFlow calls both in threads.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Set
 
 from tfcompat._src.base import jax_compat, jax_threads
 from tfcompat._src.base.helper_threads import Work
 from tfcompat._src.base.run_limits import MustWait, without_waiting
-from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.plan import Step, touches_state
 
 PATIENCE = 0.1
@@ -30,7 +31,7 @@ def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], beside: Set
         while steps:
             left = apart.run_without_waiting(steps)
             if left and not apart.helped and not apart.ended_one():
-                run(left.pop(0))
+                run(left.pop(_first_to_wait(left, sources)))
             steps = left
         while apart.ended_one():
             pass
@@ -42,7 +43,7 @@ def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], beside: Set
 class _Apart:
     """Runs steps, some of them in helper threads; `going` are those that have not ended.
 
-    `helped` says whether a step was run behind one that would wait, which it may have given what that waits for.
+    `helped` says whether a step that acts was run behind one that would wait: it may have given what that waits for.
     """
 
     def __init__(self, sources: Mapping[Item, list[Item]], beside: Set[Item], run: Callable[[Step], None]) -> None:
@@ -69,7 +70,7 @@ class _Apart:
                 except MustWait:
                     postponed.append(step)
                     continue
-            self.helped = bool(postponed)
+            self.helped = self.helped or bool(postponed) and _acts(step)
         return postponed
 
     def _begin(self, step: Step) -> None:
@@ -104,9 +105,23 @@ class _Apart:
                 work.join()
 
 
+def _first_to_wait(steps: list[Step], sources: Mapping[Item, list[Item]]) -> int:
+    """Which of the steps waits: the first, or the last of those that only gather, so that a thread which gives to all wakes this one once."""
+    gathering = itertools.takewhile(lambda i: _gathers(steps[i]) and not _needs(steps[i], steps[:i], sources), range(len(steps)))
+    return max(gathering, default=0)
+
+
+def _gathers(step: Step) -> bool:
+    return all(op.spec.facts.gathers for item in step.items for op in item.operations)
+
+
 def _needs(step: Step, others: Iterable[Step], sources: Mapping[Item, list[Item]]) -> bool:
     """Whether a step uses what others give, must come after them, or touches variables as one of them does."""
     before = {item for other in others for item in other.items}
     if any(source in before for item in step.items for source in sources.get(item, ())):
         return True
     return any(map(touches_state, step.items)) and any(map(touches_state, before))
+
+
+def _acts(step: Step) -> bool:
+    return any(not isinstance(i, OpItem) or i.writes or i.effects.external and not i.effects.creates for i in step.items)

@@ -12,7 +12,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, op
+from tfcompat._src.graph.op_spec import HOST, WAITING, Effects, Facts, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
@@ -166,7 +166,7 @@ class SparseAccumulator(Accumulator):
 # ---- ops ----
 
 _add = functools.partial(op, place=HOST, gradient=NO_GRADIENT)
-_using = functools.partial(_add, effects=EXTERNAL)
+_using = functools.partial(_add, effects=Effects(external=True, copies=True))
 _ATTRS = (
     '(*, dtype: NUMBER, shape: shape, container: string = "", shared_name: string = "", '
     'reduction_type: {"MEAN", "SUM"} = "MEAN") -> (handle: '
@@ -226,6 +226,8 @@ def _take(accumulator, required, *, dtype):
     return accumulator.take(_scalar("num_required", required))
 
 
+_taking = functools.partial(_add, effects=WAITING, facts=Facts(gathers=True), shape=_scalar_inputs(1), kernel=_take)
+
 _add("ConditionalAccumulator", _ATTRS + "Ref(string))", shape=lambda c: [(2,)], kernel=_maker(Accumulator),
      effects=MAKES_HANDLE, context=True)  # fmt: skip
 _add("ResourceConditionalAccumulator", _ATTRS + "resource)", shape=lambda c: [(2,)], kernel=_maker(Accumulator),
@@ -240,19 +242,17 @@ for _prefix, _handle in (("", "handle: Ref(string)"), ("Resource", "handle: reso
            kernel=_set_step)  # fmt: skip
     _using(f"{_prefix}AccumulatorApplyGradient", f"({_handle}, local_step: int64, gradient: dtype, *, dtype: NUMBER) -> ()",
            shape=_scalar_inputs(1), kernel=_apply)  # fmt: skip
-    _using(f"{_prefix}AccumulatorTakeGradient", f"({_handle}, num_required: int32, *, dtype: NUMBER) -> (average: dtype)",
-           shape=_scalar_inputs(1), kernel=_take, effects=WAITING)  # fmt: skip
+    _taking(f"{_prefix}AccumulatorTakeGradient", f"({_handle}, num_required: int32, *, dtype: NUMBER) -> (average: dtype)")
 _using(
     "SparseAccumulatorApplyGradient",
     "(handle: Ref(string), local_step: int64, gradient_indices: int64, gradient_values: dtype, gradient_shape: int64, *, "
     "dtype: NUMBER, has_known_shape: bool) -> ()",
     shape=_scalar_inputs(1), kernel=_apply_sparse,
 )  # fmt: skip
-_using(
+_taking(
     "SparseAccumulatorTakeGradient",
     "(handle: Ref(string), num_required: int32, *, dtype: NUMBER) -> (indices: int64, values: dtype, shape: int64)",
-    shape=_scalar_inputs(1), kernel=_take, effects=WAITING,
-)  # fmt: skip
+)
 
 
 # ---- public classes ----
