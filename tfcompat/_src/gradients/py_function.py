@@ -23,6 +23,7 @@ from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
+from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register, require_callable
 from tfcompat._src.proto import messages
 
@@ -32,19 +33,22 @@ class _TooFewError(Exception):
 
 
 class _EagerFunction:
-    """A function that a graph calls, with what the derivative of its last call needs, by the context of the runs."""
+    """A function that a graph calls.
+
+    The derivative of a call takes the tape of the last call from the same session, once; all operations that run at once share one tape.
+    """
 
     def __init__(self, function: Callable[..., Any], kinds: list[dtypes.DType]) -> None:
         self._function, self._kinds = function, kinds
         self._calls: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
-    def __call__(self, run: HostRun, inputs: list[Tensor]) -> list[Tensor]:
+    def __call__(self, caller: HostRun | _EagerFunction, inputs: list[Tensor]) -> list[Tensor]:
         with GradientTape(persistent=True) as tape:
             for tensor in inputs:
                 if tensor.dtype.is_floating or tensor.dtype.is_complex:
                     tape.watch(tensor)
             outputs = self.outputs(inputs)
-        self._calls[run] = (tape, inputs, outputs)
+        self._calls[caller] = (tape, inputs, outputs)
         return outputs
 
     def outputs(self, inputs: list[Tensor]) -> list[Tensor]:
@@ -56,8 +60,10 @@ class _EagerFunction:
             raise _TooFewError(text)
         return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
-    def gradient(self, run: HostRun, grads: list[Tensor]) -> list[Tensor]:
-        tape, inputs, outputs = self._calls.pop(run)
+    def gradient(self, caller: HostRun | _EagerFunction, grads: list[Tensor]) -> list[Tensor]:
+        if caller not in self._calls:
+            raise KeyError(f"the derivative of {self._function} can be taken once, for its last call")
+        tape, inputs, outputs = self._calls.pop(caller)
         found = tape.gradient(outputs, inputs, output_gradients=grads)
         return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
 
@@ -81,7 +87,7 @@ def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: 
     with GRAPHS.entered(graph):
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
         with promotion.OfProgram(), _errors_of(context.op.node_def, context.op):
-            found = getattr(registered, method)(context.run, tensors)
+            found = getattr(registered, method)(registered if context.op.graph.is_program else context.run, tensors)
         return tuple(np.asarray(t._numpy()) for t in found)
 
 
@@ -96,7 +102,8 @@ def _eager_py_func_gradient(context: HostContext, inputs: tuple[NDArray, ...], *
 def _gradient(node: Operation, *grads: Tensor) -> list[Tensor | None]:
     kinds = node.get_attr("Tin")
     ready = [raw.Identity(g) for g in grads]
-    with get_default_graph().control_dependencies([node]):
+    graph = get_default_graph()
+    with graph.control_dependencies([graph.capture(node.outputs[0]) if isinstance(graph, FuncGraph) and node.graph is not graph else node]):
         found = raw.EagerPyFuncGradient(ready, token=node.get_attr("token"), Tout=kinds)
     return [g if kind.is_floating or kind.is_complex else None for g, kind in zip(found, kinds)]
 
