@@ -20,7 +20,7 @@ from tfcompat._src.base.recent import Recent
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.function import eager_call, executor_type
 from tfcompat._src.function.tracing import Traced
-from tfcompat._src.function.variable_lifting import lifting_creator
+from tfcompat._src.function.variable_lifting import LiftingCreator
 from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
@@ -196,6 +196,7 @@ class Function:
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self._name, self._lifts_variables = name, lifts_variables
         self._traces: dict[Any, ConcreteFunction] = {}
+        self._has_variables = False
         self._programs: Mapping[str, Recent] = collections.defaultdict(Recent)
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
@@ -212,11 +213,17 @@ class Function:
         """Adds a call to the default graph.
 
         Raises:
+          TypeError: there are more arguments than the input signature has.
           ValueError: the arguments do not fit the input signature, or variables are made in a call that is not the first.
         """
         if _Settings.runs_eagerly and executing_eagerly():
             return self.python_function(*args, **kwargs)
-        args, kwargs = self._canonical(args, kwargs)
+        try:
+            args, kwargs = self._canonical(args, kwargs)
+        except (TypeError, ValueError):
+            if self.input_signature is not None:  # 1.15 traces before it looks at the arguments
+                self.get_concrete_function()
+            raise
         concrete = self._concrete(args, kwargs)
         return concrete._call([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
 
@@ -238,8 +245,12 @@ class Function:
 
     def _canonical(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """Positional arguments with defaults filled in, where arrays and, under a signature, all values are tensors."""
+        signature = self.input_signature
+        if signature is not None and len(args) > len(signature):
+            raise TypeError(f"When input_signature is provided, only pass arguments covered by it. Received {len(args)} argument(s).")
         try:
-            bound = inspect.signature(self.python_function).bind(*args, **kwargs)
+            parameters = inspect.signature(self.python_function)
+            bound = (parameters.bind if signature is None else parameters.bind_partial)(*args, **kwargs)
         except ValueError:
             bound = None
         if bound is not None:
@@ -248,29 +259,44 @@ class Function:
             args, kwargs = bound.args, bound.kwargs
             if isinstance(self.python_function, functools.partial):  # its keywords are its own, not inputs of the traces
                 kwargs = {name: value for name, value in kwargs.items() if name in given}
-        if self.input_signature is None:
+        if signature is None:
             return nest.map_structure(_with_tensors, (args, kwargs), expand_composites=True)
-        if kwargs or len(args) != len(self.input_signature):
-            raise ValueError(f"Structure of Python function inputs does not match input_signature: {args}, {self.input_signature}")
-        found = tuple(nest.map_structure_up_to(spec, _fitting, spec, arg) for spec, arg in zip(self.input_signature, args))
-        return found, {}
+        if kwargs or len(args) != len(signature):
+            raise ValueError(f"Structure of Python function inputs does not match input_signature:\n{_beside(args, signature)}")
+        try:
+            return tuple(nest.map_structure_up_to(spec, _fitting, spec, arg) for spec, arg in zip(signature, args)), {}
+        except (TypeError, ValueError) as e:
+            raise ValueError(f"Python inputs incompatible with input_signature:\n{_beside(args, signature)}") from e
 
     def _concrete(self, args: tuple, kwargs: dict) -> ConcreteFunction:
-        graph = get_default_graph()
-        key = (graph, _structure_key((args, kwargs), self.input_signature is not None))
+        """The trace for arguments of this kind.
+
+        As in 1.15 a function whose first trace makes variables is traced again with them, and has no other traces.
+        """
+        key = (get_default_graph(), _structure_key((args, kwargs), self.input_signature is not None))
         found = self._traces.get(key)
-        if found is None:
-            creators = list(creator_stack(graph))
-            if self._lifts_variables:
-                arguments = [t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)]
-                creators.append(_refused if self._traces else lifting_creator(arguments))
-            if self.input_signature is not None:
-                args = self.input_signature
-            traced = traced_as(self.python_function, *self._autograph)
-            found = self._traces[key] = ConcreteFunction(
-                self._name, self.python_function, args, kwargs, creators, traced=traced, programs=self._programs
-            )
+        if found is None and not self._lifts_variables:
+            found = self._traces[key] = self._trace(args, kwargs)
+        elif found is None:
+            creator = LiftingCreator([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
+            found = self._trace(args, kwargs, _refused if self._has_variables else creator)
+            if creator.has_made:
+                self._has_variables, is_first = True, not self._traces
+                self._traces.clear()
+                if not is_first:
+                    raise ValueError("Creating variables on a non-first call to a function decorated with tf.function.")
+                found = self._trace(args, kwargs, _refused)
+            self._traces[key] = found
         return found
+
+    def _trace(self, args: tuple, kwargs: dict, *creators: Callable) -> ConcreteFunction:
+        """A new trace, in which the creators make variables, and not those of the functions around."""
+        around = [c for c in creator_stack(get_default_graph()) if c is not _refused and not isinstance(c, LiftingCreator)]
+        traced = traced_as(self.python_function, *self._autograph)
+        return ConcreteFunction(
+            self._name, self.python_function, args if self.input_signature is None else self.input_signature, kwargs, [*around, *creators],
+            traced=traced, programs=self._programs,
+        )  # fmt: skip
 
     def _get_tracing_count(self) -> int:
         return len(self._traces)
@@ -298,12 +324,18 @@ def _with_tensors(value: TensorLike) -> Any:
     return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
+def _beside(inputs: tuple, signature: tuple) -> str:
+    """Arguments and the specs of a signature, one a line."""
+    rows = (",\n    ".join(map(str, each)) for each in (inputs, signature))
+    return "  inputs: (\n    {})\n  input_signature: (\n    {})".format(*rows)
+
+
 def _fitting(spec: Any, value: TensorLike) -> Any:
     if isinstance(value, type(spec)):
         return value
     tensor = convert_to_tensor(value, spec.dtype) if isinstance(spec, TensorSpec) else value
     if not spec.is_compatible_with(tensor):
-        raise ValueError(f"Python inputs incompatible with input_signature: {value!r} does not fit {spec!r}")
+        raise ValueError(f"{value!r} does not fit {spec!r}")
     return tensor
 
 
@@ -332,7 +364,7 @@ def _leaf_key(value: object) -> Any:
         hash(value)
     except TypeError:
         return id(value)
-    return type(value), value
+    return value
 
 
 @export("function", "contrib.eager.function")

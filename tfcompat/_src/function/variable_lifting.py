@@ -14,16 +14,21 @@ class UnliftableError(Exception):
     """A tensor hangs on an argument or placeholder that has no value where it is wanted."""
 
 
-def lifting_creator(arguments: Sequence[Tensor]) -> Callable:
-    """A variable creator for the body of a function that is called with `arguments`."""
+class LiftingCreator:
+    """A variable creator for the body of a function that is called with `arguments`.
 
-    def create(next_creator: Callable, initial_value: object = None, **kwargs: Any) -> Any:
+    Attributes: `has_made` says whether it has made a variable.
+    """
+
+    def __init__(self, arguments: Sequence[Tensor]) -> None:
+        self._arguments, self.has_made = arguments, False
+
+    def __call__(self, next_creator: Callable, initial_value: object = None, **kwargs: Any) -> Any:
+        self.has_made = True
         if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
             with init_scope():
-                initial_value = _Lift(initial_value, arguments).tensor(initial_value)
+                initial_value = _Lift(initial_value, self._arguments).tensor(initial_value)
         return next_creator(initial_value=initial_value, **kwargs)
-
-    return create
 
 
 class _Lift:
