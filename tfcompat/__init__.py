@@ -656,6 +656,9 @@ _LAZY = {
     "tpu": "tfcompat.tpu",
 }
 
+if not _gc.get_freeze_count():
+    _gc.freeze()
+    _gc.unfreeze()  # what was imported is old now: no collection goes through it for being new
 if _collecting:
     _gc.enable()
 

@@ -2,9 +2,11 @@
 
 import pathlib
 import re
+import sys
 import tomllib
 
 import children
+import pytest
 
 import tfcompat as tf
 from tfcompat._src.runtime.hardware import HARDWARE
@@ -38,6 +40,13 @@ def test_the_module_named_tensorflow_is_tfcompat():
     program = "from tensorflow.python.framework import ops; import tensorflow, tfcompat; print(tensorflow is tfcompat, ops.Graph is tfcompat.Graph)"
     done = children.warm("-c", program, PYTHONPATH=str(ROOT / "packaging/tensorflow"))
     assert done.stdout == "True True\n", done.stderr
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="its collector has no such generations")
+def test_no_collection_goes_through_what_was_imported():
+    done = children.python("-c", "import gc, tfcompat; print(*(len(gc.get_objects(g)) for g in range(3)))")
+    youngest, middle, oldest = map(int, done.stdout.split())
+    assert youngest + middle < 10_000 < oldest, done
 
 
 def test_workflows_try_each_python_that_the_readme_names():

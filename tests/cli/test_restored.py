@@ -68,11 +68,25 @@ def test_rewritten_code_is_not_kept_for_python(tmp_path):
 def test_sources_without_such_a_word_are_left_alone():
     assert not sources.needs_rewriting(b"x.tobytes(); strip('U ')", "a.py")
     assert sources.needs_rewriting(b"x.tostring()", "a.py") and sources.needs_rewriting(b"open(a, 'rU')", "a.py")
+    assert not sources.needs_rewriting(b"TypeVar('U')\ndef slice(self): return self.slice(1), my_slice(2)", "a.py")
+    assert sources.needs_rewriting(b"slice(1)", "a.py") and sources.needs_rewriting(b"def slice(a): return [slice(a)]", "a.py")
+
+
+def test_libraries_of_today_are_not_read(tmp_path):
+    for name in ("older", "pyparsing"):
+        (tmp_path / f"{name}.py").write_text("x.tostring()")
+    assert sources.Finder().find_spec("older", [str(tmp_path)]) is not None
+    assert sources.Finder().find_spec("pyparsing", [str(tmp_path)]) is None
 
 
 def test_nothing_of_a_package_is_read_before_it_is_imported(tmp_path):
     program = "import sys, tensorflow; print([m for m in sys.modules if '.cli.legacy.of_' in m])"
     assert run("-c", program, cwd=tmp_path).stdout == "[]\n"
+
+
+def test_no_module_of_numpy_is_imported_for_its_functions(tmp_path):
+    program = "import sys, numpy as np; assert np.lib.pad is np.pad; print(sorted({'numpy.f2py', 'numpy.testing'} & set(sys.modules)))"
+    assert children.python(*children.RUN, "-c", program, cwd=tmp_path).stdout == "[]\n"
 
 
 def test_the_table_names_every_package():

@@ -46,6 +46,9 @@ _collecting = _gc.isenabled()
 _gc.disable()  # importing makes many objects and hardly any garbage
 """
 COLLECTOR_ON = """
+if not _gc.get_freeze_count():
+    _gc.freeze()
+    _gc.unfreeze()  # what was imported is old now: no collection goes through it for being new
 if _collecting:
     _gc.enable()"""
 RAW_OPS = '''from tfcompat._src.nodes.raw_ops import __dir__ as __dir__

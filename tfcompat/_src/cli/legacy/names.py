@@ -171,7 +171,7 @@ ATTRIBUTES: dict[Any, dict[str, Any]] = {
         maximum_sctype=lambda t: {"i": np.int64, "u": np.uint64, "f": np.longdouble, "c": np.clongdouble}.get(np.dtype(t).kind, np.dtype(t).type),
         deprecate=lambda *args, **kw: args[0] if args and callable(args[0]) else lambda func: func,
     ),
-    np.lib: {name: getattr(np, name) for name in np.__all__ if inspect.isroutine(getattr(np, name, None))},
+    np.lib: {name: vars(np)[name] for name in np.__all__ if inspect.isroutine(vars(np).get(name))},  # modules would be imported by getattr
     locale: dict(format=locale.format_string),
     np.random: dict(random_integers=random_integers),
     collections: {name: getattr(collections.abc, name) for name in collections.abc.__all__},

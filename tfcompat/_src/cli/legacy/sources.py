@@ -60,16 +60,18 @@ LOST = frozenset(name for methods in METHODS.values() for name in methods)
 SCALARS: dict[str, type] = {"bool": bool, "long": int}
 """Names of NumPy that were Python's types."""
 _SCALAR_HINT = re.compile(rb"\.(bool|long)\b")
-_MAKES_SLICES = re.compile(rb"(?<![.\w])slice\(")
-_HINT = re.compile(
-    rb"\.(%s)\b|['\"](r?b?Ur?b?|rbU|rU)['\"]|%s" % (b"|".join(sorted(name.encode() for name in LOST)), _MAKES_SLICES.pattern)
-)
+_MAKES_SLICES = re.compile(rb"slice\((?<![.\w]slice\()(?<!def slice\()")
+"""A call of `slice`; what comes before is looked at last, so that the search is one for a literal."""
+_LOST_HINT = re.compile(rb"\.(%s)\b" % b"|".join(sorted(name.encode() for name in LOST)))
+_MODE_HINT = re.compile(rb"['\"](r?b?Ur?b?|rbU|rU)['\"]")
 _COMPUTED = (ast.Name, ast.Attribute, ast.BinOp, ast.Call, ast.List, ast.ListComp)
 """Kinds of expressions that may give a list as an index."""
 _LEFT_ALONE = sys.stdlib_module_names | {
     "tfcompat", "tensorflow", "tensorflow_core", "tensorflow_estimator", "jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "optax", "flax",
     "google", "grpc", "h5py", "PIL", "pandas", "sklearn", "matplotlib", "pytest", "_pytest", "pip", "setuptools",
+    "joblib", "mpl_toolkits", "narwhals", "pyparsing",
 }  # fmt: skip
+"""Libraries that are installed in versions of today, and the larger ones that these import."""
 
 
 def restored(value: object, name: str) -> Any:
@@ -130,7 +132,8 @@ def _is_of_program(path: str) -> bool:
 
 def needs_rewriting(source: bytes, path: str) -> bool:
     """Whether a source has a word that may have to be rewritten."""
-    return _HINT.search(source) is not None or (_SCALAR_HINT.search(source) is not None and _is_of_program(path))
+    has_mode = b"open" in source and _MODE_HINT.search(source)
+    return bool(has_mode or _LOST_HINT.search(source) or _MAKES_SLICES.search(source) or (_SCALAR_HINT.search(source) and _is_of_program(path)))
 
 
 def rewrite(tree: ast.Module, source: bytes, path: str) -> None:
