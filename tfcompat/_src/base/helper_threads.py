@@ -24,7 +24,7 @@ _LONGEST_SLEEP = 1.0
 
 
 class Work:
-    """A function that a helper thread calls, once, from the first `wait` on: `result`, or the exception `error`, when it `is_over`."""
+    """A function that a helper thread calls, once, from `begin` or the first `wait` on: `result`, or the exception `error`, when it `is_over`."""
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._functions = [function]  # the helper that pops it calls it
@@ -63,6 +63,11 @@ class Work:
         leave()
         self._running.release()
 
+    def begin(self) -> None:
+        """Lets a helper thread call the function."""
+        if not self._was_handed_over:
+            self._hand_over()
+
     def wait(self) -> Any:
         """The result, when it is there; raises what the function raised, or at once what a signal's handler does."""
         self.join()
@@ -81,8 +86,7 @@ class Work:
 
     def is_over_within(self, seconds: float) -> bool:
         """Waits until the function has come back, but no longer than so many seconds; whether it has."""
-        if not self._was_handed_over:
-            self._hand_over()
+        self.begin()
         if not self.is_over and self._running.acquire(timeout=seconds):
             self._running.release()
         return self.is_over

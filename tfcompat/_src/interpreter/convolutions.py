@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.interpreter import cores
 from tfcompat._src.interpreter.movement import padding
 from tfcompat._src.interpreter.table import Equation, Shape, ToArray, primitive, wide
 from tfcompat._src.interpreter.windows import dilated, view_of_windows
@@ -69,17 +70,32 @@ def _product(sizes: Shape, outputs: int, strides: Shape, dilation: Shape, layout
     length = sizes[order[0]]
     step = max(1, BLOCK * length // (rows * inner))
     starts = range(0, length, step)
+    shares = cores.ranges(len(starts), cores.CORES)
     all_strides, all_dilation = (1, 1, *strides), (*dilation,)
+
+    def multiply(windows: NDArray, w: NDArray, out: NDArray) -> None:
+        np.matmul(windows.reshape(-1, inner), w, out=out)
+
+    def sum_of_products(windows: NDArray, w: NDArray) -> NDArray:
+        sums = np.zeros((len(shares), rows, outputs), w.dtype)
+
+        def add(share: int) -> None:
+            for i in starts[shares[share]]:
+                sums[share] += windows[i : i + step].reshape(-1, rows).T @ w[i : i + step].reshape(-1, outputs)
+
+        cores.for_each(range(len(shares)), add)
+        total: NDArray = sums.sum(0)
+        return total
 
     def run(x: NDArray, w: NDArray) -> NDArray:
         windows = view_of_windows(x, sizes, all_strides, all_dilation).transpose(order)
         w = w.transpose(kernel_order)
         if by_columns:
-            found = sum(windows[i : i + step].reshape(-1, rows).T @ w[i : i + step].reshape(-1, outputs) for i in starts)
+            found = sum_of_products(windows, w)
         else:
-            w = w.reshape(inner, outputs)
-            parts = [windows[i : i + step].reshape(-1, inner) @ w for i in starts]
-            found = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            found = np.empty((rows, outputs), x.dtype)
+            matrix = w.reshape(inner, outputs)
+            cores.for_each(starts, lambda i: multiply(windows[i : i + step], matrix, found[i * rows // length : (i + step) * rows // length]))
         result: NDArray = found.reshape(result_shape).transpose(back)
         return result
 

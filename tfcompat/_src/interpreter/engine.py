@@ -3,11 +3,11 @@
 from tfcompat._src.interpreter import (
     control,
     convolutions,
-    draws,
     elementwise,
     indexing,
     linear_algebra,
     movement,
+    numpy_forms,
     products,
     reductions,
     sorting,
@@ -18,4 +18,4 @@ from tfcompat._src.interpreter.evaluator import Evaluator, has_unbounded_loops, 
 from tfcompat._src.interpreter.table import TABLE
 
 __all__ = ["TABLE", "Evaluator", "has_unbounded_loops", "missing", "prepare"]
-FAMILIES = (control, convolutions, draws, elementwise, indexing, linear_algebra, movement, products, reductions, sorting, special_functions, windows)
+FAMILIES = (control, convolutions, elementwise, indexing, linear_algebra, movement, numpy_forms, products, reductions, sorting, special_functions, windows)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.interpreter import cores
 from tfcompat._src.interpreter.table import Equation, Shape, ToArray, primitive, wide
 
 
@@ -16,6 +17,16 @@ def _form(shape: Shape, order: Shape, target: Shape) -> ToArray:
     if moves:
         return (lambda x: x.transpose(order).reshape(target)) if joins else lambda x: x.transpose(order)
     return (lambda x: x.reshape(target)) if joins else lambda x: x
+
+
+LARGE = 2**25
+"""A product of so many multiplications, which takes a core milliseconds, is divided among cores."""
+
+
+def _by_rows(x: NDArray, y: NDArray) -> NDArray:
+    found = np.empty((x.shape[0], y.shape[1]), x.dtype)
+    cores.for_each(cores.ranges(x.shape[0], cores.CORES), lambda rows: np.matmul(x[rows], y, out=found[rows]))
+    return found
 
 
 @primitive("dot_general")
@@ -32,7 +43,9 @@ def dot_general(e: Equation) -> ToArray:
     shape, dtype, inside = e.shape, e.dtype, wide(e.dtype)
     if 0 in (*a, *b):
         return lambda x, y: np.zeros(shape, dtype)
-    multiply = np.multiply if inner == 1 and inside.kind != "b" else np.matmul  # of columns and rows; quicker than BLAS
+    multiply: ToArray = np.multiply if inner == 1 and inside.kind != "b" else np.matmul  # of columns and rows; quicker than BLAS
+    if not batch and inside.kind == "f" and rows >= 2 * cores.CORES and rows * inner * columns >= LARGE:
+        multiply = _by_rows
     if all(i.dtype == inside == dtype for i in e.inputs) and (*batch, rows, columns) == shape:
         return lambda x, y: multiply(left_form(x), right_form(y))
 

@@ -214,9 +214,9 @@ import tfcompat._src.ops.random.candidate_samplers  # noqa: F401
 import tfcompat._src.ops.random.clustering  # noqa: F401
 import tfcompat._src.ops.random.crop  # noqa: F401
 import tfcompat._src.ops.random.distributions  # noqa: F401
+import tfcompat._src.ops.random.drawing  # noqa: F401
 import tfcompat._src.ops.random.fill  # noqa: F401
 import tfcompat._src.ops.random.libm  # noqa: F401
-import tfcompat._src.ops.random.one_call  # noqa: F401
 import tfcompat._src.ops.random.philox  # noqa: F401
 import tfcompat._src.ops.random.rejection  # noqa: F401
 import tfcompat._src.ops.random.rng_ops  # noqa: F401

@@ -222,3 +222,15 @@ def first_valid_tap(window: Window) -> np.ndarray:
         tap = np.maximum(-((np.arange(o) * s - b) // d), 0)
         number = number * k + tap.reshape([-1 if i == axis + 1 else 1 for i in range(len(window.size) + 2)])
     return number.astype(np.int32)
+
+
+def windows_in_numpy(x: np.ndarray, window: Window) -> np.ndarray:
+    """The windows of a channels-last NumPy array, a view where nothing is to be padded: [batch, *out, *size, channels]."""
+    if any(map(any, window.padding)):
+        x = np.pad(x, [(0, 0), *window.padding, (0, 0)])
+    axes = range(1, 1 + len(window.size))
+    spans = [(k - 1) * d + 1 for k, d in zip(window.size, window.dilation)]
+    view = np.lib.stride_tricks.sliding_window_view(x, spans, tuple(axes))
+    along = [slice(0, (o - 1) * s + 1, s) for o, s in zip(window.out, window.stride)]
+    view = view[(slice(None), *along, slice(None), *[slice(None, None, d) for d in window.dilation])]
+    return np.moveaxis(view, 1 + len(window.size), -1)

@@ -17,7 +17,7 @@ from jax import lax
 from tfcompat._src.base import errors
 from tfcompat._src.ops.random import philox
 from tfcompat._src.ops.random.distributions import double_from_words, full_int, uniform
-from tfcompat._src.ops.random.one_call import one_call
+from tfcompat._src.ops.random.drawing import drawing
 
 Array = Any
 
@@ -171,7 +171,7 @@ def _chance_of_any(xp: ModuleType, p: Array, tries: Array) -> Array:
     return -xp.expm1(exponent.astype(np.float64)).astype(np.float32)
 
 
-@one_call("sampler", "num_sampled", "unique")
+@drawing("sampler", "num_sampled", "unique")
 def candidates(
     xp: ModuleType, key: Array, counter: Array, true_classes: Array, sampler: SimpleSampler, num_sampled: int, unique: bool
 ) -> tuple[Array, Array, Array]:

@@ -14,9 +14,9 @@ import ml_dtypes
 import numpy as np
 
 from tfcompat._src.ops.random import philox
+from tfcompat._src.ops.random.drawing import drawing
 from tfcompat._src.ops.random.fill import fill, run_lanes
 from tfcompat._src.ops.random.libm import logf, sincosf
-from tfcompat._src.ops.random.one_call import one_call
 
 Array = Any
 
@@ -54,7 +54,7 @@ def double_from_words(xp: ModuleType, high: Array, low: Array) -> Array:
     return (top * xp.float64(2.0**32) + low.astype(xp.float64)) * xp.float64(2.0**-52)
 
 
-@one_call("size", "dtype")
+@drawing("size", "dtype")
 def uniform(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) -> Array:
     """`size` floats in [0, 1): float16, bfloat16, float32 or float64."""
 
@@ -67,7 +67,7 @@ def uniform(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) -
     return fill(xp, group, _group_width(dtype), size, dtype)
 
 
-@one_call("size")
+@drawing("size")
 def uniform_int(xp: ModuleType, key: Array, counter: Array, size: int, minval: Array, maxval: Array) -> Array:
     """`size` integers in [minval, maxval), scalars of one type, int32 or int64."""
     dtype = np.dtype(minval.dtype)
@@ -90,7 +90,7 @@ def _integer_words(xp: ModuleType, words: list[Array], dtype: np.dtype) -> list[
     return [wide[0] | wide[1] << xp.uint64(32), wide[2] | wide[3] << xp.uint64(32)]
 
 
-@one_call("size", "dtype")
+@drawing("size", "dtype")
 def full_int(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) -> Array:
     """`size` integers of any value: int32, uint32, int64 or uint64."""
     dtype = np.dtype(dtype)
@@ -101,7 +101,7 @@ def full_int(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) 
     return fill(xp, group, _group_width(dtype), size, dtype)
 
 
-@one_call("size", "dtype")
+@drawing("size", "dtype")
 def normal(xp: ModuleType, key: Array, counter: Array, size: int, dtype: object) -> Array:
     """`size` standard normal numbers: float16, bfloat16, float32 or float64."""
 
@@ -111,7 +111,7 @@ def normal(xp: ModuleType, key: Array, counter: Array, size: int, dtype: object)
     return fill(xp, group, _group_width(dtype), size, dtype)
 
 
-@one_call("size", "dtype")
+@drawing("size", "dtype")
 def truncated_normal(xp: ModuleType, key: Array, counter: Array, size: int, dtype: Any) -> Array:
     """`size` standard normal numbers below 2 in magnitude; each group rejects within draws of its own."""
     width = _group_width(dtype)
@@ -157,7 +157,7 @@ def _float_pair(xp: ModuleType, first: Array, second: Array) -> tuple[Array, Arr
     return sine * radius, cosine * radius
 
 
-@one_call("rows")
+@drawing("rows")
 def shuffle(xp: ModuleType, key: Array, counter: Array, rows: int) -> Array:
     """The row numbers of a random order of `rows` rows, int32: output row i is input row `result[i]`.
 

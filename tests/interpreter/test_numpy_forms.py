@@ -5,8 +5,9 @@ import pytest
 
 from tests.interpreter.against_xla import check
 from tfcompat._src.base import jax_compat
-from tfcompat._src.interpreter import engine
-from tfcompat._src.interpreter.table import preparation
+from tfcompat._src.interpreter import cores, engine
+from tfcompat._src.interpreter.table import CALLS, preparation
+from tfcompat._src.ops.nn import conv_kernels
 from tfcompat._src.ops.random import candidate_samplers, distributions, philox
 
 KEY, COUNTER = philox.seed_to_key_counter(7, 11)
@@ -40,6 +41,37 @@ def test_a_loop_inside_a_drawing_function_is_none_that_an_evaluation_goes_round_
     assert any(e.primitive.name == "while" for e in drawing.eqns[0].params["jaxpr"].eqns)
     assert not engine.has_unbounded_loops(drawing.jaxpr)
     assert engine.has_unbounded_loops(counting.jaxpr)
+
+
+CONVOLUTIONS = [
+    ((3, 9, 11, 1), (3, 2, 1, 4), dict(strides=(1, 2, 1, 1), padding="SAME", data_format="NHWC")),
+    ((2, 1, 9, 8), (3, 3, 1, 5), dict(strides=(1, 1, 1, 1), padding="VALID", data_format="NCHW", dilations=(1, 1, 2, 3))),
+    ((600, 30, 30, 1), (5, 5, 1, 2), dict(strides=(1, 1, 1, 1), padding="EXPLICIT", explicit_paddings=(0, 0, 1, 2, 0, 3, 0, 0), data_format="NHWC")),
+    ((2, 4, 5, 6, 1), (2, 2, 3, 1, 3), dict(strides=(1, 1, 1, 2, 1), padding="SAME", data_format="NDHWC")),
+]
+
+
+@pytest.mark.parametrize("image, filters, how", CONVOLUTIONS)
+def test_a_convolution_that_a_program_sums_up_tap_by_tap_is_one_call(image, filters, how):
+    rng = np.random.RandomState(5)
+    x, w = (rng.randint(1, 6, shape).astype(np.float32) for shape in (image, filters))
+    check(lambda x, w: conv_kernels.conv(x, w, **how), x, w)
+    (call, *_) = (e for e in jax.make_jaxpr(lambda x, w: conv_kernels.conv(x, w, **how))(x, w).eqns if e.primitive.name in CALLS and preparation(e))
+    assert preparation(call) is not None
+
+
+def test_products_that_are_divided_among_cores_are_whole(monkeypatch):
+    monkeypatch.setattr(cores, "CORES", 3)
+    rng = np.random.RandomState(6)
+    x, y = rng.randint(1, 6, (700, 300)).astype(np.float32), rng.randint(1, 6, (300, 400)).astype(np.float32)
+    image, filters = rng.randint(1, 6, (40, 40, 40, 8)).astype(np.float32), rng.randint(1, 6, (5, 5, 8, 3)).astype(np.float32)
+
+    def convolution(x, w):
+        return conv_kernels.conv(x, w, strides=(1, 1, 1, 1), padding="SAME", data_format="NHWC")
+
+    check(lambda x, y: x @ y, x, y)
+    check(convolution, image, filters)
+    check(lambda x, w: jax.grad(lambda w: (convolution(x, w) * x[..., :3]).sum())(w), image, filters)
 
 
 def test_draws_of_several_counters_are_those_of_each():
