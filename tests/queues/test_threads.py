@@ -7,7 +7,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.base.run_limits import may_wait
-from tfcompat._src.ops.queues import resource
+from tfcompat._src.ops.queues import queue_ops, resource
 
 
 class Call(threading.Thread):
@@ -106,6 +106,48 @@ def test_only_what_needs_a_waiting_dequeue_waits(session):
     parts = [[item.name for item in step.items] for step in steps]
     assert ["take", "text"] in parts and ["put"] in parts and not any({"take", "number"} <= set(part) for part in parts)
     assert [session.run([taken, put], {given: text}) for text in (b"7", b"8")] == [[b"7", None], [b"8", None]]
+
+
+def test_a_session_looks_for_a_queue_once(session, monkeypatch):
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[()], shared_name="numbers")
+    put, size = queue.enqueue(1), queue.size()
+    asked, find = [], queue_ops.shared_resource
+    monkeypatch.setattr(queue_ops, "shared_resource", lambda context, *rest: asked.append(context.op.name) or find(context, *rest))
+    for _ in range(2):
+        session.run(put)
+    assert asked == [queue.name]
+    assert session.run(size) == 2
+    with tf.Session(graph=session.graph) as other:
+        other.run(put)
+        assert other.run(size) == 1
+
+
+def test_a_queue_that_names_another_one_is_refused_in_each_run(session):
+    tf.FIFOQueue(3, tf.int32, shared_name="numbers")
+    session.run(tf.FIFOQueue(3, tf.int32, shared_name="numbers").size())
+    size = tf.FIFOQueue(4, tf.int32, shared_name="numbers").size()
+    for _ in range(2):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="has capacity 3 but requested capacity was 4"):
+            session.run(size)
+
+
+def test_what_reads_variables_before_a_wait_is_one_step_with_its_users(session):
+    variables = [tf.Variable(i, use_resource=False) for i in range(3)]
+    sums = [tf.ConditionalAccumulator(tf.float32, (), name=f"sum{i}") for i in range(2)]
+    applied = [s.apply_grad(1.0, tf.cast(v.read_value(), tf.int64), name=f"apply{i}") for i, (s, v) in enumerate(zip(sums, variables))]
+    with tf.control_dependencies(applied):
+        stored = variables[2].assign(tf.FIFOQueue(2, tf.int32, shapes=[()]).dequeue(name="take"), name="store")
+    parts = [[item.name for item in step.items] for step in session.plan(stored.op).steps_apart]
+    assert ["take", "store"] in parts and any({"apply0", "apply1"} <= set(part) for part in parts)
+
+
+def test_what_gives_to_a_wait_is_not_postponed_with_variables_behind_it(session):
+    total = tf.ConditionalAccumulator(tf.float32, ())
+    variables = [tf.Variable(0.0, use_resource=False) for _ in range(2)]
+    session.run([v.initializer for v in variables])
+    ops = [variables[0].assign(total.take_grad(1)).op, tf.assign(variables[1], 3.0).op, total.apply_grad(5.0)]
+    session.run(ops, options=tf.RunOptions(timeout_in_ms=20000))
+    assert session.run(variables) == [5, 3]
 
 
 def test_a_failure_comes_before_a_wait(session):

@@ -31,7 +31,7 @@ from tfcompat._src.eager.state import EagerState
 from tfcompat._src.eager.variables import DIRECT
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.graph.variant import EncodedVariant
 from tfcompat._src.nodes import raw
@@ -197,7 +197,7 @@ def _one_shot(context: HostContext) -> IteratorValue:
 
 for _name in ("Iterator", "IteratorV2"):
     op(_name, f"(*, {_NAMES}{OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST,
-       effects=MAKES_HANDLE, context=True)  # fmt: skip
+       effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 
 
 def _unnamed(context: HostContext) -> IteratorValue:
@@ -218,6 +218,7 @@ op("DeleteIterator", "(handle: resource, deleter: variant) -> ()", shape=si.no_o
 op(
     "OneShotIterator", f'(*, dataset_factory: func, {OUTPUTS}, container: string = "", shared_name: string = "") -> (handle: resource)',
     shape=si.scalar, gradient=NO_GRADIENT, kernel=_one_shot, place=HOST, effects=MAKES_HANDLE, context=True,
+    facts=NAMES_RESOURCE,
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from tfcompat._src.data.values import (
     text,
 )
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
@@ -122,7 +122,8 @@ def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: NDArray, i
 
 
 op("MultiDeviceIterator", f"(*, devices: list(string) >= 1, shared_name: string, container: string, {OUTPUTS}) -> (handle: resource)",
-   shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True,
+   facts=NAMES_RESOURCE)  # fmt: skip
 op("AnonymousMultiDeviceIterator", f"(*, devices: list(string) >= 1, {OUTPUTS}) -> (handle: resource, deleter: variant)",
    shape=lambda c: [(), ()], gradient=NO_GRADIENT, kernel=_anonymous, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
 op("DeleteMultiDeviceIterator", "(multi_device_iterator: resource, iterators: N*resource, deleter: variant, *, N: int >= 0) -> ()",

@@ -98,6 +98,7 @@ class Facts:
 
     Attributes:
       names_variable: its output is the name of a variable. is_placeholder: its output is to be fed.
+      names_resource: its output is the resource that its attributes name, the same in all runs of a session.
       tells_status: it tells whether a variable has a value. forgets: it takes the value of a variable or a resource away.
       does_nothing: it is there for control edges alone.
       rows_by: the input that says which rows are picked or added up. picks: whether they are picked out of the first input.
@@ -119,6 +120,7 @@ class Facts:
     """
 
     names_variable: bool = False
+    names_resource: bool = False
     is_placeholder: bool = False
     tells_status: bool = False
     forgets: bool = False
@@ -151,6 +153,7 @@ NO_FACTS = Facts()
 COSTLY = Facts(costly=True)
 MEETS_OTHERS = Facts(meets_others=True)
 NAMES_VARIABLE = Facts(names_variable=True)
+NAMES_RESOURCE = Facts(names_resource=True)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from tfcompat._src.runtime.lower import (
     store_results,
     value_outputs,
 )
-from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
+from tfcompat._src.runtime.plan import Cluster, HostStep, NamingStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.program import Program
 from tfcompat._src.runtime.program_call import ProgramCall
@@ -152,6 +152,8 @@ def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunCont
     """Runs one step of a plan; `values` takes what it gives."""
     if isinstance(step, Cluster):
         run_cluster(step, plan.known, values, context)
+    elif isinstance(step, NamingStep):
+        _run_naming_step(step, plan.known, values, context)
     else:
         run_host_step(step, plan.known, values, context)
 
@@ -284,6 +286,16 @@ def _filled_up(entries: Array) -> NDArray:
     found = np.full((-(-count // step) * step, *entries.shape[1:]), filler, entries.dtype)
     found[: len(entries)] = entries
     return found
+
+
+def _run_naming_step(step: NamingStep, known: dict[Tensor, NDArray], values: Values, context: RunContext) -> None:
+    """Files the handles of a step, whose operations run once in a context: later runs would find the same resources."""
+    found = step.found
+    if found is None or found[0] is not context:
+        run_host_step(step, known, values, context)
+        step.found = context, {t: values[t] for item in step.items for t in item.outputs}
+    else:
+        values.update(found[1])
 
 
 def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, context: RunContext) -> None:

@@ -98,3 +98,8 @@ def constants_of(node: Node) -> frozenset[int]:
 def is_ref_read_item(item: Item) -> bool:
     """Whether an item reads a ref: its output is an alias of the variable."""
     return isinstance(item, OpItem) and is_ref_read(item.op)
+
+
+def names_alone(item: Item) -> bool:
+    """Whether an item does nothing but name a resource, and can do so before all others."""
+    return item.facts.names_resource and not (item.takes or item.waits_for)

@@ -17,10 +17,10 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_origin import is_length
 from tfcompat._src.runtime.cond_item import CondItem
-from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item
+from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item, names_alone
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.placement import Placement
-from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
+from tfcompat._src.runtime.plan import Cluster, HostStep, NamingStep, Plan, Step
 from tfcompat._src.runtime.variable_state import (
     is_chosen,
     possible_variables,
@@ -30,6 +30,8 @@ from tfcompat._src.runtime.variable_state import (
 )
 
 LARGE_CONSTANT_ELEMENTS = 1024
+NAMING = -2
+"""The tick of operations that need nothing and name resources."""
 StepKey = tuple[int, Any]
 """A tick, and the device of a compiled step where there are several."""
 
@@ -65,6 +67,9 @@ class Partitioner:
         last_external: Item | None = None
         followers: dict[Item, list[tuple[Item, bool]]] = {}
         for item in self.items:
+            if names_alone(item):
+                self.sources[item], self.tick[item] = [], NAMING
+                continue
             sources = self._data_sources(item)
             sources += [(waited, False) for waited in self._waited_for(item, {})]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
@@ -162,10 +167,15 @@ class Partitioner:
             for t in (t for item in items for t in item.takes):
                 uses.setdefault(t, set()).add(step)
         steps = [
-            self._cluster(items, step, uses) if step[0] % 2 else HostStep(self._files_first(items), self._kept(items, step, uses))
+            self._step(items, step, uses)
             for step, items in sorted(by_step.items(), key=lambda entry: (entry[0][0], getattr(entry[0][1], "id", 0)))
         ]
         return [s for s in steps if isinstance(s, HostStep) or not _does_nothing(s)]
+
+    def _step(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> Step:
+        if step[0] % 2:
+            return self._cluster(items, step, uses)
+        return NamingStep(items) if step[0] == NAMING else HostStep(self._files_first(items), self._kept(items, step, uses))
 
     def _kept(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> set[Tensor]:
         """The outputs of items that are fetched, or taken by other steps."""

@@ -26,6 +26,7 @@ from tfcompat._src.runtime.variable_state import Place, accesses, variable_key
 if TYPE_CHECKING:
     from tfcompat._src.runtime.cluster_trace import Shapes
     from tfcompat._src.runtime.program import Program
+    from tfcompat._src.runtime.run_context import RunContext
 
 GUESS_AFTER = 4
 COMPILED = "compiled"
@@ -63,6 +64,13 @@ class HostStep:
     def apart(self) -> list[HostStep]:
         """Its items as steps of their own."""
         return [HostStep([item]) for item in self.items]
+
+
+@dataclass(eq=False)
+class NamingStep(HostStep):
+    """Operations that name resources of the session, before all others. `found` is what they gave in the context that ran them last."""
+
+    found: tuple[RunContext, dict[Tensor, object]] | None = None
 
 
 @dataclass(eq=False)
@@ -232,36 +240,14 @@ class Plan:
         if not self.beside and not any(step.waits for step in self.steps):
             return None
         apart: list[Step] = []
-        behind: dict[Item, frozenset[Item]] = {}
+        late = _LateItems(self.sources)
         for step in self.steps:
             if isinstance(step, HostStep) and (step.waits or step.calls):
-                apart += self._parts(step, behind)
+                apart += late.parts(step)
             else:
-                behind.update(dict.fromkeys(step.items, frozenset().union(*[self._late_before(item, behind) for item in step.items])))
+                late.before(step.items)
                 apart.append(step)
         return apart
-
-    def _parts(self, step: HostStep, behind: dict[Item, frozenset[Item]]) -> list[HostStep]:
-        """Divides a step: items in a row that are postponed by the same ones are a part, and only its first may be late by itself.
-
-        `behind` has, for each item so far, the items that are late by themselves and postpone it. It takes those of this step.
-        """
-        parts: list[HostStep] = []
-        last: frozenset[Item] | None = None
-        for item in step.items:
-            behind[item] = late = self._late_before(item, behind)
-            if late == last and item not in late:
-                parts[-1].items.append(item)
-            else:
-                parts.append(HostStep([item]))
-            last = late
-        return parts
-
-    def _late_before(self, item: Item, behind: Mapping[Item, frozenset[Item]]) -> frozenset[Item]:
-        """The items that are late by themselves among an item and those that it needs."""
-        needed = [behind[source] for source in self.sources.get(item, ()) if source in behind]
-        is_late = item.effects.waits or item.effects.calls or touches_state(item)
-        return frozenset({item} if is_late else ()).union(*needed)
 
     @functools.cached_property
     def beside(self) -> set[Item]:
@@ -319,6 +305,40 @@ class Plan:
             lines += [f"  shapes {shapes}: {e.describe()}" for p in step.programs.values() for shapes, e in p.executables.items()]
         lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
         return "\n".join(lines)
+
+
+class _LateItems:
+    """Which items, among those that may be late by themselves, postpone each item of a plan; asked for its steps in order."""
+
+    def __init__(self, sources: Mapping[Item, list[Item]]) -> None:
+        self._sources = sources
+        self._before: dict[Item, frozenset[Item]] = {}
+        self._state: frozenset[Item] = frozenset()
+
+    def before(self, items: Sequence[Item]) -> frozenset[Item]:
+        """Those that postpone items which run together, among them the items that may be late by themselves.
+
+        What touches state is postponed by all that postpone such items before it, as these run in order.
+        """
+        needed = [self._before[s] for item in items for s in self._sources.get(item, ()) if s in self._before]
+        late = frozenset(item for item in items if item.effects.waits or item.effects.calls).union(*needed)
+        if any(map(touches_state, items)):
+            self._state = late = late | self._state
+        self._before.update(dict.fromkeys(items, late))
+        return late
+
+    def parts(self, step: HostStep) -> list[Step]:
+        """Divides a step: items in a row that are postponed by the same ones are a part, and only its first may be late by itself."""
+        parts: list[Step] = []
+        last: frozenset[Item] | None = None
+        for item in step.items:
+            late = self.before([item])
+            if late == last and item not in late:
+                parts[-1].items.append(item)
+            else:
+                parts.append(HostStep([item]))
+            last = late
+        return parts
 
 
 def _working(step: Cluster) -> list[Operation]:

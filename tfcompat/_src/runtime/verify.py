@@ -7,7 +7,7 @@ from typing import Any
 
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import MERGE
-from tfcompat._src.runtime.item import Item, is_ref_read_item
+from tfcompat._src.runtime.item import Item, is_ref_read_item, names_alone
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan, Step
 from tfcompat._src.runtime.variable_state import variable_key, variable_op
@@ -130,7 +130,7 @@ def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
     readers: dict[str, list[Item]] = {}
     last_external: Item | None = None
     for item in items:
-        if item not in when or item.facts.names_variable:
+        if item not in when or item.facts.names_variable or names_alone(item):
             continue
         written = {variable_key(v) for v in item.writes}
         for key in written | {variable_key(v) for v in item.reads}:

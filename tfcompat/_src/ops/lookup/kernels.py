@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, Effects, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.ops.lookup import text_file
@@ -111,8 +111,8 @@ for _type, _text, _kernel in (
     ("MutableHashTable", f"(*, {_NAMES})", _plain),
     ("MutableHashTableOfTensors", f"(*, {_NAMES}, value_shape: shape = [])", _of_tensors),
 ):
-    _add(_type, f"{_text} -> (table_handle: Ref(string))", shape=lambda c: [(2,)], kernel=_kernel, effects=Effects(creates=True))
-    _add(f"{_type}V2", f"{_text} -> (table_handle: resource)", shape=si.scalar, kernel=_kernel, effects=Effects(creates=True))
+    _add(_type, f"{_text} -> (table_handle: Ref(string))", shape=lambda c: [(2,)], kernel=_kernel, effects=Effects(creates=True), facts=NAMES_RESOURCE)
+    _add(f"{_type}V2", f"{_text} -> (table_handle: resource)", shape=si.scalar, kernel=_kernel, effects=Effects(creates=True), facts=NAMES_RESOURCE)
 
 
 def _dense_shape(c: si.InferenceContext) -> list:

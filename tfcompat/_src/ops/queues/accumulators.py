@@ -12,7 +12,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import HOST, WAITING, Effects, Facts, op
+from tfcompat._src.graph.op_spec import HOST, NAMES_RESOURCE, WAITING, Effects, Facts, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
@@ -229,11 +229,11 @@ def _take(accumulator, required, *, dtype):
 _taking = functools.partial(_add, effects=WAITING, facts=Facts(gathers=True), shape=_scalar_inputs(1), kernel=_take)
 
 _add("ConditionalAccumulator", _ATTRS + "Ref(string))", shape=lambda c: [(2,)], kernel=_maker(Accumulator),
-     effects=MAKES_HANDLE, context=True)  # fmt: skip
+     effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 _add("ResourceConditionalAccumulator", _ATTRS + "resource)", shape=lambda c: [(2,)], kernel=_maker(Accumulator),
-     effects=MAKES_HANDLE, context=True)  # fmt: skip
+     effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 _add("SparseConditionalAccumulator", _ATTRS + "Ref(string))", shape=lambda c: [(2,)], kernel=_maker(SparseAccumulator),
-     effects=MAKES_HANDLE, context=True)  # fmt: skip
+     effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 
 for _prefix, _handle in (("", "handle: Ref(string)"), ("Resource", "handle: resource")):
     _using(f"{_prefix}AccumulatorNumAccumulated", f"({_handle}) -> (num_accumulated: int32)", shape=si.scalar,

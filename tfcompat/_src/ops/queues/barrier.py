@@ -10,7 +10,7 @@ from tfcompat._src.base.dtypes import DType, int64, string
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.constant_value import constant_value
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, WAITING, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
@@ -200,7 +200,7 @@ _add(
     "Barrier",
     '(*, component_types: list(type) >= 1, shapes: list(shape) >= 0 = [], capacity: int = -1, container: string = "", '
     'shared_name: string = "") -> (handle: Ref(string))',
-    shape=lambda c: [(2,)], kernel=_make, effects=MAKES_HANDLE, context=True,
+    shape=lambda c: [(2,)], kernel=_make, effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE,
 )  # fmt: skip
 _add("BarrierInsertMany", f"({_HANDLE}, keys: string, values: T, *, T: type, component_index: int) -> ()",
      shape=_insert_shape, kernel=_insert, effects=EXTERNAL, context=True)  # fmt: skip

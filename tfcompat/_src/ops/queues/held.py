@@ -10,7 +10,7 @@ import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, Effects, NotDifferentiable, op
 from tfcompat._src.ops.queues.resource import SharedResource
 
 held_op = functools.partial(
@@ -65,7 +65,7 @@ def handle_op(op_type: str, kind: str) -> None:
         return context.resources.setdefault(f"{op_type.removesuffix('HandleOp')}/{container}/{name}", Held(name, kind))
 
     signature = '(*, container: string = "", shared_name: string = "") -> (resource: resource)'
-    held_op(op_type, signature, shape=si.scalar, kernel=handle, effects=Effects(creates=True), depth=2)
+    held_op(op_type, signature, shape=si.scalar, kernel=handle, effects=Effects(creates=True), facts=NAMES_RESOURCE, depth=2)
 
 
 def is_initialized_op(op_type: str, handle: str) -> None:

@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import HOST, WAITING, op
+from tfcompat._src.graph.op_spec import HOST, NAMES_RESOURCE, WAITING, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE, NO_GRADIENT
 from tfcompat._src.ops.queues.resource import SharedResource, shared_resource
@@ -50,7 +50,7 @@ class Mutex(SharedResource):
 
 @op(
     "MutexV2", '(*, container: string = "", shared_name: string = "") -> (resource: resource)', shape=si.scalar,
-    gradient=NO_GRADIENT, place=HOST, effects=MAKES_HANDLE, context=True,
+    gradient=NO_GRADIENT, place=HOST, effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE,
 )  # fmt: skip
 def _mutex(context):
     return shared_resource(context, "mutex", Mutex)

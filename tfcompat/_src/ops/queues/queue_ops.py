@@ -10,7 +10,7 @@ from tfcompat._src.base import dtypes
 from tfcompat._src.base.dtypes import DType
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, Effects, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, WAITING, Effects, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.ops.queues import state
 from tfcompat._src.ops.queues.resource import invalid, shared_resource
@@ -85,9 +85,9 @@ for _name, _class, _types, _extra in (
 ):  # fmt: skip
     _attrs = f"*, {_types}, " + _COMMON.replace("container", _extra + "container", 1)
     _add(_name, f"({_attrs}) -> (handle: Ref(string))", shape=lambda c: [(2,)], kernel=_queue_maker(_class),
-         effects=MAKES_HANDLE, context=True)  # fmt: skip
+         effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
     _add(_name + "V2", f"({_attrs}) -> (handle: resource)", shape=si.scalar, kernel=_queue_maker(_class),
-         effects=MAKES_HANDLE, context=True)  # fmt: skip
+         effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 
 _add("FakeQueue", "(resource: resource) -> (handle: Ref(string))", shape=lambda c: [(2,)], kernel=lambda queue: queue,
      effects=MAKES_HANDLE)  # fmt: skip

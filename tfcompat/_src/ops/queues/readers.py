@@ -11,7 +11,7 @@ import numpy as np
 from tfcompat._src.base.dtypes import resource
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import EXTERNAL, HOST, WAITING, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, WAITING, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.graph.tensor import Tensor, shape_text
@@ -52,7 +52,7 @@ for _suffix, _handle, _shape in (("", "Ref(string)", lambda c: [(2,)]), ("V2", "
         if _name + _suffix != "LMDBReaderV2":
             _names = 'container: string = "", shared_name: string = ""'
             _add(_name + _suffix, f"(*, {_before}{_names}{_after}) -> (reader_handle: {_handle})", shape=_shape, kernel=_kernel,
-                 effects=MAKES_HANDLE, context=True)  # fmt: skip
+                 effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 
 
 # ---- using ----
