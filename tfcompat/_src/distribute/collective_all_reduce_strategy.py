@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import enum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util, multi_worker_util
-from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
+from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver
+from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver, gpus_per_worker
 from tfcompat._src.distribute.cross_device_ops import CollectiveAllReduce, choose_the_best, reduce_non_distributed_value
 from tfcompat._src.distribute.cross_device_utils import CollectiveKeys
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
@@ -42,25 +44,20 @@ class CollectiveAllReduceExtended(MirroredExtended):
 
     Args:
       container_strategy: the strategy. communication: a CollectiveCommunication.
-      cluster_resolver: says the cluster and this task. num_gpus_per_worker: how many GPUs of each worker, None for all.
+      cluster_resolver: says the cluster, this task, and the GPUs of each worker.
     """
 
-    def __init__(
-        self, container_strategy: object, communication: CollectiveCommunication, cluster_resolver: Any,
-        num_gpus_per_worker: int | None = None,
-    ) -> None:  # fmt: skip
-        self._communication, self._num_gpus = communication, num_gpus_per_worker
+    def __init__(self, container_strategy: object, communication: CollectiveCommunication, cluster_resolver: Any) -> None:
+        self._communication = communication
+        self._local_devices = device_util.local_devices_from_num_gpus(gpus_per_worker(cluster_resolver))
         self._cluster_spec: ClusterSpec | None = None
         self._task_type: str | None = None
         self._task_id: int | None = None
         self._num_workers, self._is_chief = 1, True
-        super().__init__(container_strategy, self._local_devices())
+        super().__init__(container_strategy, self._local_devices)
         spec = cluster_resolver.cluster_spec()
         if spec and spec.as_dict():
             self._join(spec, cluster_resolver.task_type, cluster_resolver.task_id)
-
-    def _local_devices(self) -> tuple[str, ...]:
-        return device_util.local_devices() if self._num_gpus is None else device_util.local_devices_from_num_gpus(self._num_gpus)
 
     def _join(self, cluster_spec: object, task_type: str | None, task_id: int | None) -> None:
         """Makes this the strategy of a task of a cluster.
@@ -74,7 +71,7 @@ class CollectiveAllReduceExtended(MirroredExtended):
         self._num_workers = multi_worker_util.worker_count(self._cluster_spec, task_type)
         self._is_chief = multi_worker_util.is_chief(self._cluster_spec, task_type, task_id)
         task = f"/job:{task_type}/task:{task_id}"
-        self._devices = tuple(device_util.canonicalize(d, default=task) for d in self._local_devices())
+        self._devices = tuple(device_util.canonicalize(d, default=task) for d in self._local_devices)
         self._default_device = task
         self._keys = CollectiveKeys()
         workers = CollectiveAllReduce(self._num_workers, len(self._devices), collective_keys=self._keys)
@@ -184,9 +181,16 @@ class CollectiveAllReduceStrategy(Strategy):
     _kind = CollectiveAllReduceExtended
 
     def __init__(self, communication: object = CollectiveCommunication.AUTO) -> None:
-        super().__init__(self._made(communication, None))
+        super().__init__(self._made(communication, TFConfigClusterResolver()))
 
-    def _made(self, communication: object, num_gpus_per_worker: int | None) -> CollectiveAllReduceExtended:
+    @classmethod
+    def _from_local_devices(cls, devices: Sequence[str]) -> CollectiveAllReduceStrategy:
+        """The strategy of one worker with these devices."""
+        made = cls()
+        made.extended._use(devices)
+        return made
+
+    def _made(self, communication: object, cluster_resolver: ClusterResolver) -> CollectiveAllReduceExtended:
         if not isinstance(communication, CollectiveCommunication):
             raise ValueError(f"communication must be a tf.distribute.experimental.CollectiveCommunication, not {communication!r}")
-        return self._kind(self, communication, TFConfigClusterResolver(), num_gpus_per_worker)
+        return self._kind(self, communication, cluster_resolver)

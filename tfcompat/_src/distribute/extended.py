@@ -256,13 +256,21 @@ class StrategyExtended:
 
     # ---- input ----
 
+    _given_input_workers: InputWorkers | None = None
+
     @property
     def _input_workers(self) -> InputWorkers:
-        """The hosts that read the input of the replicas, one for each task that they are on."""
+        """The hosts that read the input of the replicas: one for each task that they are on, unless a subclass has set others."""
+        if self._given_input_workers is not None:
+            return self._given_input_workers
         fed: dict[str, list[str]] = {}
         for where in self.worker_devices:
             fed.setdefault(device_util.get_host_for_device(where), []).append(where)
         return InputWorkers(of_replicas(self.worker_devices), list(fed.items()))
+
+    @_input_workers.setter
+    def _input_workers(self, workers: InputWorkers) -> None:
+        self._given_input_workers = workers
 
     def _split_batch_by(self) -> int | None:
         """In how many parts a batch of a dataset is split, as each replica takes one; None: it stays whole."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import nest
-from tfcompat._src.base.device import DeviceSpec, canonical_name
+from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute import device_util, multi_worker_util
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver
+from tfcompat._src.distribute.cluster_resolver.tfconfig import gpus_per_worker
 from tfcompat._src.distribute.cross_device_ops import ReductionToOneDevice, devices_of
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
@@ -25,6 +25,7 @@ from tfcompat._src.graph.scopes import device
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
+from tfcompat._src.train.cluster import ClusterSpec
 from tfcompat._src.train.device_setter import replica_device_setter
 from tfcompat._src.variables.variable import Variable
 
@@ -34,115 +35,29 @@ if TYPE_CHECKING:
 _LOCAL_CPU = "/device:CPU:0"
 
 
-class CentralStorageExtended(StrategyExtended):
-    """What CentralStorageStrategy does.
+class ParameterServerExtended(StrategyExtended):
+    """What ParameterServerStrategy and CentralStorageStrategy do.
 
     Args:
       container_strategy: the strategy.
-      compute_devices: of the replicas; by default all GPUs, or the CPU.
-      parameter_device: of the variables; by default the only GPU, else the CPU.
+      cluster_resolver: says the cluster, this task, and the GPUs of each worker; by default there is no cluster, and all GPUs of this process.
+      compute_devices: of the replicas, where there is no cluster; by default all GPUs, or the CPU.
+      parameter_device: of the variables, where there is no cluster; by default the device of the only replica, else the CPU.
     """
 
     def __init__(
-        self, container_strategy: Any, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None
-    ) -> None:
-        devices = device_util.local_devices() if compute_devices is None else compute_devices
+        self, container_strategy: Any, cluster_resolver: ClusterResolver | None = None, compute_devices: Sequence[str] | None = None,
+        parameter_device: str | None = None,
+    ) -> None:  # fmt: skip
+        self._num_gpus = gpus_per_worker(cluster_resolver)
+        devices = device_util.local_devices_from_num_gpus(self._num_gpus) if compute_devices is None else compute_devices
         super().__init__(container_strategy, [device_util.canonicalize(d) for d in devices], ReductionToOneDevice(_LOCAL_CPU))
         if parameter_device is None:
-            parameter_device = devices[0] if len(devices) == 1 and compute_devices is None else _LOCAL_CPU
-        self._variable_device = canonical_name(parameter_device)
-
-    @property
-    def parameter_devices(self) -> tuple[str, ...]:
-        return (self._variable_device,)
-
-    def _allow_variable_partition(self) -> bool:
-        return True
-
-    def _create_variable(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
-        beside = kwargs.pop("colocate_with", None)
-
-        def create(**kwargs: Any) -> Any:
-            if beside is not None:
-                with device(None), colocated(beside.op):
-                    return next_creator(*args, **kwargs)
-            with colocated(None, ignore_existing=True), device(self._variable_device):
-                return next_creator(*args, **kwargs)
-
-        return in_collections(kwargs, lambda aggregation: AggregatingVariable(self._strategy, create(**kwargs), aggregation))
-
-    def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
-        return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)
-
-    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
-        component = var.primary if isinstance(var, AggregatingVariable) else var
-        with colocated(component.op), distribution_context.updating(component.device):
-            result = fn(component, *_single(args), **_single(kwargs))
-        return result if group else nest.map_structure(self._local_results, result)
-
-    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
-        with device(colocate_with.device), distribution_context.updating(colocate_with.device):
-            result = fn(*args, **kwargs)
-        return result if group else nest.map_structure(self._local_results, result)
-
-    def read_var(self, v: object) -> Tensor:
-        return identity(v.get().value() if isinstance(v, AggregatingVariable) else v)
-
-    def non_slot_devices(self, var_list: Any) -> Any:
-        return min(var_list, key=lambda v: v.name)
-
-    def _input_contexts(self, count: int) -> list[InputContext]:
-        return [InputContext(1, 0, self._num_replicas_in_sync)]
-
-
-def _single(structured: object) -> Any:
-    """A nest with the component in place of each mirrored value of one component.
-
-    Raises:
-      ValueError: there is a value per replica, or of several components.
-    """
-
-    def get(x: object) -> Any:
-        if isinstance(x, PerReplica) or (isinstance(x, Mirrored) and len(x.devices) > 1):
-            raise ValueError(f"A variable on one device cannot be updated with one value for each of several devices: {x!r}")
-        return x.primary if isinstance(x, Mirrored) else x
-
-    return nest.map_structure(get, structured)
-
-
-@export("distribute.experimental.CentralStorageStrategy")
-class CentralStorageStrategy(Strategy):
-    """Trains on several devices of one machine, with the variables on one device.
-
-    Args:
-      compute_devices: device strings of the replicas; by default all GPUs, or the CPU.
-      parameter_device: of the variables; by default the only GPU, else the CPU.
-    """
-
-    def __init__(self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None) -> None:
-        super().__init__(CentralStorageExtended(self, compute_devices, parameter_device))
-
-    @classmethod
-    def _from_num_gpus(cls, num_gpus: int) -> CentralStorageStrategy:
-        """The strategy over so many GPUs, or the CPU where there is none."""
-        return cls(device_util.local_devices_from_num_gpus(num_gpus))
-
-
-class ParameterServerExtended(CentralStorageExtended):
-    """What ParameterServerStrategy does: on one task what CentralStorageStrategy does.
-
-    Args:
-      container_strategy: the strategy.
-      compute_devices, parameter_device: as for CentralStorageStrategy, where there is one task.
-      cluster_resolver: says the cluster and this task. num_gpus: how many GPUs of each worker have a replica, None for all.
-    """
-
-    def __init__(
-        self, container_strategy: Strategy, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None,
-        cluster_resolver: ClusterResolver | None = None, num_gpus: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(container_strategy, compute_devices, parameter_device)
-        self._num_gpus, self._cluster_spec, self._is_chief = num_gpus, None, True
+            parameter_device = devices[0] if len(devices) == 1 else _LOCAL_CPU
+        self._variable_device: Any = parameter_device
+        self._parameter_devices: tuple[str, ...] = (parameter_device,)
+        self._cluster_spec: ClusterSpec | None = None
+        self._is_chief = True
         self._task_type: str | None = None
         self._task_id: int | None = None
         spec = cluster_resolver.cluster_spec() if cluster_resolver is not None else None
@@ -162,7 +77,7 @@ class ParameterServerExtended(CentralStorageExtended):
         if servers == 0:
             raise ValueError("The cluster spec needs to have `ps` jobs.")
         task = f"/job:{task_type}/task:{task_id}"
-        here = device_util.local_devices() if self._num_gpus is None else device_util.local_devices_from_num_gpus(self._num_gpus)
+        here = device_util.local_devices_from_num_gpus(self._num_gpus)
         self._devices = tuple(device_util.canonicalize(d, default=task) for d in here)
         self._variable_device = replica_device_setter(ps_tasks=servers, worker_device=task, merge_devices=True, cluster=cluster)
         self._parameter_devices = tuple(f"/job:ps/task:{i}" for i in range(servers))
@@ -178,7 +93,7 @@ class ParameterServerExtended(CentralStorageExtended):
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        return super().parameter_devices if self._cluster_spec is None else self._parameter_devices
+        return self._parameter_devices
 
     @property
     def experimental_between_graph(self) -> bool:
@@ -202,20 +117,44 @@ class ParameterServerExtended(CentralStorageExtended):
 
     # ---- values ----
 
+    def _allow_variable_partition(self) -> bool:
+        return True
+
     def _create_variable(self, next_creator: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
-        if self._cluster_spec is None or self._num_replicas_in_sync > 1:
-            return super()._create_variable(next_creator, *args, **kwargs)
         beside = kwargs.pop("colocate_with", None)
-        with contextlib.ExitStack() as stack:
-            if beside is None:
-                stack.enter_context(colocated(None, ignore_existing=True))
-                stack.enter_context(device(self._variable_device))
-            else:
-                stack.enter_context(device(None))
-                stack.enter_context(colocated(beside.op))
-            made = next_creator(*args, **kwargs)
+
+        def create(**kwargs: Any) -> Variable:
+            if beside is not None:
+                with device(None), colocated(beside.op):
+                    return next_creator(*args, **kwargs)
+            with colocated(None, ignore_existing=True), device(self._variable_device):
+                return next_creator(*args, **kwargs)
+
+        if self._num_replicas_in_sync > 1:
+            return in_collections(kwargs, lambda aggregation: AggregatingVariable(self._strategy, create(**kwargs), aggregation))
+        made = create(**kwargs)
         made._strategy = self._strategy
         return made
+
+    def _call_for_each_replica(self, fn: Callable, args: tuple, kwargs: dict) -> Any:
+        return call_for_each_replica(self._strategy, self._devices, fn, args, kwargs)
+
+    def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        component = var.primary if isinstance(var, AggregatingVariable) else var
+        with colocated(component.op), distribution_context.updating(component.device):
+            result = fn(component, *_single(args), **_single(kwargs))
+        return result if group else nest.map_structure(self._local_results, result)
+
+    def _update_non_slot(self, colocate_with: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
+        with device(colocate_with.device), distribution_context.updating(colocate_with.device):
+            result = fn(*args, **kwargs)
+        return result if group else nest.map_structure(self._local_results, result)
+
+    def read_var(self, v: object) -> Tensor:
+        return identity(v.get().value() if isinstance(v, AggregatingVariable) else v)
+
+    def non_slot_devices(self, var_list: Any) -> Any:
+        return min(var_list, key=lambda v: v.name)
 
     def _reduce_to(self, reduce_op: ReduceOp, value: object, destinations: object) -> object:
         self._require_own(destinations)
@@ -232,7 +171,7 @@ class ParameterServerExtended(CentralStorageExtended):
 
     def _input_contexts(self, count: int) -> list[InputContext]:
         if self._cluster_spec is None:
-            return super()._input_contexts(count)
+            return [InputContext(1, 0, self._num_replicas_in_sync)]
         workers = multi_worker_util.worker_count(self._cluster_spec, self._task_type)
         pipeline = multi_worker_util.id_in_cluster(self._cluster_spec, self._task_type, self._task_id)
         return [InputContext(workers, pipeline, self._num_replicas_in_sync)]
@@ -258,6 +197,39 @@ class ParameterServerExtended(CentralStorageExtended):
         return found
 
 
+def _single(structured: object) -> Any:
+    """A nest with the component in place of each mirrored value of one component.
+
+    Raises:
+      ValueError: there is a value per replica, or of several components.
+    """
+
+    def get(x: object) -> Any:
+        if isinstance(x, PerReplica) or (isinstance(x, Mirrored) and len(x.devices) > 1):
+            raise ValueError(f"A variable on one device cannot be updated with one value for each of several devices: {x!r}")
+        return x.primary if isinstance(x, Mirrored) else x
+
+    return nest.map_structure(get, structured)
+
+
+@export("distribute.experimental.CentralStorageStrategy")
+class CentralStorageStrategy(Strategy):
+    """Trains on several devices of one machine, with the variables on one device.
+
+    Args:
+      compute_devices: device strings of the replicas; by default all GPUs, or the CPU.
+      parameter_device: of the variables; by default the device of the only replica, else the CPU.
+    """
+
+    def __init__(self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None) -> None:
+        super().__init__(ParameterServerExtended(self, None, compute_devices, parameter_device))
+
+    @classmethod
+    def _from_num_gpus(cls, num_gpus: int) -> CentralStorageStrategy:
+        """The strategy over so many GPUs, or the CPU where there is none."""
+        return cls(device_util.local_devices_from_num_gpus(num_gpus))
+
+
 @export("distribute.experimental.ParameterServerStrategy")
 class ParameterServerStrategy(Strategy):
     """Trains with the variables on parameter servers, which workers update without waiting for each other.
@@ -273,4 +245,4 @@ class ParameterServerStrategy(Strategy):
     """
 
     def __init__(self, cluster_resolver: ClusterResolver | None = None) -> None:
-        super().__init__(ParameterServerExtended(self, cluster_resolver=cluster_resolver))
+        super().__init__(ParameterServerExtended(self, cluster_resolver))

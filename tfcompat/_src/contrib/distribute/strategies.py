@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
+from tfcompat._src.distribute.cluster_resolver.cluster_resolver import SimpleClusterResolver
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceExtended, CollectiveCommunication
 from tfcompat._src.distribute.collective_all_reduce_strategy import CollectiveAllReduceStrategy as MultiWorkerMirrored
@@ -62,17 +63,23 @@ class MirroredStrategy(Strategy):
         super().__init__(PerReplicaBatches(self, devices, cross_device_ops or cross_tower_ops))
 
 
+def _resolver(num_gpus_per_worker: int) -> SimpleClusterResolver:
+    """The cluster and the task that TF_CONFIG names, with so many GPUs for each worker."""
+    named = TFConfigClusterResolver()
+    gpus = {"GPU": num_gpus_per_worker}
+    return SimpleClusterResolver(named.cluster_spec(), task_type=named.task_type, task_id=named.task_id, num_accelerators=gpus)
+
+
 @export("contrib.distribute.ParameterServerStrategy")
 class ParameterServerStrategy(Strategy):
-    """Variables on the CPU, replicas on GPUs of this machine; in a cluster (`configure`), variables on its parameter servers.
+    """tf.distribute.experimental.ParameterServerStrategy for workers with so many GPUs.
 
     Args:
       num_gpus_per_worker: how many; 0 for the CPU.
     """
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:
-        devices = local_devices_from_num_gpus(num_gpus_per_worker)
-        super().__init__(ParameterServerExtended(self, devices, "/device:CPU:0", num_gpus=num_gpus_per_worker))
+        super().__init__(ParameterServerExtended(self, _resolver(num_gpus_per_worker)))
 
 
 @export("contrib.distribute.CollectiveAllReduceStrategy")
@@ -89,7 +96,7 @@ class CollectiveAllReduceStrategy(MultiWorkerMirrored):
     def __init__(
         self, num_gpus_per_worker: int = 0, communication: CollectiveCommunication = CollectiveCommunication.AUTO
     ) -> None:
-        Strategy.__init__(self, self._made(communication, num_gpus_per_worker))
+        Strategy.__init__(self, self._made(communication, _resolver(num_gpus_per_worker)))
 
 
 @export("contrib.distribute.Step")

@@ -8,6 +8,7 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver, format_master_url
+from tfcompat._src.runtime.devices import accelerator_count
 from tfcompat._src.train.cluster import ClusterSpec
 
 
@@ -82,3 +83,10 @@ class TFConfigClusterResolver(ClusterResolver):
             return ""
         mine = (self.task_type if task_type is None else task_type, self.task_id if task_id is None else task_id)
         return format_master_url(spec.task_address(*mine), self.rpc_layer)
+
+
+def gpus_per_worker(cluster_resolver: ClusterResolver | None) -> int:
+    """Returns how many GPUs of each worker have a replica: as the resolver says; all of this process where it reads TF_CONFIG, or is None."""
+    if cluster_resolver is None or isinstance(cluster_resolver, TFConfigClusterResolver):
+        return accelerator_count("GPU")
+    return cluster_resolver.num_accelerators().get("GPU", 0)
