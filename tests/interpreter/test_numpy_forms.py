@@ -70,6 +70,7 @@ def test_products_that_are_divided_among_cores_are_whole(monkeypatch):
         return conv_kernels.conv(x, w, strides=(1, 1, 1, 1), padding="SAME", data_format="NHWC")
 
     check(lambda x, y: x @ y, x, y)
+    check(lambda x, y: y.T @ x.T, x, y)
     check(convolution, image, filters)
     check(lambda x, w: jax.grad(lambda w: (convolution(x, w) * x[..., :3]).sum())(w), image, filters)
 

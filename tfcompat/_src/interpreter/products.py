@@ -19,8 +19,15 @@ def _form(shape: Shape, order: Shape, target: Shape) -> ToArray:
     return (lambda x: x.reshape(target)) if joins else lambda x: x
 
 
-LARGE = 2**25
-"""A product of so many multiplications, which takes a core milliseconds, is divided among cores."""
+LARGE = 2**26
+"""A product of so many multiplications, which takes a core 4 ms, is divided among cores: the side that is longer, since BLAS copies the other factor
+in each part."""
+
+
+def _by_columns(x: NDArray, y: NDArray) -> NDArray:
+    found = np.empty((x.shape[0], y.shape[1]), x.dtype)
+    cores.for_each(cores.ranges(y.shape[1], cores.CORES), lambda columns: np.matmul(x, y[:, columns], out=found[:, columns]))
+    return found
 
 
 def _by_rows(x: NDArray, y: NDArray) -> NDArray:
@@ -44,8 +51,8 @@ def dot_general(e: Equation) -> ToArray:
     if 0 in (*a, *b):
         return lambda x, y: np.zeros(shape, dtype)
     multiply: ToArray = np.multiply if inner == 1 and inside.kind != "b" else np.matmul  # of columns and rows; quicker than BLAS
-    if not batch and inside.kind == "f" and rows >= 2 * cores.CORES and rows * inner * columns >= LARGE:
-        multiply = _by_rows
+    if not batch and inside.kind == "f" and rows * inner * columns >= LARGE:
+        multiply = _by_rows if rows >= columns else _by_columns
     if all(i.dtype == inside == dtype for i in e.inputs) and (*batch, rows, columns) == shape:
         return lambda x, y: multiply(left_form(x), right_form(y))
 
