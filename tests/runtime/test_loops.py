@@ -180,3 +180,16 @@ def test_rounding_in_a_loop_has_the_slope_of_its_gradient_op():
         by_x, by_low, by_high = session.run(tf.gradients(loop, [x, low, high]), values)
     np.testing.assert_array_equal(by_x, [0, 6, 6, 0])
     assert (by_low, by_high) == (3, 3)
+
+
+def test_gradients_of_loops_over_a_variable_that_they_write():
+    def body(i, z):
+        z = z * v.read_value()
+        with tf.control_dependencies([z]), tf.control_dependencies([v.assign_add([1.0, 1.0])]):
+            return i + 1, tf.identity(z)
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, a = tf.Variable([2.0, 3.0], use_resource=True), tf.constant([0.3, -1.2])
+        grads = tf.gradients(tf.while_loop(lambda i, z: i < 3, body, [0, a])[1], [a, v])
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(grads), [[24, 60], [7.8, -56.4]], rtol=1e-5)  # of TensorFlow 1.15.5

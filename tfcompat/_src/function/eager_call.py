@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, recorders
 from tfcompat._src.base.recent import Recent
+from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.function.first_runs import FIRST_RUNS
 from tfcompat._src.function.tracing import Traced
 from tfcompat._src.gradients.gradients import gradients, is_trainable
@@ -52,77 +53,108 @@ class Derivative:
         self._wanted = [i for i, t in enumerate(body.inputs) if is_trainable(t)]
         acting = list(_operations(body))
         self._computes_again = any(op.type in _CONTROL_FLOW for op in acting)
+        self._body, self._programs, self._order = body, programs, order
+        self._backward: dict[bool, Traced] = {}
         if self._computes_again:
-            backward, found, self._needed = self._computed_again(name, body, acting)
+            self._require_repeatable(acting)
+            self._needed = list(body.inputs)
+            self._writes = any(op.spec.effects.writes for op in acting)
+            self._variables = [i for i, t in enumerate(body.inputs) if t.dtype == dtypes.resource and t._handle_data is not None]
+            self._backward_of(self._writes)
         else:
-            backward, found, self._needed = self._of_kept_values(body)
-        self._backward = Traced.of(f"__backward{name}", backward, found)
-        backward.captured_from, backward.outer_graph = {}, body.outer_graph
+            backward, found = self._of_kept_values(body)
+            self._needed, self._writes, self._variables = list(backward.captures), False, []
+            self._add_backward(False, backward, found)
         known = {*outputs, *body.inputs}
         self.kept = [t for t in self._needed if t not in known]
         self._forward = GraphFunction(
             f"__forward{name}", body, argument_names(body.inputs), argument_names([*outputs, *self.kept]), {}
         )
         if programs is not None:
-            self._backward.programs, self._backward.role = programs, f"backward {order}"
             self._forward.programs = programs[f"forward {order}"]
         self._forward.extra_outputs = (*outputs[len(body.outputs) :], *self.kept)
-        self._library = [*body._functions.values(), *backward._functions.values(), self._forward]
+        held = [each for backward in self._backward.values() for each in backward.body._functions.values()]
+        self._library = [*body._functions.values(), *held, self._forward]
 
-    def _of_kept_values(self, body: FuncGraph) -> tuple[FuncGraph, list, list[Tensor]]:
-        """The derivative from values of the function: its graph, its results, and the values after the gradients that it takes."""
+    def _add_backward(self, has_copies: bool, backward: FuncGraph, found: list) -> Traced:
+        name = f"__backward{'_of_copies' if has_copies else ''}{self._name}"
+        made = self._backward[has_copies] = Traced.of(name, backward, found)
+        backward.captured_from, backward.outer_graph = {}, self._body.outer_graph
+        if self._programs is not None:
+            made.programs, made.role = self._programs, f"backward {self._order}{' of copies' if has_copies else ''}"
+        return made
+
+    def _of_kept_values(self, body: FuncGraph) -> tuple[FuncGraph, list]:
+        """The derivative from values of the function, which it captures: its graph, and its results."""
         backward = FuncGraph(body)
         with backward.as_default():
             ys = [self.outputs[i] for i in self._differentiated]
             grads = [backward.add_input(y.dtype, y._sizes, "grad") for y in ys]
             found = gradients(ys, [body.inputs[i] for i in self._wanted], grads)
-        return backward, found, list(backward.captures)
+        return backward, found
 
-    def _computed_again(self, name: str, body: FuncGraph, acting: list[Operation]) -> tuple[FuncGraph, list, list[Tensor]]:
-        """The derivative of a function with loops or branches, which computes these again.
+    def _require_repeatable(self, acting: list[Operation]) -> None:
+        """Checks that the function may be computed again, with variables of its own where it writes them.
 
         Raises:
-          NotImplementedError: something in it would act, or draw random numbers, a second time.
+          NotImplementedError: something in it acts outside of it or draws random numbers; or it is the derivative of a function that
+            writes variables, and so has variables of its own.
         """
         for op in acting:
             effects = op.spec.effects
-            if effects.writes or effects.random or (effects.external and not isinstance(op, CallOperation)):
+            if effects.random or effects.creates or (effects.external and not isinstance(op, CallOperation)):
                 raise NotImplementedError(
-                    f"tfcompat does not differentiate {name} in eager mode: it has control flow, which is computed again for that, and "
+                    f"tfcompat does not differentiate {self._name} in eager mode: it has control flow, which is computed again for that, and "
                     f"{op.name} ({op.type}) would run twice"
                 )
+
+    def _backward_of(self, has_copies: bool) -> Traced:
+        """The derivative of a function with loops or branches, which computes these again, after the gradients from all of its inputs.
+
+        With copies, it takes the values that variables had before the call in place of their handles, and computes on variables of its own.
+        """
+        if has_copies in self._backward:
+            return self._backward[has_copies]
+        body = self._body
         backward = FuncGraph(body.outer_graph)
         backward._functions = dict(body._functions)
         with backward.as_default():
             grads = [backward.add_input(self.outputs[i].dtype, self.outputs[i]._sizes, "grad") for i in self._differentiated]
-            inputs = [backward.add_input(t.dtype, t._sizes, "input") for t in body.inputs]
-            for mine, given in zip(inputs, body.inputs):
-                mine._handle_data = given._handle_data
-            results = copy_into(backward, body, inputs)
+            copied = self._variables if has_copies else []
+            kinds = [t._handle_data if i in copied else (t.dtype, t._sizes) for i, t in enumerate(body.inputs)]
+            inputs = [backward.add_input(*kind, "input") for kind in kinds]
+            begun = []
+            for i, given in enumerate(body.inputs):
+                if i in copied:
+                    dtype, sizes = kinds[i]
+                    handle = raw.VarHandleOp(dtype=dtype, shape=TensorShape.of(sizes), shared_name=f"{self._name}_{i}")
+                    begun.append(raw.AssignVariableOp(handle, inputs[i]))
+                    inputs[i] = handle
+                inputs[i]._handle_data = given._handle_data
+            with backward.control_dependencies(begun):
+                results = copy_into(backward, body, inputs)
             ys = [results[i] for i in self._differentiated]
             found = gradients(ys, [inputs[i] for i in self._wanted], grads)
-        return backward, found, list(body.inputs)
+        return self._add_backward(has_copies, backward, found)
 
     def call(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Runs the function and tells the tapes; its results."""
         graph = get_default_graph()
         for each in self._library:
             graph._add_function(each)
+        copies = {i: raw.ReadVariableOp(tensors[i], dtype=self._inputs[i]._handle_data[0]) for i in self._variables}
         with recorders.stopped():
             found = run(self._forward, tensors)
         values = {**dict(zip(self._inputs, tensors)), **dict(zip([*self.outputs, *self.kept], found))}
-        needed = [values[t] for t in self._needed]
         before = graph.writes_of(tensors)
 
         def gradient(op: Operation, *grads: Any) -> list[Any]:
-            if self._computes_again and graph.writes_of(tensors) != before:
-                raise RuntimeError(
-                    f"A variable that {self._name} reads has changed since it was called. It has control flow, which tfcompat computes again "
-                    "for the derivative: ask for the gradient before variables change."
-                )
+            has_copies = self._writes or (self._computes_again and graph.writes_of(tensors) != before)
+            needed = [copies[i] if has_copies and i in copies else values[t] for i, t in enumerate(self._needed)]
             ready = [zeros_like(op.outputs[i]) if grads[i] is None else grads[i] for i in self._differentiated]
-            back = call(self._backward, [*ready, *needed])
-            by_position = dict(zip(self._wanted, self._backward.packed(back)))
+            backward = self._backward_of(has_copies)
+            back = call(backward, [*ready, *needed])
+            by_position = dict(zip(self._wanted, backward.packed(back)))
             return [by_position.get(i) for i in range(len(tensors))]
 
         results = found[: len(self.outputs)]

@@ -90,13 +90,18 @@ class LoopNode:
         self.goes_back = made_for is not None and made_for.grad_state is not None
 
     def gradients(self, grads: list[Any], reached: set[Tensor]) -> list[Any]:
-        """The gradient of each input that is reached from an x; `grads` has one entry or None per output."""
+        """The gradient of each input that is reached from an x; `grads` has one entry or None per output.
+
+        Raises:
+          NotImplementedError: an output with a gradient depends on a variable that the loop writes.
+        """
         found: list[Any] = [None] * len(self.inputs)
         wanted = [i for i, t in enumerate(self.inputs) if t in reached and _gradient_dtype(t) is not None]
         given = [(t, g) for t, g in zip(self.outputs, grads) if g is not None and _gradient_dtype(t) is not None]
         if not self.back_prop or not wanted or not given:
             return found
         exits = [t for t, _ in given]
+        self._require_steady_variables({t.op for t in exits})
         steps, counters = raw.LoopRecord(exits)
         outputs = raw.LoopGradient(
             exits, self.inputs, steps, counters, [g for _, g in given], wanted=wanted, Tout=[_gradient_dtype(self.inputs[i]) for i in wanted]
@@ -104,6 +109,27 @@ class LoopNode:
         for position, output in zip(wanted, outputs):
             found[position] = output
         return found
+
+    def _require_steady_variables(self, exits: set[Operation]) -> None:
+        """Checks that what the exits give depends on no variable that the loop writes: the derivative would read its last value alone."""
+        members = self.loop.all_members()
+        written = {_source(node.input_named(name)) for node in members for name in node.spec.effects.writes}
+        reads = [n for n in members if n.outputs and any(_source(n.input_named(name)) in written for name in n.spec.effects.reads)]
+        users: dict[Operation, list[Operation]] = {}
+        for node in members:
+            for t in node.takes:
+                if _gradient_dtype(t) is not None:
+                    users.setdefault(t.op, []).append(node)
+        pending, seen = list(reads), set(reads)
+        while pending:
+            fresh = [node for node in users.get(pending.pop(), ()) if node not in seen]
+            seen.update(fresh)
+            pending += fresh
+        if not exits.isdisjoint(seen):
+            raise NotImplementedError(
+                f"tfcompat does not differentiate the loop of {self.name}: its results depend on a variable that it writes "
+                f"({', '.join(node.name for node in reads)}). Carry the value as a variable of the loop, and assign it after the loop."
+            )
 
 
 def require_second_derivative(node: Any) -> None:
@@ -127,8 +153,13 @@ def _gradient_dtype(tensor: Tensor) -> Any:
     return dtype if dtype is not None and (dtype.is_floating or dtype.is_complex) else None
 
 
-def _is_variable(tensor: Tensor) -> bool:
-    source = tensor.op
+def _source(handle: Tensor) -> Operation:
+    """The node outside of loops and branches that gives a handle."""
+    source = handle.op
     while source.type in ENTER or source.type in ("Identity", "Switch"):
         source = source.takes[0].op
-    return source.type in ("VarHandleOp", "Placeholder")
+    return source
+
+
+def _is_variable(tensor: Tensor) -> bool:
+    return _source(tensor).type in ("VarHandleOp", "Placeholder")
