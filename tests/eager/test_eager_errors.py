@@ -103,3 +103,24 @@ def test_where_in_a_graph_does_not_repeat_the_condition():
         chosen = tf.where(condition, value, value)
         with pytest.raises(INVALID, match="Number of batches of 'then' must match size of 'cond', but saw: 3 vs. 1"):
             session.run(chosen, {condition: [True], value: ones(3, 2)})
+
+
+MISFITS_IN_FUNCTIONS = {
+    "matmul": lambda a, b: tf.matmul(a, b),
+    "add": lambda a, b: a + b,
+    "reshape": lambda a, b: tf.reshape(a, [5]),
+    "ensure_shape": lambda a, b: tf.ensure_shape(a, [5, 5]),
+    "concat": lambda a, b: tf.concat([a, b], 1),
+    "axis": lambda a, b: tf.gather(a, [0], axis=2),
+    "branch": lambda a, b: tf.cond(tf.reduce_sum(a) > 0, lambda: tf.matmul(a, b), lambda: a),
+    "function": lambda a, b: tf.function(lambda a, b: tf.matmul(a, b))(a, b),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS_IN_FUNCTIONS)
+def test_shapes_that_do_not_fit_in_a_function_of_all_shapes(name):
+    with eager_mode():
+        signature = [tf.TensorSpec(None, tf.float32)] * 2
+        function = tf.function(MISFITS_IN_FUNCTIONS[name], input_signature=signature)
+        with pytest.raises(INVALID):
+            function(ones(2, 3), ones(4, 3) if name != "concat" else ones(4, 2))

@@ -450,7 +450,10 @@ def body_at(function: GraphFunction, arguments: Sequence[Tensor], site: Site) ->
             found._inside_others = site.inside_others.intersection(inputs)
             found._callers = site.callers
         else:
-            shape_inference.infer(found)
+            try:
+                shape_inference.infer(found)
+            except ValueError as e:
+                raise errors.InvalidArgumentError(found.node_def, found, str(e)) from e
         return found
 
     made, values = copied(function.body, arguments, copy)
