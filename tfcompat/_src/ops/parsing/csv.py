@@ -69,12 +69,16 @@ def _quoted(record: bytes, position: int, delimiter: bytes) -> tuple[bytes, int]
     return b"".join(parts), position + 2
 
 
-def _values(columns: list[tuple], kinds: list[np.dtype], defaults: tuple, missing: bytes) -> list[np.ndarray]:
-    """The values of all fields; ValueError where one is no value. Numbers of one dtype are read together where none is missing."""
+def _values(columns: list[tuple], kinds: list[np.dtype], defaults: tuple, missing: bytes, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The values of all fields in the shape of the records; ValueError where one is no value.
+
+    Numbers of one dtype are read together where none is missing: the values are parts of one array.
+    """
     is_alike = kinds[0].kind != "O" and kinds.count(kinds[0]) == len(kinds)
     if is_alike and b"" not in (texts := list(itertools.chain(*columns))) and missing not in texts:
-        return [values.copy() for values in parse_numbers(texts, kinds[0]).reshape(len(columns), -1)]
-    return [_column(*column) for column in zip(columns, kinds, defaults, itertools.repeat(missing))]
+        numbers = parse_numbers(texts, kinds[0]).reshape(len(columns), *shape)
+        return [numbers[i, ...] for i in range(len(columns))]
+    return [_column(*column).reshape(shape) for column in zip(columns, kinds, defaults, itertools.repeat(missing))]
 
 
 def _column(texts: tuple, dtype: np.dtype, default: np.ndarray, missing: bytes) -> np.ndarray:
@@ -155,11 +159,10 @@ def _decode_csv(records, defaults, *, OUT_TYPE, field_delim, use_quote_delim, na
             raise
     columns = list(zip(*rows)) if rows else [()] * len(kinds)
     try:
-        found = _values(columns, kinds, defaults, missing)
+        return (tuple(_values(columns, kinds, defaults, missing, records.shape)),)
     except ValueError:
         require_values()
         raise
-    return (tuple(column.reshape(records.shape) for column in found),)
 
 
 def _row(record: bytes, delimiter: bytes, quotes: bool, chosen: tuple, count: int, index: int) -> list[bytes]:

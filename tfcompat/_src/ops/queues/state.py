@@ -41,7 +41,7 @@ class _Attempt:
         return True
 
     def is_possible(self, queue: Queue) -> bool:
-        """Whether it can be done at once."""
+        """Whether one `advance` does all of it."""
         return True
 
     def withdraw(self, queue: Queue) -> None:
@@ -187,10 +187,15 @@ class Queue(SharedResource):
 
     def _perform(self, attempt: Any, line: deque[_Attempt]) -> None:
         with self.lock:
-            if not may_wait() and (line or not attempt.is_possible(self)):
+            if not line and attempt.is_possible(self):
+                attempt.advance(self)
+                if self._enqueues or self._dequeues:
+                    self._advance()
+            elif not may_wait():
                 raise MustWait
-            line.append(attempt)
-            self._advance()
+            else:
+                line.append(attempt)
+                self._advance()
             if not attempt.done:
                 attempt.changed = threading.Condition(self.lock)
                 try:
@@ -329,6 +334,8 @@ def kept(value: Any) -> Any:
 
 def require_shape(place: int, found: tuple, wanted: tuple) -> None:
     """InvalidArgumentError where the shape of a component is not the wanted one; None in it is any size."""
+    if found == wanted:
+        return
     if len(found) != len(wanted) or any(w is not None and f != w for f, w in zip(found, wanted)):
         raise _mismatch(place, wanted, found)
 
