@@ -85,17 +85,17 @@ class Accumulator(SharedResource):
         return np.array(gradient)
 
     def added(self, gradient: Any) -> Any:
-        return np.add(self.total, gradient, dtype=self.total.dtype)
+        return np.add(self.total, gradient, out=self.total)
 
     def averaged(self) -> Any:
         return _divided(self.total, np.asarray(self.count, self.total.dtype))
 
 
 def _divided(total: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """`total / counts` in the type of `total`; integers are cut off towards zero."""
+    """`total / counts` in the type of `total`, whose memory it may take; integers are cut off towards zero."""
     if total.dtype.kind in "iu":
         return (np.sign(total) * (np.abs(total) // counts)).astype(total.dtype)
-    return np.divide(total, counts).astype(total.dtype)
+    return np.divide(total, counts, out=total)
 
 
 class SparseAccumulator(Accumulator):
