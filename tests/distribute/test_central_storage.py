@@ -49,3 +49,10 @@ def test_contrib_strategies_join_the_cluster_of_tf_config(monkeypatch):
     extended = tf.contrib.distribute.ParameterServerStrategy(2).extended
     assert extended.parameter_devices == ("/job:ps/task:0",)
     assert extended.worker_devices == tuple(f"/job:worker/replica:0/task:1/device:GPU:{i}" for i in (0, 1))
+
+
+def test_components_of_mirrored_variables_know_their_strategy():
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/gpu:0"])
+    with tf.Graph().as_default(), strategy.scope():
+        v = tf.get_variable("v", initializer=1.0)
+    assert all(component._distribute_strategy is strategy for component in v.values)

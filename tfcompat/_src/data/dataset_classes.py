@@ -31,11 +31,12 @@ class UnaryUnchangedStructureDataset(UnaryDataset):
     """A dataset whose elements are of the type of those that it takes."""
 
     def __init__(self, input_dataset: DatasetV2, variant_tensor: Tensor) -> None:
+        self._input_dataset = input_dataset
         super().__init__(input_dataset, variant_tensor, input_dataset.element_spec)
 
     @property
     def element_spec(self) -> Any:
-        return self._input_datasets[0].element_spec
+        return self._input_dataset.element_spec
 
 
 class MapDataset(UnaryDataset):

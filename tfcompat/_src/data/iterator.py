@@ -230,6 +230,7 @@ class EagerIterator(_OfType):
         tensors = [EagerTensor.of(value, kind, graph, handle.device) for value, kind in values]
         return structure.from_compatible_tensor_list(self._element_spec, tensors)
 
+    _next_internal = get_next
 
 
 IteratorV2 = EagerIterator

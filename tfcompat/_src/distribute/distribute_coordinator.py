@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tfcompat._src.base.export import export
 from tfcompat._src.distribute import multi_worker_util
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
@@ -213,7 +214,7 @@ def run_distribute_coordinator(
       what the function returns; a parameter server does not return.
 
     Raises:
-      ValueError: the mode or the task is none.
+      ValueError: the mode or the task is none. NotImplementedError: TF_CONFIG says that the environment starts servers.
     """
     tf_config = json.loads(os.environ.get("TF_CONFIG", "{}"))
     if not cluster_spec:
@@ -221,7 +222,9 @@ def run_distribute_coordinator(
         if task:
             task_type, task_id = task.get("type", task_type), int(task.get("index", task_id))
     rpc_layer = tf_config.get("rpc_layer", rpc_layer)
-    session_config = session_config or messages.ConfigProto(allow_soft_placement=True)
+    if tf_config.get("environment") == "google":
+        raise NotImplementedError("TF_CONFIG says the environment 'google', which starts servers by itself; tfcompat starts them: leave it out.")
+    session_config = copy.deepcopy(session_config) if session_config else messages.ConfigProto(allow_soft_placement=True)
     if not cluster_spec:
         logging.info("Running local Distribute Coordinator.")
         _run_single_worker(worker_fn, strategy, None, None, None, session_config, rpc_layer)
@@ -262,11 +265,43 @@ def _run_task(
 def _server_of_task(
     strategy: Any, eval_strategy: Any, spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: Any, rpc_layer: str
 ) -> Server:
-    """The started server of a task, with the settings of its strategy, but for the device filters, which sessions bring themselves."""
-    of_server = copy.deepcopy(session_config)
+    """The started server of a task with the settings of its strategy.
+
+    These stay in `session_config`, with which the task's sessions are configured once more, as in 1.15; device filters do not.
+    """
     if task_type != _TaskType.EVALUATOR:
-        copy.deepcopy(strategy).configure(of_server, spec, task_type, task_id)
+        copy.deepcopy(strategy).configure(session_config, spec, task_type, task_id)
     elif eval_strategy:
-        eval_strategy.configure(of_server)
-    del of_server.device_filters[:]
-    return _run_std_server(cluster_spec=spec, task_type=task_type, task_id=task_id, session_config=of_server, rpc_layer=rpc_layer)
+        eval_strategy.configure(session_config)
+    del session_config.device_filters[:]
+    return _run_std_server(cluster_spec=spec, task_type=task_type, task_id=task_id, session_config=session_config, rpc_layer=rpc_layer)
+
+
+@export("contrib.distribute.run_standard_tensorflow_server")
+def run_standard_tensorflow_server(session_config: messages.ConfigProto | None = None) -> Server:
+    """Starts the server of the task that TF_CONFIG names, and returns it.
+
+    Args:
+      session_config: a ConfigProto; the leader of collective operations is added to a copy of it.
+
+    Raises:
+      ValueError: TF_CONFIG names no cluster with a chief or workers, or no task.
+    """
+    tf_config = json.loads(os.environ.get("TF_CONFIG", "{}"))
+    for key in ("cluster", "task"):
+        if key not in tf_config:
+            raise ValueError(f'"{key}" is not found in TF_CONFIG.')
+    spec, task = multi_worker_util.normalize_cluster_spec(tf_config["cluster"]), tf_config["task"]
+    if "type" not in task:
+        raise ValueError('"task_type" is not found in the `task` part of TF_CONFIG.')
+    leader = next((job for job in (_TaskType.CHIEF, _TaskType.WORKER) if job in spec.jobs), None)
+    if leader is None:
+        raise ValueError("You must have `chief` or `worker` jobs in the `cluster_spec`.")
+    of_server = copy.deepcopy(session_config) if session_config else messages.ConfigProto()
+    of_server.experimental.collective_group_leader = f"/job:{leader}/replica:0/task:0"
+    rpc_layer = tf_config.get("rpc_layer", "grpc")
+    server = _run_std_server(
+        cluster_spec=spec, task_type=task["type"], task_id=int(task.get("index", 0)), session_config=of_server, rpc_layer=rpc_layer
+    )
+    server.start()
+    return server

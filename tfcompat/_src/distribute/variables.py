@@ -44,7 +44,7 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
         super().__init__(device_map, values, logical_device)
         self._strategy, self._aggregation_mode = strategy, aggregation
         for component in values:
-            component._distributed_container = self
+            component._distributed_container, component._strategy = self, strategy
 
     @property
     def _here(self) -> BaseResourceVariable:

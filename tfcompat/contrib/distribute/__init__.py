@@ -11,7 +11,6 @@ from tfcompat._src.contrib.distribute.strategies import ParameterServerStrategy 
 from tfcompat._src.contrib.distribute.strategies import StandardInputStep as StandardInputStep
 from tfcompat._src.contrib.distribute.strategies import StandardSingleLossStep as StandardSingleLossStep
 from tfcompat._src.contrib.distribute.strategies import Step as Step
-from tfcompat._src.contrib.distribute.strategies import run_standard_tensorflow_server as run_standard_tensorflow_server
 from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps as CrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import MultiWorkerAllReduce as MultiWorkerAllReduce
@@ -23,6 +22,7 @@ from tfcompat._src.distribute.default_strategy import get_strategy as get_strate
 from tfcompat._src.distribute.default_strategy import has_strategy as has_distribution_strategy
 from tfcompat._src.distribute.default_strategy import has_strategy as has_strategy
 from tfcompat._src.distribute.default_strategy import in_cross_replica_context as in_cross_replica_context
+from tfcompat._src.distribute.distribute_coordinator import run_standard_tensorflow_server as run_standard_tensorflow_server
 from tfcompat._src.distribute.distribute_lib import Strategy as DistributionStrategy
 from tfcompat._src.distribute.one_device_strategy import OneDeviceStrategy as OneDeviceStrategy
 from tfcompat._src.distribute.replica_context import ReplicaContext as ReplicaContext

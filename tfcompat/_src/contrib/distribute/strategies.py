@@ -16,10 +16,9 @@ from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import ParameterServerExtended
-from tfcompat._src.train.cluster import Server
 
 if TYPE_CHECKING:
-    from tfcompat._src.proto import messages
+    pass
 
 
 class PerReplicaBatches(MirroredExtended):
@@ -208,22 +207,3 @@ class DistributeConfig(NamedTuple):
     train_distribute: Any = None
     eval_distribute: Any = None
     remote_cluster: Any = None
-
-
-@export("contrib.distribute.run_standard_tensorflow_server")
-def run_standard_tensorflow_server(session_config: messages.ConfigProto | None = None) -> Any:
-    """The started Server of the task that TF_CONFIG names.
-
-    Args:
-      session_config: a ConfigProto.
-
-    Raises:
-      ValueError: TF_CONFIG names no cluster or no task.
-    """
-    resolver = TFConfigClusterResolver()
-    spec = resolver.cluster_spec()
-    if not spec.as_dict():
-        raise ValueError("Cluster spec is empty: set it in the environment variable TF_CONFIG.")
-    if resolver.task_type is None or resolver.task_id is None:
-        raise ValueError("The task type and index must be set in the environment variable TF_CONFIG.")
-    return Server(spec, resolver.task_type, resolver.task_id, protocol=resolver.rpc_layer, config=session_config)
