@@ -140,9 +140,9 @@ class x64(jax_threads.Using):  # noqa: N801
     __slots__ = ("_is_exact", "_outer", "_precision", "_rule")
 
     def __enter__(self) -> None:
-        super().__enter__()
+        jax_threads.Using.__enter__(self)
         self._outer = _swap_x64(True)
-        self._is_exact = rounds_products()
+        self._is_exact = _computes_on_gpu() and rounds_products()
         if self._is_exact:
             self._precision = _swap_precision("highest")
         self._rule = promotion.begin_of_today() if promotion.Program.has_old_rule else ""
@@ -155,7 +155,7 @@ class x64(jax_threads.Using):  # noqa: N801
         _set_x64(self._outer)
         if raised[0] is not None and is_interruptible():
             trace_ctx.reset()
-        super().__exit__()
+        jax_threads.Using.__exit__(self)
 
 
 def _be_forked() -> None:

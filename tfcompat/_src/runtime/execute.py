@@ -158,17 +158,23 @@ def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunCont
         run_host_step(step, plan.known, values, context)
 
 
+_ARRAYS = {np.ndarray, jax_compat.ArrayImpl}
+"""The types that nearly all values have (quicker than by `isinstance`, which tells tracers too)."""
+
+
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
     """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
-    if tensor.dtype._is_ref_dtype and (values.get(tensor) is None or isinstance(values[tensor], Operation)):
+    value = values.get(tensor)
+    if tensor.dtype._is_ref_dtype and (value is None or isinstance(value, Operation)):
         op = variable_in(tensor, values) or required_variable_op(tensor)
-        values = {tensor: context.variable_state.read(op, variable_key(op))}
-    if isinstance(values.get(tensor), (np.ndarray, jax.Array)):
+        value = context.variable_state.read(op, variable_key(op))
+        values = {tensor: value}
+    if type(value) in _ARRAYS or isinstance(value, (np.ndarray, jax.Array)):
+        del value  # which `private` looks at the holders of
         array = array_memory.private(values, tensor)
         if array.dtype.names:
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
-    value = values.get(tensor)
     variable = variable_in(tensor, values) if tensor.dtype.name == "resource" and (value is None or isinstance(value, Operation)) else None
     if variable is not None:
         return _handle_value(variable, context)

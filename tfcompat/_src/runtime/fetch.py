@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -103,7 +104,7 @@ class Fetches:
             self.targets.append(element)
             return lambda values: None
         slot = self._slots.setdefault(element, len(self._slots))
-        return _no_array if element.dtype == dtypes.variant else lambda values: values[slot]
+        return _no_array if element.dtype == dtypes.variant else operator.itemgetter(slot)
 
 
 class _FetchHandler:
