@@ -74,16 +74,12 @@ class HostRun(Protocol):
         """Lets go of a group of devices of several processes."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class HostContext:
-    """What a host kernel that has `context=True` gets first: the context of its run, and its node.
-
-    A node that runs again in the same session may get the same one, with what its kernel has `kept` there.
-    """
+    """What a host kernel that has `context=True` gets first: the context of its run, and its node."""
 
     run: HostRun
     op: Any
-    kept: Any = None
 
     @property
     def resources(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ SUPPORTED = "jax>=0.10,<0.13"
 
 try:
     from jax._src import compilation_cache, distributed, xla_bridge
-    from jax._src.array import ArrayImpl
+    from jax._src.array import ArrayImpl as ArrayImpl
     from jax._src.compilation_cache import get_file_cache
     from jax._src.config import default_matmul_precision, enable_x64, no_tracing
     from jax._src.core import trace_ctx

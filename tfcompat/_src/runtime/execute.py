@@ -387,10 +387,8 @@ def _value_runner(op: Operation) -> Runner:
     kinds = [np.dtype(t.dtype.as_numpy_dtype) if t.dtype.is_numpy_compatible else None for t in outputs]
     is_one, is_opaque, call = len(outputs) == 1, kinds == [None], _caller(op)
     variables = _read_variables(op)
-    host: HostContext | None = None
 
     def run(values: Values, context: RunContext) -> None:
-        nonlocal host
         arguments = [v if type(v := values.get(t)) is np.ndarray else _on_host(v) for t in inputs]
         for position, variable, key in variables:
             if arguments[position] is None:
@@ -398,10 +396,7 @@ def _value_runner(op: Operation) -> Runner:
         if groups is not None:
             arguments = constant_value.grouped(arguments, groups)
         if needs_context:
-            own = host
-            if own is None or own.run is not context:
-                own = host = HostContext(context, op)
-            arguments = [own, *arguments]
+            arguments = [HostContext(context, op), *arguments]
         found = call(op, kernel, arguments, keywords)
         if is_one and (type(found) is np.ndarray and found.dtype == kinds[0] or is_opaque and type(found) not in (tuple, list)):
             values[outputs[0]] = found

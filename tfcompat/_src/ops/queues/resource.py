@@ -134,10 +134,6 @@ def shared_resource(context: HostContext, kind: str, make: Callable[[], R], chec
       make: makes a resource.
       check: raises where another node's resource of this name does not fit the node.
     """
-    if context.kept is not None:
-        key, found = context.kept
-        if context.resources.get(key) is found:
-            return found  # type: ignore[no-any-return]  # what this function has kept
     op = context.op
     container, shared = op.attrs["container"], op.attrs["shared_name"].decode()
     key = f"{kind}/{container.decode()}/{shared or '_' + op._name}"
@@ -155,5 +151,4 @@ def shared_resource(context: HostContext, kind: str, make: Callable[[], R], chec
         if check is not None:
             check(found)
         found.users.add(op)
-    context.kept = key, found
     return found
