@@ -50,9 +50,9 @@ class Placer:
           errors.InvalidArgumentError: there is no such device and the config does not allow soft placement.
         """
         ops = graph.get_operations()
-        new = _ordered(wanted if self._only_wanted else ops[self._checked :])
+        new = wanted if self._only_wanted else ops[self._checked :]
         missing = {op for op in new if op._device and self._found(op._device) is None}
-        for op in new if missing else ():
+        for op in _ordered(new) if missing else ():
             beside = op if op in missing else next((root for root in _groups(op) if root in missing and not op._device), None)
             if beside is not None:
                 raise self._missing(op, beside)
@@ -137,7 +137,7 @@ def _ordered(ops: list[Operation]) -> list[Operation]:
 
 def _is_source(op: Operation) -> bool:
     """Whether TensorFlow places an operation after the others: it has no input, and one output that is no ref."""
-    return not op.takes and len(op.outputs) == 1 and not op.outputs[0].dtype._is_ref_dtype
+    return not op.inputs and len(op.outputs) == 1 and not op.outputs[0].dtype._is_ref_dtype
 
 
 def _fits(ask: DeviceSpec, have: DeviceSpec) -> bool:
