@@ -32,7 +32,7 @@ def sent(worker, graph_def, number, received, names):
     """What a part has sent in a step, by name, None where that is not there; `received` the same way."""
     step = worker.steps.step(number)
     for name, value in received.items():
-        step.arrive(key(name), arrived(value))
+        step.arrive({key(name): arrived(value)})
     handle = worker.register("session", graph_def, tf.GraphOptions())
     worker.run_graph("session", handle, number, {}, tf.RunOptions(), Cancellation())
     found = {name: step.take(key(name)) for name in names}
@@ -86,10 +86,10 @@ def test_a_step_of_several_calls_sends_as_soon_as_it_can(worker):
     def call(is_last):
         return worker.run_partly("session", handle, 1, is_last, tf.RunOptions(), Cancellation())
 
-    step.arrive(key("a"), arrived(2.0))
+    step.arrive({key("a"): arrived(2.0)})
     assert call(False) == ({}, None)
     assert waited_for(step, "first") == 3.0
-    step.arrive(key("b"), arrived(5.0))
+    step.arrive({key("b"): arrived(5.0)})
     assert waited_for(step, "second") == 10.0
     assert [call(False), call(False), call(True)] == [({}, None)] * 3  # which does not run it again
     worker.cleanup(1)

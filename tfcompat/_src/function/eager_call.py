@@ -102,7 +102,7 @@ class Derivative:
         """
         for op in acting:
             effects = op.spec.effects
-            if effects.random or effects.creates or (effects.external and not isinstance(op, CallOperation)):
+            if effects.random or op.spec.facts.names_variable or (effects.external and not isinstance(op, CallOperation)):
                 raise NotImplementedError(
                     f"tfcompat does not differentiate {self._name} in eager mode: it has control flow, which is computed again for that, and "
                     f"{op.name} ({op.type}) would run twice"
