@@ -61,7 +61,14 @@ def test_a_convolution_that_a_program_sums_up_tap_by_tap_is_one_call(image, filt
 
 
 def test_products_that_are_divided_among_cores_are_whole(monkeypatch):
+    divided, for_each = [], cores.for_each
+
+    def noted(parts, compute):
+        divided.append(len(parts))
+        for_each(parts, compute)
+
     monkeypatch.setattr(cores, "CORES", 3)
+    monkeypatch.setattr(cores, "for_each", noted)
     rng = np.random.RandomState(6)
     x, y = rng.randint(1, 6, (700, 300)).astype(np.float32), rng.randint(1, 6, (300, 400)).astype(np.float32)
     image, filters = rng.randint(1, 6, (40, 40, 40, 8)).astype(np.float32), rng.randint(1, 6, (5, 5, 8, 3)).astype(np.float32)
@@ -73,6 +80,7 @@ def test_products_that_are_divided_among_cores_are_whole(monkeypatch):
     check(lambda x, y: y.T @ x.T, x, y)
     check(convolution, image, filters)
     check(lambda x, w: jax.grad(lambda w: (convolution(x, w) * x[..., :3]).sum())(w), image, filters)
+    assert len(divided) >= 4 and min(divided) >= 3
 
 
 def test_draws_of_several_counters_are_those_of_each():

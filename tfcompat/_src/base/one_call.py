@@ -30,15 +30,15 @@ def one_call(function: Callable[..., T], in_numpy: Callable[..., object], static
 
     @functools.wraps(function)
     def called(*arguments: object) -> T:
-        given = [a if i in static else None for i, a in enumerate(arguments)]
+        given = {i: arguments[i] for i in static}
         IN_NUMPY[call.trace(*arguments).jaxpr] = functools.partial(_computed, in_numpy, given)
         return cast(T, call(*arguments))
 
     return called
 
 
-def _computed(in_numpy: Callable[..., object], given: list[object], *arrays: NDArray) -> list[NDArray]:
-    """The results for arrays, which stand where None is in `given`."""
+def _computed(in_numpy: Callable[..., object], given: dict[int, object], *arrays: NDArray) -> list[NDArray]:
+    """The results for arrays, with what is `given` by position between them."""
     rest = iter(arrays)
-    found = in_numpy(*[next(rest) if a is None else a for a in given])
+    found = in_numpy(*[given[i] if i in given else next(rest) for i in range(len(given) + len(arrays))])
     return list(found) if isinstance(found, tuple) else [cast(NDArray, found)]

@@ -229,9 +229,9 @@ class Plan:
 
     def leaves(self) -> list[Operation]:
         """The variables that the operations of a run read and write, and the Const nodes that it takes values of."""
-        ops = self.operations()
+        ops = dict.fromkeys(self.operations())
         variables = dict.fromkeys(variable for op in ops for used in accesses(op) for variable in used)
-        return [*(v for v in variables if v not in set(ops)), *(t.op for t in self.known if is_constant(t.op))]
+        return [*(v for v in variables if v not in ops), *(t.op for t in self.known if is_constant(t.op))]
 
     @functools.cached_property
     def steps_apart(self) -> list[Step] | None:
