@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.cluster import peers
 from tfcompat._src.cluster.peers import batches, framed
 from tfcompat._src.cluster.rendezvous import Arrived, Steps
 from tfcompat._src.cluster.tensor_streams import TensorStreams, _packed, _unpacked
@@ -129,6 +130,22 @@ def test_an_array_may_be_so_large(monkeypatch):
         list(batches(Bytes([("k", "", np.zeros(101, np.uint8))])))
     with pytest.raises(tf.errors.ResourceExhaustedError, match="An array of 104 bytes"):
         TensorStreams(TASK, Steps()).send("nowhere:1", 1, [("k", Arrived(np.zeros(26, np.float32), tf.float32))])
+
+
+def test_room_is_made_for_few_bytes_at_a_time(monkeypatch):
+    """Else a table of a few bytes would have a server allocate as many arrays as it promises."""
+    monkeypatch.setattr(peers, "_TOGETHER", 100)
+    rooms = []
+
+    class Noted(Bytes):
+        def read_into(self, parts, has_begun=False):
+            rooms.append(sum(map(len, parts)))
+            return super().read_into(parts, has_begun)
+
+    arrays = [np.full(size, i, np.uint8) for i, size in enumerate((60, 40, 1, 300, 0, 99, 2))]
+    (batch,) = batches(Noted([(str(i), "", array) for i, array in enumerate(arrays)]))
+    assert [parcel.data.tolist() for parcel in batch] == [array.tolist() for array in arrays]
+    assert rooms[2:-1] == [100, 1, 300, 99, 2]  # the size of the table and the table before, the end behind
 
 
 def test_a_stream_that_ends_fails_the_steps_that_wait_for_it():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import itertools
 import queue
 import struct
 import threading
@@ -29,6 +30,8 @@ _TABLE = struct.Struct("<I")
 """Bytes of the table of a batch."""
 _ENTRY = struct.Struct("<HHQ")
 """Bytes of the key, of the description, and of the array."""
+_TOGETHER = 1 << 26
+"""Arrays of so many bytes in sum are received by one call."""
 _FLUSH_SECONDS = 10.0
 _LOOK_SECONDS = 1.0
 
@@ -64,9 +67,19 @@ def batches(source: Source) -> Iterator[list[Parcel]]:
         _require(source.read_into([memoryview(table)], has_begun=True), size)
         entries = list(_entries(table))
         trust.require_array_size(max(size for _, _, size in entries))
-        found = [Parcel(key, text, np.empty(size, np.uint8)) for key, text, size in entries]
-        _require(source.read_into([parcel.data.data for parcel in found], has_begun=True), sum(parcel.data.size for parcel in found))
+        found: list[Parcel] = []
+        while len(found) < len(entries):
+            found += _received(source, entries[len(found) :])
         yield found
+
+
+def _received(source: Source, entries: Sequence[tuple[str, str, int]]) -> list[Parcel]:
+    """The first array, and those behind it that are `_TOGETHER` with it at most: no room is made for more than was sent by that and one array."""
+    sums = itertools.accumulate(size for _, _, size in entries)
+    count = max(1, sum(1 for _ in itertools.takewhile(lambda total: total <= _TOGETHER, sums)))
+    found = [Parcel(key, text, np.empty(size, np.uint8)) for key, text, size in entries[:count]]
+    _require(source.read_into([parcel.data.data for parcel in found], has_begun=True), sum(parcel.data.size for parcel in found))
+    return found
 
 
 def _entries(table: bytearray) -> Iterator[tuple[str, str, int]]:
