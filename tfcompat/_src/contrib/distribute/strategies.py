@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
@@ -16,9 +16,6 @@ from tfcompat._src.distribute.device_util import local_devices_from_num_gpus
 from tfcompat._src.distribute.distribute_lib import Strategy
 from tfcompat._src.distribute.mirrored_strategy import MirroredExtended
 from tfcompat._src.distribute.parameter_server_strategy import ParameterServerExtended
-
-if TYPE_CHECKING:
-    pass
 
 
 class PerReplicaBatches(MirroredExtended):
