@@ -44,8 +44,8 @@ def received(key: str, found: rendezvous.Arrived) -> Any:
 
 
 for _name in SEND:
-    op(_name, f"(tensor: T, *, T: type, {_ATTRS}) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, kernel=_send, place=HOST,
+    op(_name, f"(tensor: T, *, T: type, {_ATTRS}) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, kernel=_send, side=HOST,
        effects=EXTERNAL, context=True)  # fmt: skip
 for _name in RECV:
     op(_name, f"(*, tensor_type: type, {_ATTRS}) -> (tensor: tensor_type)", shape=si.unknown, gradient=_NO_GRADIENT, kernel=_receive,
-       place=HOST, effects=WAITING, facts=Facts(is_placeholder=True), context=True)  # fmt: skip
+       side=HOST, effects=WAITING, facts=Facts(is_placeholder=True), context=True)  # fmt: skip

@@ -157,7 +157,7 @@ def _allowed_path(path: NDArray, *, folders: list[bytes]) -> NDArray:
     return path
 
 
-op(CHECK, "(path: string, *, folders: list(string) = []) -> (output: string)", shape=si.unchanged, kernel=_allowed_path, place=HOST,
+op(CHECK, "(path: string, *, folders: list(string) = []) -> (output: string)", shape=si.unchanged, kernel=_allowed_path, side=HOST,
    effects=EXTERNAL, gradient=NotDifferentiable("the names of files have no derivative"))  # fmt: skip
 
 

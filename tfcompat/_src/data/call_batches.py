@@ -230,7 +230,7 @@ _QUEUE = (
     "allowed_batch_sizes: list(int) = []"
 )
 _SHARED = 'container: string = "", shared_name: string = ""'
-_add = functools.partial(op, place=HOST, effects=WAITING, context=True)
+_add = functools.partial(op, side=HOST, effects=WAITING, context=True)
 _add(
     "Batch",
     f'(in_tensors: T, *, {_QUEUE}, grad_timeout_micros: int, {_SHARED}, batching_queue: string = "", T: list(type) >= 1) -> '

@@ -111,7 +111,7 @@ for _prefix in ("", "Experimental"):
         _prefix + "RebatchDataset", "input_dataset: variant, num_replicas: int64", f"{OUTPUTS}, use_fallback: bool = True"
     )(_rebatch)
 
-op("WrapDatasetVariant", "(input_handle: variant) -> (output_handle: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+op("WrapDatasetVariant", "(input_handle: variant) -> (output_handle: variant)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST,
    kernel=lambda input_handle: np.asarray(input_handle, object))  # fmt: skip
-op("UnwrapDatasetVariant", "(input_handle: variant) -> (output_handle: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+op("UnwrapDatasetVariant", "(input_handle: variant) -> (output_handle: variant)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST,
    kernel=lambda input_handle: np.asarray(input_handle, object))  # fmt: skip

@@ -77,7 +77,7 @@ def _is_plain(item: Item) -> bool:
     if not isinstance(item, OpItem) or item.type in ROUTES or item.facts.names_variable:
         return False
     spec = item.spec
-    if spec.effects != op_spec.PURE or spec.context or not (spec.place == op_spec.HOST or spec.numpy_kernel):
+    if spec.effects != op_spec.PURE or spec.context or not (spec.side == op_spec.HOST or spec.numpy_kernel):
         return False
     return not any(t.dtype._is_ref_dtype or t.dtype.name == "resource" for t in (*item.takes, *item.outputs))
 
@@ -118,7 +118,7 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
 
 def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list[Any]], list[Any]]:
     spec = item.spec
-    kernel = spec.kernel if spec.place == op_spec.HOST or spec.numpy_kernel is None else spec.numpy_kernel
+    kernel = spec.kernel if spec.side == op_spec.HOST or spec.numpy_kernel is None else spec.numpy_kernel
     names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
     attrs = constant_value.kernel_arguments(item.op, [None] * len(places))[1]
     keywords = {k: attrs[k] for k in names}

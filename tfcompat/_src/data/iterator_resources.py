@@ -196,7 +196,7 @@ def _one_shot(context: HostContext) -> IteratorValue:
 
 
 for _name in ("Iterator", "IteratorV2"):
-    op(_name, f"(*, {_NAMES}{OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST,
+    op(_name, f"(*, {_NAMES}{OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, side=HOST,
        effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE)  # fmt: skip
 
 
@@ -209,31 +209,31 @@ def _with_deleter(context: HostContext) -> tuple[IteratorValue, NDArray]:
     return made, variant(made)
 
 
-op("AnonymousIterator", f"(*, {OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_unnamed, place=HOST,
+op("AnonymousIterator", f"(*, {OUTPUTS}) -> (handle: resource)", shape=si.scalar, gradient=NO_GRADIENT, kernel=_unnamed, side=HOST,
    effects=MAKES_HANDLE, context=True)  # fmt: skip
 op("AnonymousIteratorV2", f"(*, {OUTPUTS}) -> (handle: resource, deleter: variant)", shape=lambda c: [(), ()], gradient=NO_GRADIENT,
-   kernel=_with_deleter, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
-op("DeleteIterator", "(handle: resource, deleter: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, kernel=deleted, place=HOST,
+   kernel=_with_deleter, side=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+op("DeleteIterator", "(handle: resource, deleter: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, kernel=deleted, side=HOST,
    effects=EXTERNAL)  # fmt: skip
 op(
     "OneShotIterator", f'(*, dataset_factory: func, {OUTPUTS}, container: string = "", shared_name: string = "") -> (handle: resource)',
-    shape=si.scalar, gradient=NO_GRADIENT, kernel=_one_shot, place=HOST, effects=MAKES_HANDLE, context=True,
+    shape=si.scalar, gradient=NO_GRADIENT, kernel=_one_shot, side=HOST, effects=MAKES_HANDLE, context=True,
     facts=NAMES_RESOURCE,
 )  # fmt: skip
 
 
-@op("MakeIterator", "(dataset: variant, iterator: resource) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True)
+@op("MakeIterator", "(dataset: variant, iterator: resource) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, side=HOST, effects=EXTERNAL, context=True)
 def _make_iterator(context: HostContext, dataset: NDArray, iterator: IteratorValue) -> tuple[()]:
     iterator.begin(dataset_of(dataset), context_of(context))
     return ()
 
 
-@op("SerializeIterator", "(resource_handle: resource) -> (serialized: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
+@op("SerializeIterator", "(resource_handle: resource) -> (serialized: variant)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST, effects=EXTERNAL)
 def _serialize(iterator: IteratorValue) -> NDArray:
     return variant(iterator.state())
 
 
-@op("DeserializeIterator", "(resource_handle: resource, serialized: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST,
+@op("DeserializeIterator", "(resource_handle: resource, serialized: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, side=HOST,
     effects=EXTERNAL, context=True)  # fmt: skip
 def _deserialize(context: HostContext, iterator: IteratorValue, serialized: NDArray) -> tuple[()]:
     iterator.go_to(serialized.reshape(-1)[0], context_of(context))
@@ -252,10 +252,10 @@ def component_shapes(c: si.InferenceContext) -> list[si.Sizes]:
 
 for _name in ("IteratorGetNext", "IteratorGetNextSync"):
     op(_name, f"(iterator: resource, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
-       kernel=lambda iterator: iterator.take(), place=HOST, effects=EXTERNAL)  # fmt: skip
+       kernel=lambda iterator: iterator.take(), side=HOST, effects=EXTERNAL)  # fmt: skip
 
 
-@op("IteratorToStringHandle", "(resource_handle: resource) -> (string_handle: string)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL)
+@op("IteratorToStringHandle", "(resource_handle: resource) -> (string_handle: string)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST, effects=EXTERNAL)
 def _string_handle(iterator: IteratorValue) -> NDArray:
     return text(iterator.handle)
 
@@ -277,11 +277,11 @@ def _from_string_handle(context: HostContext, string_handle: NDArray) -> Iterato
 
 for _name in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
     op(_name, "(string_handle: string, *, output_types: list(type) >= 0 = [], output_shapes: list(shape) >= 0 = []) -> (resource_handle: resource)",
-       shape=si.scalar, gradient=NO_GRADIENT, kernel=_from_string_handle, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+       shape=si.scalar, gradient=NO_GRADIENT, kernel=_from_string_handle, side=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
 
 
 for _name in ("IteratorGetDevice", "ExperimentalIteratorGetDevice"):
-    op(_name, "(resource: resource) -> (device: string)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
+    op(_name, "(resource: resource) -> (device: string)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST, effects=EXTERNAL, context=True,
        kernel=lambda context, resource: text(context.run.devices[0].name.encode()))  # fmt: skip
 
 
@@ -325,7 +325,7 @@ def _value_of(context: HostContext, optional: NDArray) -> Element:
 
 
 op("IteratorGetNextAsOptional", f"(iterator: resource, *, {OUTPUTS}) -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT,
-   kernel=_optional_next, place=HOST, effects=EXTERNAL)  # fmt: skip
+   kernel=_optional_next, side=HOST, effects=EXTERNAL)  # fmt: skip
 def _components_gradient(op: Operation, grad: object) -> list[Any]:
     components = op.inputs
     found = raw.OptionalGetValue(grad, output_types=[t.dtype for t in components], output_shapes=[t.shape for t in components])
@@ -333,12 +333,12 @@ def _components_gradient(op: Operation, grad: object) -> list[Any]:
 
 
 op("OptionalFromValue", "(components: Toutput_types, *, Toutput_types: list(type) >= 1) -> (optional: variant)", shape=si.scalar,
-   gradient=_components_gradient, kernel=lambda components: variant(OptionalValue(tuple(map(np.asarray, components)))), place=HOST)  # fmt: skip
-op("OptionalNone", "() -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT, kernel=lambda: variant(OptionalValue(None)), place=HOST)
-op("OptionalHasValue", "(optional: variant) -> (has_value: bool)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+   gradient=_components_gradient, kernel=lambda components: variant(OptionalValue(tuple(map(np.asarray, components)))), side=HOST)  # fmt: skip
+op("OptionalNone", "() -> (optional: variant)", shape=si.scalar, gradient=NO_GRADIENT, kernel=lambda: variant(OptionalValue(None)), side=HOST)
+op("OptionalHasValue", "(optional: variant) -> (has_value: bool)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST,
    kernel=lambda optional: np.bool_(optional.item().components is not None))  # fmt: skip
 op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: output_types)", shape=_component_shapes_of_scalar,
-   gradient=lambda op, *grads: [raw.OptionalFromValue(list(grads))], kernel=_value_of, place=HOST, context=True)  # fmt: skip
+   gradient=lambda op, *grads: [raw.OptionalFromValue(list(grads))], kernel=_value_of, side=HOST, context=True)  # fmt: skip
 
 
 # ---- where operations run at once ----

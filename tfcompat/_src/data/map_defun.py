@@ -70,7 +70,7 @@ def _shapes(c: si.InferenceContext) -> list[si.Sizes]:
 op(
     "MapDefun", "(arguments: Targuments, captured_inputs: Tcaptured, *, Targuments: list(type) >= 1, Tcaptured: list(type) >= 0 = [], "
     "output_types: list(type) >= 1, output_shapes: list(shape) >= 1, f: func, max_intra_op_parallelism: int = 1) -> (output: output_types)",
-    shape=_shapes, gradient=NotDifferentiable("1.15 has no gradient of this one", raises=True), kernel=_map_defun, place=HOST, context=True,
+    shape=_shapes, gradient=NotDifferentiable("1.15 has no gradient of this one", raises=True), kernel=_map_defun, side=HOST, context=True,
 )  # fmt: skip
 
 

@@ -122,19 +122,19 @@ def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: NDArray, i
 
 
 op("MultiDeviceIterator", f"(*, devices: list(string) >= 1, shared_name: string, container: string, {OUTPUTS}) -> (handle: resource)",
-   shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True,
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_made, side=HOST, effects=MAKES_HANDLE, context=True,
    facts=NAMES_RESOURCE)  # fmt: skip
 op("AnonymousMultiDeviceIterator", f"(*, devices: list(string) >= 1, {OUTPUTS}) -> (handle: resource, deleter: variant)",
-   shape=lambda c: [(), ()], gradient=NO_GRADIENT, kernel=_anonymous, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+   shape=lambda c: [(), ()], gradient=NO_GRADIENT, kernel=_anonymous, side=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
 op("DeleteMultiDeviceIterator", "(multi_device_iterator: resource, iterators: N*resource, deleter: variant, *, N: int >= 0) -> ()",
-   shape=si.no_outputs, gradient=NO_GRADIENT, kernel=_delete, place=HOST, effects=EXTERNAL)  # fmt: skip
+   shape=si.no_outputs, gradient=NO_GRADIENT, kernel=_delete, side=HOST, effects=EXTERNAL)  # fmt: skip
 op("MultiDeviceIteratorInit", "(dataset: variant, multi_device_iterator: resource, max_buffer_size: int64) -> (incarnation_id: int64)",
-   shape=si.scalar, gradient=NO_GRADIENT, kernel=_init, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_init, side=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 op("MultiDeviceIteratorToStringHandle", "(multi_device_iterator: resource) -> (string_handle: string)", shape=si.scalar,
-   gradient=NO_GRADIENT, kernel=lambda multi_device_iterator: text(multi_device_iterator.handle), place=HOST, effects=EXTERNAL)  # fmt: skip
+   gradient=NO_GRADIENT, kernel=lambda multi_device_iterator: text(multi_device_iterator.handle), side=HOST, effects=EXTERNAL)  # fmt: skip
 op("MultiDeviceIteratorFromStringHandle",
    "(string_handle: string, *, output_types: list(type) >= 0 = [], output_shapes: list(shape) >= 0 = []) -> (multi_device_iterator: resource)",
-   shape=si.scalar, gradient=NO_GRADIENT, kernel=_from_string_handle, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+   shape=si.scalar, gradient=NO_GRADIENT, kernel=_from_string_handle, side=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
 op("MultiDeviceIteratorGetNextFromShard",
    f"(multi_device_iterator: resource, shard_num: int32, incarnation_id: int64, *, {OUTPUTS}) -> (components: output_types)",
-   shape=component_shapes, gradient=NO_GRADIENT, kernel=_next, place=HOST, effects=EXTERNAL)  # fmt: skip
+   shape=component_shapes, gradient=NO_GRADIENT, kernel=_next, side=HOST, effects=EXTERNAL)  # fmt: skip

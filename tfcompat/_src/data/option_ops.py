@@ -95,7 +95,7 @@ for _prefix in ("", "Experimental"):
         _prefix + "ThreadPoolHandle",
         '(*, num_threads: int, max_intra_op_parallelism: int = 1, display_name: string, container: string = "", shared_name: string = "") '
         "-> (handle: resource)",
-        shape=si.scalar, gradient=NO_GRADIENT, kernel=_thread_pool, place=HOST, effects=MAKES_HANDLE, context=True,
+        shape=si.scalar, gradient=NO_GRADIENT, kernel=_thread_pool, side=HOST, effects=MAKES_HANDLE, context=True,
     )  # fmt: skip
     dataset_op(_prefix + "ThreadPoolDataset", "input_dataset: variant, thread_pool: resource")(_with_threads_of)
     dataset_op(_prefix + "PrivateThreadPoolDataset", "input_dataset: variant, num_threads: int64")(_private_threads)

@@ -41,7 +41,7 @@ from tfcompat._src.runtime.run_context import context_of
 @op(
     "ReduceDataset", "(input_dataset: variant, initial_state: Tstate, other_arguments: Targuments, *, f: func, Tstate: list(type) >= 1, "
     f"Targuments: list(type) >= 0, {OUTPUTS}, use_inter_op_parallelism: bool = True) -> (components: output_types)",
-    shape=component_shapes, gradient=NotDifferentiable("a dataset has no derivative"), place=HOST, effects=EXTERNAL, context=True,
+    shape=component_shapes, gradient=NotDifferentiable("a dataset has no derivative"), side=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
 def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element, other_arguments: Element) -> Element:
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
@@ -68,7 +68,7 @@ def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element
 
 
 @op("DatasetToSingleElement", f"(dataset: variant, *, {OUTPUTS}) -> (components: output_types)", shape=component_shapes, gradient=NO_GRADIENT,
-    place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+    side=HOST, effects=EXTERNAL, context=True)  # fmt: skip
 def _single_element(context: HostContext, dataset: NDArray) -> Element:
     scope = Scope(context_of(context))
     following = begun(dataset_of(dataset), scope)
@@ -103,8 +103,8 @@ def _to_tf_record(context: HostContext, input_dataset: NDArray, filename: NDArra
 
 for _prefix in ("", "Experimental"):
     op(_prefix + "DatasetToTFRecord", "(input_dataset: variant, filename: string, compression_type: string) -> ()", shape=si.no_outputs,
-       gradient=NO_GRADIENT, kernel=_to_tf_record, place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
-    op(_prefix + "DatasetCardinality", "(input_dataset: variant) -> (cardinality: int64)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST,
+       gradient=NO_GRADIENT, kernel=_to_tf_record, side=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+    op(_prefix + "DatasetCardinality", "(input_dataset: variant) -> (cardinality: int64)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST,
        kernel=lambda input_dataset: np.int64(dataset_of(input_dataset).size))  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _to_graph(input_dataset: NDArray, *, stateful_whitelist: list[bytes]) -> NDA
 
 
 op("DatasetToGraph", "(input_dataset: variant, *, stateful_whitelist: list(string) >= 0 = []) -> (graph: string)", shape=si.scalar,
-   gradient=NO_GRADIENT, kernel=_to_graph, place=HOST)  # fmt: skip
+   gradient=NO_GRADIENT, kernel=_to_graph, side=HOST)  # fmt: skip
 
 
 # ---- elements ----

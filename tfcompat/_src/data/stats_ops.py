@@ -90,9 +90,9 @@ def _set_writer(stats_aggregator: WritingAggregator, summary: SummaryWriterResou
 
 
 op("StatsAggregatorHandleV2", '(*, container: string = "", shared_name: string = "") -> (handle: resource)', shape=si.scalar,
-   gradient=NO_GRADIENT, kernel=_made_writing, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+   gradient=NO_GRADIENT, kernel=_made_writing, side=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
 op("StatsAggregatorSetSummaryWriter", "(stats_aggregator: resource, summary: resource) -> ()", shape=si.no_outputs,
-   gradient=NO_GRADIENT, kernel=_set_writer, place=HOST, effects=EXTERNAL)  # fmt: skip
+   gradient=NO_GRADIENT, kernel=_set_writer, side=HOST, effects=EXTERNAL)  # fmt: skip
 
 
 class _Prefixed:
@@ -159,9 +159,9 @@ def _latency(context: HostContext, input_dataset: NDArray, tag: NDArray) -> Data
 
 for _prefix in ("", "Experimental"):
     op(_prefix + "StatsAggregatorHandle", '(*, container: string = "", shared_name: string = "") -> (handle: resource)', shape=si.scalar,
-       gradient=NO_GRADIENT, kernel=_made, place=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
+       gradient=NO_GRADIENT, kernel=_made, side=HOST, effects=MAKES_HANDLE, context=True)  # fmt: skip
     op(_prefix + "StatsAggregatorSummary", "(iterator: resource) -> (summary: string)", shape=si.scalar, gradient=NO_GRADIENT,
-       kernel=lambda iterator: text(iterator.summary()), place=HOST, effects=EXTERNAL)  # fmt: skip
+       kernel=lambda iterator: text(iterator.summary()), side=HOST, effects=EXTERNAL)  # fmt: skip
     dataset_op(
         _prefix + "SetStatsAggregatorDataset", "input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string"
     )(_set_aggregator)

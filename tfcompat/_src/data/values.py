@@ -221,7 +221,7 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
 
         op(
             name, f"({inputs}{', ' if inputs and attrs else ''}{'*, ' + attrs if attrs else ''}) -> ({output}: variant)",
-            shape=shape_of(name, inputs), gradient=NO_GRADIENT, kernel=run, place=HOST, context=True, depth=2,
+            shape=shape_of(name, inputs), gradient=NO_GRADIENT, kernel=run, side=HOST, context=True, depth=2,
         )  # fmt: skip
         return kernel
 
@@ -237,10 +237,10 @@ def anonymous_op(name: str, inputs: str, make: Callable[..., SharedResource]) ->
 
     op(
         "Anonymous" + name, f"({inputs}) -> (handle: resource, deleter: variant)", shape=lambda c: [(), ()], gradient=NO_GRADIENT, kernel=run,
-        place=HOST, effects=MAKES_HANDLE, depth=2,
+        side=HOST, effects=MAKES_HANDLE, depth=2,
     )  # fmt: skip
     op(
-        "Delete" + name, "(handle: resource, deleter: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, kernel=deleted, place=HOST,
+        "Delete" + name, "(handle: resource, deleter: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, kernel=deleted, side=HOST,
         effects=EXTERNAL, depth=2,
     )  # fmt: skip
 

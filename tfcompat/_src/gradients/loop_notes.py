@@ -45,6 +45,6 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
 def needs_nodes(op: Operation) -> bool:
     """Whether the derivative of a node is not that of its kernel, or is not to be computed anew."""
     has_gradient = op._gradient_function is not None or "_gradient_op_type" in op.attrs or gradient_registry.is_registered(op.type)
-    has_host_gradient = op.spec.place == HOST and not isinstance(op.spec.gradient, NotDifferentiable)
+    has_host_gradient = op.spec.side == HOST and not isinstance(op.spec.gradient, NotDifferentiable)
     acts = op.spec.effects.external or bool(op.spec.effects.writes)
     return has_gradient or has_host_gradient or acts or (isinstance(op, CallOperation) and op.function.python_grad_func is not None)

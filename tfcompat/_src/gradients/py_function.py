@@ -110,11 +110,11 @@ def _gradient(node: Operation, *grads: Tensor) -> list[Tensor | None]:
 
 op(
     "EagerPyFunc", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0, is_async: bool = False) -> (output: Tout)",
-    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func, effects=Effects(external=True, calls=True), place=HOST, context=True,
+    shape=si.unknown, gradient=_gradient, kernel=_eager_py_func, effects=Effects(external=True, calls=True), side=HOST, context=True,
 )  # fmt: skip
 op(
     "EagerPyFuncGradient", "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)",
-    shape=si.unknown, gradient=NotDifferentiable("the tape of a call is asked once", raises=True), kernel=_eager_py_func_gradient, effects=EXTERNAL, place=HOST, context=True,
+    shape=si.unknown, gradient=NotDifferentiable("the tape of a call is asked once", raises=True), kernel=_eager_py_func_gradient, effects=EXTERNAL, side=HOST, context=True,
 )  # fmt: skip
 
 

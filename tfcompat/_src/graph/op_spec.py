@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import importlib
 import inspect
 import sys
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from tfcompat._src.graph import signature as signature_lib
 
-DEVICE: Literal["device"] = "device"
-HOST: Literal["host"] = "host"
+
+class Side(enum.Enum):
+    """Which side of a run computes an op: DEVICE, traced into a compiled cluster, or HOST, a step in Python between clusters."""
+
+    DEVICE = "device"
+    HOST = "host"
+
+
+DEVICE, HOST = Side.DEVICE, Side.HOST
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,7 @@ class OpSpec:
       near: a NumPy kernel for floating numbers that is equal but for rounding, for shapes that come once and are not worth compiling.
       slope: makes of the kernel one whose derivative is TensorFlow's, where JAX's is another; BY_RULE for one that `gradient` gives.
       effects: what the op reads, writes or prints.
-      place: DEVICE (traced into a compiled cluster) or HOST (a step between clusters).
+      side: DEVICE or HOST, see `Side`.
       reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
       context: whether a host kernel takes the run's HostContext as its first argument.
       padded: a device twin of a host kernel whose output length depends on data: outputs are as long as they can be, filled up
@@ -199,7 +207,7 @@ class OpSpec:
     near: Callable[..., Any] | None = None
     slope: Callable[[Callable[..., Any]], Callable[..., Any]] | ByRule | None = None
     effects: Effects = PURE
-    place: str = DEVICE
+    side: Side = DEVICE
     reserve: Callable[..., Any] | None = None
     context: bool = False
     padded: Callable[..., Any] | None = None
@@ -245,7 +253,7 @@ class OpSpec:
     @property
     def is_pure_on_host(self) -> bool:
         """A host op without effects: computed while a cluster is traced where its inputs are known there."""
-        return self.place == HOST and self.effects == PURE and not self.context
+        return self.side == HOST and self.effects == PURE and not self.context
 
 
 @functools.cache

@@ -113,11 +113,11 @@ def _broadcast_gradient(node: Operation, grad: Tensor) -> Tensor:
 
 
 op("HorovodAllreduce", f"(tensor: T, *, {_NUMBERS}, reduce_op: int) -> (sum: T)", shape=si.unchanged, kernel=_sum_kernel,
-   gradient=_sum_gradient, place=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS)  # fmt: skip
+   gradient=_sum_gradient, side=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS)  # fmt: skip
 op("HorovodAllgather", f"(tensor: T, *, {_ANY}) -> (output: T)", shape=_gathered_shape, kernel=_gather_kernel,
-   gradient=_gather_gradient, place=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS)  # fmt: skip
+   gradient=_gather_gradient, side=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS)  # fmt: skip
 op("HorovodBroadcast", f"(tensor: T, *, {_ANY}, root_rank: int) -> (output: T)", shape=si.unchanged, kernel=_broadcast_kernel,
-   gradient=_broadcast_gradient, place=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS)  # fmt: skip
+   gradient=_broadcast_gradient, side=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS)  # fmt: skip
 
 
 def _named(kind: str, name: str | None, tensor: Tensor) -> str | None:

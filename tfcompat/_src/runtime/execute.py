@@ -425,7 +425,7 @@ def _numpy_kernel(op: Operation) -> tuple[Kernel, tuple[str, ...]]:
     spec = op.spec
     if spec.numpy_kernel is None and (found := near_kernel(op)) is not None:
         return found, op_spec.keyword_names(found)
-    if spec.place == "host" or spec.numpy_kernel is None or spec.numpy_kernel is spec.kernel:
+    if spec.side == op_spec.HOST or spec.numpy_kernel is None or spec.numpy_kernel is spec.kernel:
         return spec.kernel, spec.kernel_attrs
     return spec.numpy_kernel, spec.fold_attrs
 

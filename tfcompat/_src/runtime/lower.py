@@ -185,7 +185,7 @@ def _require_room(results: list[object]) -> None:
 
 def _with_numpy_values(op: Operation, inputs: Sequence[object]) -> list[object]:
     """The inputs where iterations are differentiated one by one: what a kernel takes as NumPy values has a value then."""
-    is_on_host, positions = op.spec.place == HOST, op.constant_positions()
+    is_on_host, positions = op.spec.side == HOST, op.constant_positions()
     found = list(inputs)
     for i, value in enumerate(inputs):
         if isinstance(value, jax.core.Tracer) and is_on_host:
@@ -212,7 +212,7 @@ def _hidden(op: Operation, inputs: Sequence[Array]) -> Sequence[object]:
     It would else compute the operation while it compiles: in minutes where that is a convolution, or never, on a division by zero.
     """
     spec = op.spec
-    if spec.place == HOST or spec.numpy_kernel is spec.kernel or not op.outputs:
+    if spec.side == HOST or spec.numpy_kernel is spec.kernel or not op.outputs:
         return inputs
     kept = op.constant_positions()
     return [

@@ -240,7 +240,7 @@ class Partitioner:
         inside = {t for i in items for t in i.outputs}
         fetched = self.placement.fetched
         needed = {i.takes[p] for i in items for p in self.placement.constants[i]}
-        needed.update(t for i in items if isinstance(i, OpItem) and i.spec.place == HOST for t in i.takes)
+        needed.update(t for i in items if isinstance(i, OpItem) and i.spec.side == HOST for t in i.takes)
         for t in dict.fromkeys(t for i in items for t in i.takes):
             if t in inside:
                 continue

@@ -119,7 +119,7 @@ class Placement:
 
     def _put(self, item: Item, rule: placement_rules.Rule) -> None:
         self.rules[item] = rule.name
-        if rule.place == op_spec.HOST:
+        if rule.side == op_spec.HOST:
             self.on_host.add(item)
 
     def _constants_of(self, item: Item) -> frozenset[int]:

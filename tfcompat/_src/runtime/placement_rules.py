@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """Where an item runs, and the reason as `explain` shows it; `holds(placement, item)` says whether the rule is for an item.
+    """Which side computes the items for which `holds(placement, item)` is true, and the reason, `name`, that `explain` shows.
 
-    `is_choice` says that the item could run elsewhere too: it is where it costs less.
+    `is_choice`: the other side could compute them too, at a higher cost.
     """
 
     name: str
-    place: str
+    side: op_spec.Side
     holds: Callable[[Placement, Item], bool]
     is_choice: bool = False
 
@@ -61,7 +61,7 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
         return True
     return any(
         op.spec.effects.external or _has_host_dtype(p, op)
-        or op.spec.place == HOST and not (op.spec.is_pure_on_host and all(map(is_static, op.outputs)))
+        or op.spec.side == HOST and not (op.spec.is_pure_on_host and all(map(is_static, op.outputs)))
         for op in item.operations
     )  # fmt: skip
 
@@ -230,8 +230,8 @@ RULES = (
     Rule("host operation on numbers known while compiling", DEVICE, _of_operations(
         lambda p, item: item.spec.is_pure_on_host and all(map(p.is_traced_static, item.outputs))
     )),
-    Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.place == HOST and _only_updates_rows(p, item))),
-    Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.place == HOST)),
+    Rule("distinct rows for updates of rows", DEVICE, _of_operations(lambda p, item: item.spec.side == HOST and _only_updates_rows(p, item))),
+    Rule("host operation", HOST, _of_operations(lambda p, item: item.spec.side == HOST)),
     Rule(ONCE, HOST, _of_operations(_is_small_work), is_choice=True),
     Rule(NEW_SHAPES, HOST, _of_operations(_comes_once), is_choice=True),
     Rule(FEW, HOST, _of_operations(_samples_by_rejection), is_choice=True),

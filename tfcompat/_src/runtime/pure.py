@@ -141,7 +141,7 @@ class _InOneCluster(Placement):
                 self._must_count[loop] = loop.program.must_count(self.is_traced_static)
             rule = next(rule for rule in RULES if not rule.is_choice and rule.holds(self, item))
             self._put(item, rule)
-            if rule.place == HOST and not item.facts.names_variable and not _is_handle_only(item):
+            if rule.side == HOST and not item.facts.names_variable and not _is_handle_only(item):
                 self.refused[item] = rule.name
 
     def _demand_static(self, tensor: Tensor) -> None:
@@ -163,7 +163,7 @@ class _InOneCluster(Placement):
         return [t.name for t in given if t in self.fetched or any(u not in self.refused for u in self.uses(t))]
 
     def _why_refused(self, item: Item, why: str) -> str:
-        inside = [op for op in item.operations if op.spec.effects.external or op.spec.place == HOST] if not isinstance(item, OpItem) else []
+        inside = [op for op in item.operations if op.spec.effects.external or op.spec.side == HOST] if not isinstance(item, OpItem) else []
         of = f" with {', '.join(f'{op.name} ({op.type})' for op in inside[:3])}" if inside else ""
         wanted = self._wanted(item)
         instead = f"feed {', '.join(wanted)} instead" if wanted else "fetch nothing that needs it, or waits for it"

@@ -250,7 +250,7 @@ class _Walk:
         plain = not (effects.reads or effects.writes or effects.external or effects.creates) and not op.spec.facts.names_variable
         kinds = {t.dtype.name for t in (*op.takes, *op.outputs)}
         refs = any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
-        return plain and not refs and op.spec.place == DEVICE and kinds.isdisjoint(("string", "resource", "variant"))
+        return plain and not refs and op.spec.side == DEVICE and kinds.isdisjoint(("string", "resource", "variant"))
 
     @staticmethod
     def _is_alike(one: Operation, other: Operation) -> bool:

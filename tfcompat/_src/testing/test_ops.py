@@ -169,7 +169,7 @@ def _use(context: HostContext, resource: object) -> None:
 
 def _register(name: str, text: str, kernel: Callable, shape: Callable = unknown, effects: Effects = EXTERNAL) -> None:
     op_spec.op(
-        name, text, shape=shape, gradient=_NO_GRADIENT, kernel=kernel, place=HOST, context=True, effects=effects, depth=2
+        name, text, shape=shape, gradient=_NO_GRADIENT, kernel=kernel, side=HOST, context=True, effects=effects, depth=2
     )
 
 

@@ -205,7 +205,7 @@ def _split(c: si.InferenceContext, sizes: tuple) -> list:
     "MakeQuantileSummaries",
     f"({_COLUMNS}, *, {_COUNTS}, epsilon: float) -> "
     "(dense_summaries: num_dense_features*string, sparse_summaries: num_sparse_features*string)",
-    shape=lambda c: _split(c, ()), gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: _split(c, ()), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _make_summaries(dense: tuple, indices: tuple, values: tuple, shapes: tuple, weights: object, *, epsilon: float) -> tuple:
     weights = np.asarray(weights).reshape(-1)
@@ -220,7 +220,7 @@ def _make_summaries(dense: tuple, indices: tuple, values: tuple, shapes: tuple, 
     "QuantileBuckets",
     f"({_COLUMNS}, *, {_COUNTS}, dense_config: list(string), sparse_config: list(string)) -> "
     "(dense_buckets: num_dense_features*float, sparse_buckets: num_sparse_features*float)",
-    shape=lambda c: _split(c, (None,)), gradient=_NO_GRADIENT, place=HOST, context=True,
+    shape=lambda c: _split(c, (None,)), gradient=_NO_GRADIENT, side=HOST, context=True,
 )  # fmt: skip
 def _buckets(context: Any, dense: tuple, indices: tuple, values: tuple, shapes: tuple, weights: Any) -> tuple:
     attrs, weights = context.op.attrs, np.asarray(weights).reshape(-1)
@@ -248,7 +248,7 @@ def _quantized(values: Any, buckets: Any, dimensions: Any) -> np.ndarray:
     "(dense_values: num_dense_features*float, sparse_values: num_sparse_features*float, dense_buckets: num_dense_features*float, "
     f"sparse_buckets: num_sparse_features*float, sparse_indices: num_sparse_features*int64, *, {_COUNTS}) -> "
     "(dense_quantiles: num_dense_features*int32, sparse_quantiles: num_sparse_features*int32)",
-    shape=lambda c: _split(c, (None, 2)), gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: _split(c, (None, 2)), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _quantiles(dense: tuple, sparse: tuple, dense_buckets: tuple, sparse_buckets: tuple, indices: tuple) -> tuple:
     """The bucket of each value with its dimension, which is 0 for dense ones."""
@@ -263,7 +263,7 @@ def _quantiles(dense: tuple, sparse: tuple, dense_buckets: tuple, sparse_buckets
 @op(
     "BucketizeWithInputBoundaries",
     "(input: T, boundaries: float, *, T: {int32, int64, float32, float64}) -> (output: int32)",
-    shape=lambda c: [c.inputs[0]], gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: [c.inputs[0]], gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _bucketize(values: object, limits: object) -> np.ndarray:
     values = np.asarray(values)

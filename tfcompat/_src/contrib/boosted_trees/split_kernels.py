@@ -172,7 +172,7 @@ def _shapes(c: object) -> list:
     "BuildDenseInequalitySplits",
     "(num_minibatches: int64, partition_ids: int32, bucket_ids: int64, gradients: float, hessians: float, bucket_boundaries: float, "
     f"class_id: int32, feature_column_group_id: int32, {_PENALTIES}, weak_learner_type: int32) -> ({_OUTPUTS})",
-    shape=_shapes, gradient=_NO_GRADIENT, place=HOST,
+    shape=_shapes, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _dense(
     batches: Any, nodes: Any, buckets: Any, gradients: Any, hessians: Any, boundaries: Any, class_id: Any, column: Any, l1: Any,
@@ -205,7 +205,7 @@ def _check_bias(ids: np.ndarray, start: int, bias: object) -> None:
     "BuildSparseInequalitySplits",
     "(num_minibatches: int64, partition_ids: int32, bucket_ids: int64, gradients: float, hessians: float, bucket_boundaries: float, "
     f"class_id: int32, feature_column_group_id: int32, bias_feature_id: int64, {_PENALTIES}) -> ({_OUTPUTS})",
-    shape=_shapes, gradient=_NO_GRADIENT, place=HOST,
+    shape=_shapes, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _sparse(
     batches: Any, nodes: Any, buckets: Any, gradients: Any, hessians: Any, boundaries: Any, class_id: Any, column: Any, bias: Any,
@@ -260,7 +260,7 @@ def _offer_dimension(best: _Best, total: list, stats: list, places: np.ndarray) 
     "BuildCategoricalEqualitySplits",
     "(num_minibatches: int64, partition_ids: int32, feature_ids: int64, gradients: float, hessians: float, class_id: int32, "
     f"feature_column_group_id: int32, bias_feature_id: int64, {_PENALTIES}, weak_learner_type: int32) -> ({_OUTPUTS})",
-    shape=_shapes, gradient=_NO_GRADIENT, place=HOST,
+    shape=_shapes, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _categorical(
     batches: Any, nodes: Any, ids: Any, gradients: Any, hessians: Any, class_id: Any, column: Any, bias: Any, l1: Any, l2: Any,

@@ -157,5 +157,5 @@ for _kind, _more, _create in (
             shape=si.no_outputs, kernel=_deserialize)  # fmt: skip
     held_op(f"{_name}Serialize", f"({_HANDLE}) -> (stamp_token: int64, num_updates: int64, {_SUMS})",
             shape=_shape(2), kernel=_serialize)  # fmt: skip
-    op(f"{_name}MakeSummary", f"({_ADDED}) -> ({_SUMS})", shape=_shape(0), kernel=_make_summary, place=HOST,
+    op(f"{_name}MakeSummary", f"({_ADDED}) -> ({_SUMS})", shape=_shape(0), kernel=_make_summary, side=HOST,
        gradient=NotDifferentiable("statistics are not differentiated", raises=True))  # fmt: skip

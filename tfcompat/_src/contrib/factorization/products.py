@@ -14,7 +14,7 @@ from tfcompat._src.graph.tensor import shape_text
 _MATRIX = "Input {} should be a matrix."
 _VECTOR = "Input {} should be a vector."
 _SCALAR = "Input {} should be a scalar."
-_add = functools.partial(op, shape=si.unknown, place=HOST, gradient=NotDifferentiable("1.15 has no gradient of this one", raises=True))
+_add = functools.partial(op, shape=si.unknown, side=HOST, gradient=NotDifferentiable("1.15 has no gradient of this one", raises=True))
 
 
 def _check_rank(rank: int, **inputs: np.ndarray) -> None:

@@ -87,7 +87,7 @@ op(
     "(image: dtype, *, dtype: {int64, int32, uint16, int16, uint8, int8, float16, float32, float64, bool, string}) -> "
     "(components: int64)",
     shape=si.unchanged, gradient=NotDifferentiable("numbers of components have no derivative"), kernel=_components,
-    place=HOST,
+    side=HOST,
 )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _matched_shape(c):
     "BipartiteMatch",
     "(distance_mat: float32, num_valid_rows: float32, *, top_k: int = -1) -> "
     "(row_to_col_match_indices: int32, col_to_row_match_indices: int32)",
-    shape=_matched_shape, gradient=NotDifferentiable("a matching has no derivative"), place=HOST,
+    shape=_matched_shape, gradient=NotDifferentiable("a matching has no derivative"), side=HOST,
 )  # fmt: skip
 def _bipartite_match(distances, num_valid_rows, *, top_k):
     if distances.ndim != 2:

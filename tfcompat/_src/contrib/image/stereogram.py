@@ -159,7 +159,7 @@ def _sizes(shape: Any, count: int) -> tuple[int, ...]:
 
 @op(
     "SingleImageRandomDotStereograms", f"(depth_values: T, *, T: {{float64, float32, int64, int32}}, {_ATTRS}) -> (image: uint8)",
-    shape=_image_shape, gradient=NotDifferentiable("random dots"), place=HOST, effects=PURE,
+    shape=_image_shape, gradient=NotDifferentiable("random dots"), side=HOST, effects=PURE,
 )  # fmt: skip
 def _stereogram(
     depth_values, *, hidden_surface_removal, convergence_dots_size, dots_per_inch, eye_separation, mu, normalize, normalize_max,

@@ -53,7 +53,7 @@ for _name, _key, _function in (("SparseFeatureCross", "", _kernel), ("SparseFeat
         f"num_buckets: int >= 0, {_key}sparse_types: list({{int64, string}}) >= 0, dense_types: list({{int64, string}}) >= 0, "
         "out_type: {int64, string}, internal_type: {int64, string}) -> "
         "(output_indices: int64, output_values: out_type, output_shape: int64)",
-        shape=lambda c: [(None, 2), (None,), (2,)], gradient=NotDifferentiable("hashes and strings have no gradient"), place=HOST,
+        shape=lambda c: [(None, 2), (None,), (2,)], gradient=NotDifferentiable("hashes and strings have no gradient"), side=HOST,
         kernel=_function,
     )  # fmt: skip
 

@@ -61,7 +61,7 @@ def _label(record: bytes, pieces: list[bytes], dtype: np.dtype, number: int) -> 
     "DecodeLibsvm",
     "(input: string, *, dtype: {float32, float64, int32, int64} = float32, label_dtype: {float32, float64, int32, int64} = int64, "
     "num_features: int >= 1) -> (label: label_dtype, feature_indices: int64, feature_values: dtype, feature_shape: int64)",
-    shape=_shape, gradient=NotDifferentiable("text has no derivative"), place=HOST,
+    shape=_shape, gradient=NotDifferentiable("text has no derivative"), side=HOST,
 )  # fmt: skip
 def _decode_libsvm(records, *, dtype, label_dtype, num_features):
     labels, places, values = np.zeros(records.shape, label_dtype), [], []

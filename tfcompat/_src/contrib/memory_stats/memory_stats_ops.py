@@ -29,7 +29,7 @@ def _bytes(name: str) -> np.int64:
 for _name in _STATISTICS:
     op(
         _name, "() -> (out: int64)", shape=si.scalar, kernel=functools.partial(_bytes, _name),
-        gradient=NotDifferentiable("1.15 registers none", raises=True), place=HOST, effects=EXTERNAL,
+        gradient=NotDifferentiable("1.15 registers none", raises=True), side=HOST, effects=EXTERNAL,
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def _further_probes(products: np.ndarray, hashes: np.ndarray) -> Iterator[tuple[
     "HyperplaneLSHProbes",
     "(point_hyperplane_product: CoordinateType, num_tables: int32, num_hyperplanes_per_table: int32, num_probes: int32, *, "
     "CoordinateType: {float, double}) -> (probes: int32, table_ids: int32)",
-    shape=lambda c: [None, None], place=HOST, gradient=NotDifferentiable("buckets are numbers of tables and signs"),
+    shape=lambda c: [None, None], side=HOST, gradient=NotDifferentiable("buckets are numbers of tables and signs"),
 )  # fmt: skip
 def _hyperplane_lsh_probes(products, num_tables, num_hyperplanes_per_table, num_probes):
     if products.ndim != 2:

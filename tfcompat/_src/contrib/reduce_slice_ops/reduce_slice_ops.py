@@ -85,7 +85,7 @@ for _name, (_, _, _dtypes) in _REDUCTIONS.items():
     op(
         "ReduceSlice" + _name,
         f"(data: T, indices: Tindices, axis: int64, *, T: {_dtypes}, Tindices: INDEX) -> (output: T)",
-        shape=_shape, kernel=functools.partial(_reduced, _name), gradient=NotDifferentiable("1.15 registers none", raises=True), place=HOST,
+        shape=_shape, kernel=functools.partial(_reduced, _name), gradient=NotDifferentiable("1.15 registers none", raises=True), side=HOST,
     )  # fmt: skip
 
 reduce_slice_sum = export("contrib.reduce_slice_ops.python.ops.reduce_slice_ops.reduce_slice_sum")(raw.ReduceSliceSum)

@@ -34,7 +34,7 @@ def murmur64(text: bytes) -> int:
 
 
 @op("ReinterpretStringToFloat", "(input_data: string) -> (output_data: float)", shape=si.unchanged,
-    gradient=NotDifferentiable("strings have no derivative"), place=HOST)  # fmt: skip
+    gradient=NotDifferentiable("strings have no derivative"), side=HOST)  # fmt: skip
 def _reinterpret(texts: object) -> np.ndarray:
     texts = np.asarray(texts, object)
     hashes = np.array([murmur64(bytes(text)) for text in texts.reshape(-1)], np.uint64)

@@ -55,7 +55,7 @@ def _reserved(outputs, tokens, min_skips, max_skips, start, limit, emit_self):
     "SkipGramGenerateCandidates",
     "(input_tensor: T, min_skips: int32, max_skips: int32, start: int32, limit: int32, emit_self_as_target: bool, *, T: type, "
     "seed: int = 0, seed2: int = 0) -> (tokens: T, labels: T)",
-    shape=_pairs_shape, gradient=NotDifferentiable("words are chosen"), effects=RANDOM, place=HOST, reserve=_reserved,
+    shape=_pairs_shape, gradient=NotDifferentiable("words are chosen"), effects=RANDOM, side=HOST, reserve=_reserved,
 )  # fmt: skip
 def _pairs(tokens, min_skips, max_skips, start, limit, emit_self, *, rng):
     low, high, first = int(min_skips), int(max_skips), int(start)

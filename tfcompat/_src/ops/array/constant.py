@@ -64,7 +64,7 @@ for _name, _default, _shape in (
 ):  # fmt: skip
     op(
         _name, f"(*, dtype: type, shape: shape{_default}) -> (output: dtype)", shape=_shape,
-        gradient=NotDifferentiable("a placeholder has no inputs", raises=True), kernel=_placeholder, place=HOST, context=True,
+        gradient=NotDifferentiable("a placeholder has no inputs", raises=True), kernel=_placeholder, side=HOST, context=True,
         facts=Facts(is_placeholder=True),
     )  # fmt: skip
 

@@ -63,7 +63,7 @@ def levenshtein(a: list, b: list) -> int:
     "EditDistance",
     "(hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, truth_indices: int64, truth_values: T, "
     "truth_shape: int64, *, normalize: bool = True, T: type) -> (output: float32)",
-    shape=_distance_shape, gradient=NotDifferentiable("a number of edits is no smooth function"), place=HOST, fold=True,
+    shape=_distance_shape, gradient=NotDifferentiable("a number of edits is no smooth function"), side=HOST, fold=True,
 )  # fmt: skip
 def _edit_distance(
     hypothesis_indices, hypothesis_values, hypothesis_shape, truth_indices, truth_values, truth_shape, *, normalize

@@ -341,7 +341,7 @@ op(
 
 @op(
     "ConcatOffset", "(concat_dim: int32, shape: N*int32, *, N: int >= 2) -> (offset: N*int32)",
-    shape=lambda c: list(c.inputs[1:]), gradient=NotDifferentiable("offsets are integers"), place=HOST, fold=True,
+    shape=lambda c: list(c.inputs[1:]), gradient=NotDifferentiable("offsets are integers"), side=HOST, fold=True,
 )  # fmt: skip
 def _concat_offset(axis, shapes):
     if np.ndim(axis):

@@ -42,7 +42,7 @@ def _partition_gradient(op, *grads):
 @op(
     "DynamicPartition", "(data: T, partitions: int32, *, num_partitions: int >= 1, T: type) -> (outputs: "
     "num_partitions*T)",
-    shape=_partition_shape, gradient=_partition_gradient, place=HOST, fold=True,
+    shape=_partition_shape, gradient=_partition_gradient, side=HOST, fold=True,
 )  # fmt: skip
 def _dynamic_partition(data, partitions, *, num_partitions):
     if data.shape[: partitions.ndim] != partitions.shape:
@@ -123,7 +123,7 @@ def _stitch(indices, data):
 for _name in ("DynamicStitch", "ParallelDynamicStitch"):
     op(
         _name, "(indices: N*int32, data: N*T, *, N: int >= 1, T: type) -> (merged: T)", shape=_stitch_shape,
-        gradient=_stitch_gradient, kernel=_stitch, place=HOST, fold=True,
+        gradient=_stitch_gradient, kernel=_stitch, side=HOST, fold=True,
     )  # fmt: skip
 
 

@@ -116,7 +116,7 @@ def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: b
 
 @op(
     "InvertPermutation", "(x: T, *, T: INDEX = int32) -> (y: T)", shape=lambda c: [si.with_rank(c.inputs[0], 1)],
-    gradient=NotDifferentiable("indices are integers"), place=HOST, fold=True,
+    gradient=NotDifferentiable("indices are integers"), side=HOST, fold=True,
 )  # fmt: skip
 def _invert_permutation(x):
     if x.ndim != 1:

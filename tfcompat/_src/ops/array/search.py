@@ -35,7 +35,7 @@ def _where_shape(c):
     "(input: T, *, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
     "bfloat16, uint16, "
     "complex128, float16, uint32, uint64, bool} = bool) -> (index: int64)",
-    shape=_where_shape, gradient=_INDICES, place=HOST, fold=True, facts=Facts(varying_length=True),
+    shape=_where_shape, gradient=_INDICES, side=HOST, fold=True, facts=Facts(varying_length=True),
 )  # fmt: skip
 def _where(x):
     if not x.ndim:
@@ -155,28 +155,28 @@ def _unique_padded(x, *, out_idx):
 
 
 @op("Unique", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: out_idx)", shape=_unique_shape(False, True), gradient=_INDICES,
-    place=HOST, fold=True, padded=_unique_padded, facts=Facts(varying_length=True))  # fmt: skip
+    side=HOST, fold=True, padded=_unique_padded, facts=Facts(varying_length=True))  # fmt: skip
 def _unique(x, *, out_idx):
     y, idx, _ = _unique_vector(x)
     return y, idx.astype(out_idx)
 
 
 @op("UniqueV2", f"(x: T, axis: Taxis, *, T: type, {_AXIS}, {_IDX}) -> (y: T, idx: out_idx)",
-    shape=_unique_shape(False, False), gradient=_INDICES, place=HOST, facts=Facts(varying_length=True))  # fmt: skip
+    shape=_unique_shape(False, False), gradient=_INDICES, side=HOST, facts=Facts(varying_length=True))  # fmt: skip
 def _unique_v2(x, axis, *, out_idx):
     y, idx, _ = _unique_along(x, axis)
     return y, idx.astype(out_idx)
 
 
 @op("UniqueWithCounts", f"(x: T, *, T: type, {_IDX}) -> (y: T, idx: out_idx, count: out_idx)",
-    shape=_unique_shape(True, False), gradient=_INDICES, place=HOST, facts=Facts(varying_length=True))  # fmt: skip
+    shape=_unique_shape(True, False), gradient=_INDICES, side=HOST, facts=Facts(varying_length=True))  # fmt: skip
 def _unique_with_counts(x, *, out_idx):
     y, idx, count = _unique_vector(x)
     return y, idx.astype(out_idx), count.astype(out_idx)
 
 
 @op("UniqueWithCountsV2", f"(x: T, axis: Taxis, *, T: type, {_AXIS}, {_IDX}) -> (y: T, idx: out_idx, count: out_idx)",
-    shape=_unique_shape(True, False), gradient=_INDICES, place=HOST, facts=Facts(varying_length=True))  # fmt: skip
+    shape=_unique_shape(True, False), gradient=_INDICES, side=HOST, facts=Facts(varying_length=True))  # fmt: skip
 def _unique_with_counts_v2(x, axis, *, out_idx):
     y, idx, count = _unique_along(x, axis)
     return y, idx.astype(out_idx), count.astype(out_idx)
@@ -204,7 +204,7 @@ def _list_diff_shape(c):
 
 @op("ListDiff", f"(x: T, y: T, *, T: type, {_IDX}) -> (out: T, idx: "
                 "out_idx)", shape=_list_diff_shape, gradient=_INDICES,
-    place=HOST, fold=True)  # fmt: skip
+    side=HOST, fold=True)  # fmt: skip
 def _list_diff(x, y, *, out_idx):
     if x.ndim != 1 or y.ndim != 1:
         raise invalid(f"{'x' if x.ndim != 1 else 'y'} should be a 1D vector.")

@@ -400,7 +400,7 @@ def _broadcast_args_shape(c):
 
 @op(
     "BroadcastArgs", "(s0: T, s1: T, *, T: INDEX = int32) -> (r0: T)", shape=_broadcast_args_shape,
-    gradient=_NO_GRADIENT, place=HOST, fold=True,
+    gradient=_NO_GRADIENT, side=HOST, fold=True,
 )  # fmt: skip
 def _broadcast_args(a, b):
     if np.array_equal(a, b):  # whatever they hold, as in 1.15
@@ -418,7 +418,7 @@ def _two_unknown_vectors(c):
 
 @op(
     "BroadcastGradientArgs", "(s0: T, s1: T, *, T: INDEX = int32) -> (r0: T, r1: T)", shape=_two_unknown_vectors,
-    gradient=_NO_GRADIENT, place=HOST, fold=True,
+    gradient=_NO_GRADIENT, side=HOST, fold=True,
 )  # fmt: skip
 def _broadcast_gradient_args(a, b):
     """The axes over which the gradients of two broadcast operands of shapes `a` and `b` are summed."""

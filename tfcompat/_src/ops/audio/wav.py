@@ -165,7 +165,7 @@ def _decode_shape(c):
 @op(
     "DecodeWav",
     "(contents: string, *, desired_channels: int = -1, desired_samples: int = -1) -> (audio: float32, sample_rate: int32)",
-    shape=_decode_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_decode_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _decode_wav(contents, *, desired_channels, desired_samples):
     if contents.ndim:
@@ -185,7 +185,7 @@ def _encode_shape(c):
 
 
 @op("EncodeWav", "(audio: float32, sample_rate: int32) -> (contents: string)", shape=_encode_shape,
-    gradient=_NO_GRADIENT, place=HOST)  # fmt: skip
+    gradient=_NO_GRADIENT, side=HOST)  # fmt: skip
 def _encode_wav(audio, sample_rate):
     if audio.ndim != 2:
         raise _invalid(f"audio must be 2-dimensional{shape_text(audio.shape)}")

@@ -189,7 +189,7 @@ def _select_shape(c: InferenceContext) -> list:
 
 op(
     SELECT, "(index: int32, inputs: Ref(N*T), *, T: type, N: int >= 1) -> (output: Ref(T))", shape=_select_shape, kernel=_routed,
-    effects=Effects(reads=("inputs",)), place=HOST,
+    effects=Effects(reads=("inputs",)), side=HOST,
     gradient=NotDifferentiable("1.15 has no gradient here", raises=True),
 )  # fmt: skip
 op(

@@ -104,7 +104,7 @@ def _summary(x, *, device_name, tensor_name, debug_urls, lower_bound, upper_boun
 
 
 _ATTRS = 'device_name: string = "", tensor_name: string = "", debug_urls: list(string) = []'
-_debug = functools.partial(op, gradient=_WATCHED, place=HOST)
+_debug = functools.partial(op, gradient=_WATCHED, side=HOST)
 _GATED = "gated_grpc: bool = False"
 _debug("DebugIdentity", f"(input: T, *, T: type, {_ATTRS}, {_GATED}) -> (output: T)", shape=si.unchanged, kernel=_debug_identity)
 _debug("DebugNanCount", f"(input: T, *, T: type, {_ATTRS}, {_GATED}) -> (output: int64)", shape=si.scalar, kernel=_nan_count)

@@ -53,7 +53,7 @@ def _bracketed(data: tuple, count: int) -> list[str]:
     '(input: T, data: U, *, T: type, U: list(type) >= 0, message: string = "", first_n: int = -1, summarize: int = '
     '3) -> (output: T)',
     shape=lambda c: [c.inputs[0]], gradient=lambda op, grad: [grad] + [None] * (len(op.inputs) - 1), effects=EXTERNAL,
-    place=HOST,
+    side=HOST,
     context=True,
 )  # fmt: skip
 def _print(context, x, data, *, message, first_n, summarize):
@@ -95,7 +95,7 @@ def _format_shape(c):
     "StringFormat",
     '(inputs: T, *, T: list(type) >= 0, template: string = "%s", placeholder: string = "%s", summarize: int = 3) '
     '-> (output: string)',
-    shape=_format_shape, gradient=_NO_OUTPUT, place=HOST,
+    shape=_format_shape, gradient=_NO_OUTPUT, side=HOST,
 )  # fmt: skip
 def _string_format(inputs, *, template, placeholder, summarize):
     parts = template.encode("latin-1").decode("utf-8", "replace").split(placeholder)
@@ -114,7 +114,7 @@ _LOG_LEVELS = {"log(info)": logging.info, "log(warning)": logging.warning, "log(
 
 @op(
     "PrintV2", '(input: string, *, output_stream: string = "stderr", end: string = "\\n") -> ()', shape=si.no_outputs,
-    gradient=_NO_OUTPUT, effects=EXTERNAL, place=HOST,
+    gradient=_NO_OUTPUT, effects=EXTERNAL, side=HOST,
 )  # fmt: skip
 def _print_v2(text, *, output_stream, end):
     value = np.asarray(text)[()]
@@ -209,7 +209,7 @@ def print_v2(*inputs: Any, **kwargs: Any) -> Operation:
 op(
     "Timestamp", "() -> (ts: float64)", shape=si.scalar, gradient=NotDifferentiable("time does not depend on the "
     "graph"),
-    kernel=lambda: np.float64(time.time()), effects=EXTERNAL, place=HOST,
+    kernel=lambda: np.float64(time.time()), effects=EXTERNAL, side=HOST,
 )  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def timestamp(name: str | None = None) -> Tensor:
 
 
 @op("Abort", '(*, error_msg: string = "", exit_without_error: bool = False) -> ()', shape=si.no_outputs,
-    gradient=_NO_OUTPUT, effects=EXTERNAL, place=HOST)  # fmt: skip
+    gradient=_NO_OUTPUT, effects=EXTERNAL, side=HOST)  # fmt: skip
 def _abort(*, error_msg, exit_without_error):
     if exit_without_error:
         os._exit(0)

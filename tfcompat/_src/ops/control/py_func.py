@@ -139,7 +139,7 @@ for _name, _effects in (("PyFunc", Effects(external=True, copies=True, calls=Tru
         _name, "(input: Tin, *, token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: "
                "Tout)", shape=si.unknown,
         gradient=NotDifferentiable("a Python function has no "
-                                   "gradient"), kernel=_call, effects=_effects, place=HOST, context=True,
+                                   "gradient"), kernel=_call, effects=_effects, side=HOST, context=True,
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ def _fake_param(*, dtype, shape):
 
 
 @op("ImmutableConst", "(*, dtype: type, shape: shape, memory_region_name: string) -> (tensor: dtype)", shape=si.from_attr("shape"),
-    gradient=_UNDEFINED, place=HOST)  # fmt: skip
+    gradient=_UNDEFINED, side=HOST)  # fmt: skip
 def _immutable_const(*, dtype, shape, memory_region_name):
     if dtype.kind == "O":
         raise errors.UnimplementedError(None, None, "Sorry, DT_STRING is not currently supported for ImmutableConstOp.")
@@ -40,7 +40,7 @@ def _immutable_const(*, dtype, shape, memory_region_name):
     return np.frombuffer(data, dtype, math.prod(shape.sizes)).reshape(shape.sizes)
 
 
-op("Fact", "() -> (fact: string)", shape=si.unknown, gradient=_UNDEFINED, place=HOST,
+op("Fact", "() -> (fact: string)", shape=si.unknown, gradient=_UNDEFINED, side=HOST,
    kernel=lambda: np.array(b"0! == 1", object))  # fmt: skip
 
 

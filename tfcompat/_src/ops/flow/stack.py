@@ -79,19 +79,19 @@ for _version, _handle, _size in (("V2", "resource", "max_size: int32, "), ("", "
     _no_gradient = NotDifferentiable("1.15 has no gradient here", raises=_version == "V2")
     op(
         f"Stack{_version}", f'({_size}*, elem_type: type, stack_name: string = "") -> (handle: {_handle})',
-        shape=lambda c: [(2,)], gradient=_no_gradient, place=HOST, effects=_MAKES,
+        shape=lambda c: [(2,)], gradient=_no_gradient, side=HOST, effects=_MAKES,
         kernel=_make,
     )  # fmt: skip
     op(
         f"StackPush{_version}", f"(handle: {_handle}, elem: T, *, T: type, swap_memory: bool = False) -> (output: T)",
-        shape=si.unchanged_from(1), gradient=_no_gradient, place=HOST, effects=EXTERNAL,
+        shape=si.unchanged_from(1), gradient=_no_gradient, side=HOST, effects=EXTERNAL,
         kernel=lambda handle, elem, *, T: handle.push(elem, T),
     )  # fmt: skip
     op(
         f"StackPop{_version}", f"(handle: {_handle}, *, elem_type: type) -> (elem: elem_type)", shape=si.unknown,
-        gradient=_no_gradient, place=HOST, effects=EXTERNAL, kernel=lambda handle, *, elem_type: handle.pop(elem_type),
+        gradient=_no_gradient, side=HOST, effects=EXTERNAL, kernel=lambda handle, *, elem_type: handle.pop(elem_type),
     )  # fmt: skip
     op(
-        f"StackClose{_version}", f"(handle: {_handle}) -> ()", shape=si.no_outputs, gradient=_no_gradient, place=HOST,
+        f"StackClose{_version}", f"(handle: {_handle}) -> ()", shape=si.no_outputs, gradient=_no_gradient, side=HOST,
         effects=EXTERNAL, kernel=_close,
     )  # fmt: skip

@@ -67,7 +67,7 @@ def _require_vector(shape: tuple) -> None:
 
 @op(
     "EmptyTensorList", f"({_SHAPE}, max_num_elements: int32, *, {_TYPES}) -> (handle: variant)", shape=list_shapes.new_list_shape(0),
-    gradient=_NO_GRADIENT, place=HOST,
+    gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _empty(shape, limit, *, element_dtype):
     if limit.ndim:
@@ -77,7 +77,7 @@ def _empty(shape, limit, *, element_dtype):
 
 @op(
     "TensorListReserve", f"({_SHAPE}, num_elements: int32, *, {_TYPES}) -> (handle: variant)", shape=list_shapes.new_list_shape(0),
-    gradient=_NO_GRADIENT, place=HOST,
+    gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _reserve(shape, count, *, element_dtype):
     if count < 0:
@@ -99,7 +99,7 @@ def _from_tensor_gradient(node: Operation, grad: TensorLike) -> list:
 
 @op(
     "TensorListFromTensor", f"(tensor: element_dtype, {_SHAPE}, *, {_TYPES}) -> (output_handle: variant)",
-    shape=list_shapes.new_list_shape(1, list_shapes.rows), gradient=_from_tensor_gradient, place=HOST,
+    shape=list_shapes.new_list_shape(1, list_shapes.rows), gradient=_from_tensor_gradient, side=HOST,
 )  # fmt: skip
 def _from_tensor(tensor, shape, *, element_dtype):
     _require_vector(tensor.shape)
@@ -115,7 +115,7 @@ def _split_gradient(node: Operation, grad: TensorLike) -> list:
 
 @op(
     "TensorListSplit", f"(tensor: element_dtype, {_SHAPE}, lengths: int64, *, {_TYPES}) -> (output_handle: variant)",
-    shape=list_shapes.new_list_shape(1, list_shapes.rows_of_split), gradient=_split_gradient, place=HOST,
+    shape=list_shapes.new_list_shape(1, list_shapes.rows_of_split), gradient=_split_gradient, side=HOST,
 )  # fmt: skip
 def _split(tensor, shape, lengths, *, element_dtype):
     sizes = _sizes(shape)
@@ -148,7 +148,7 @@ def _element_type(node: Operation) -> Any:
 
 @op(
     "TensorListPushBack", "(input_handle: variant, tensor: element_dtype, *, element_dtype: type) -> (output_handle: variant)",
-    shape=list_shapes.pushed_shape, place=HOST,
+    shape=list_shapes.pushed_shape, side=HOST,
     gradient=lambda node, grad: list(raw.TensorListPopBack(grad, shape_of(node.inputs[1]), element_dtype=_element_type(node))),
 )  # fmt: skip
 def _push(handle, tensor, *, element_dtype):
@@ -167,7 +167,7 @@ def _push(handle, tensor, *, element_dtype):
 @op(
     "TensorListPushBackBatch",
     "(input_handles: variant, tensor: element_dtype, *, element_dtype: type) -> (output_handles: variant)",
-    shape=list_shapes.pushed_batch_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=list_shapes.pushed_batch_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _push_batch(handles, tensor, *, element_dtype):
     if not tensor.ndim:
@@ -203,7 +203,7 @@ def _pop_gradient(node: Any, grad: Any, element: Any) -> list:
 @op(
     "TensorListPopBack",
     "(input_handle: variant, element_shape: int32, *, element_dtype: type) -> (output_handle: variant, tensor: element_dtype)",
-    shape=list_shapes.popped_shape, gradient=_pop_gradient, place=HOST,
+    shape=list_shapes.popped_shape, gradient=_pop_gradient, side=HOST,
 )  # fmt: skip
 def _pop(handle, shape, *, element_dtype):
     found = _list_in(handle).require_dtype(element_dtype)
@@ -231,7 +231,7 @@ def _get_gradient(node: Operation, grad: Any) -> list:
 @op(
     "TensorListGetItem",
     "(input_handle: variant, index: int32, element_shape: int32, *, element_dtype: type) -> (item: element_dtype)",
-    shape=list_shapes.item_shape, gradient=_get_gradient, place=HOST,
+    shape=list_shapes.item_shape, gradient=_get_gradient, side=HOST,
 )  # fmt: skip
 def _get(handle, index, shape, *, element_dtype):
     found = _list_in(handle).require_dtype(element_dtype)
@@ -257,7 +257,7 @@ def _set_gradient(node: Operation, grad: TensorLike) -> list:
 @op(
     "TensorListSetItem",
     "(input_handle: variant, index: int32, item: element_dtype, *, element_dtype: type) -> (output_handle: variant)",
-    shape=list_shapes.set_shape, gradient=_set_gradient, place=HOST,
+    shape=list_shapes.set_shape, gradient=_set_gradient, side=HOST,
 )  # fmt: skip
 def _set(handle, index, item, *, element_dtype):
     return _with_item(_list_in(handle).require_dtype(element_dtype), index, item)
@@ -267,7 +267,7 @@ def _set(handle, index, item, *, element_dtype):
     "TensorListSetItem",
     "(input_handle: variant, index: int32, item: element_dtype, *, element_dtype: type, resize_if_index_out_of_bounds: bool = False) "
     "-> (output_handle: variant)",
-    shape=list_shapes.set_shape, gradient=_set_gradient, place=HOST,
+    shape=list_shapes.set_shape, gradient=_set_gradient, side=HOST,
 )  # fmt: skip
 def _set_or_grow(handle, index, item, *, element_dtype, resize_if_index_out_of_bounds):
     found = _list_in(handle).require_dtype(element_dtype)
@@ -295,7 +295,7 @@ def _with_item(found: TensorList, index: Any, item: Any) -> np.ndarray:
 @op(
     "TensorListStack",
     "(input_handle: variant, element_shape: int32, *, element_dtype: type, num_elements: int = -1) -> (tensor: element_dtype)",
-    shape=list_shapes.stacked_shape, place=HOST,
+    shape=list_shapes.stacked_shape, side=HOST,
     gradient=lambda node, grad: [raw.TensorListFromTensor(grad, _static_rows(grad)), None],
 )  # fmt: skip
 def _stack(handle, shape, *, element_dtype, num_elements):
@@ -337,7 +337,7 @@ def _gather_gradient(node: Any, grad: Any) -> list:
 @op(
     "TensorListGather",
     "(input_handle: variant, indices: int32, element_shape: int32, *, element_dtype: type) -> (values: element_dtype)",
-    shape=list_shapes.gathered_shape, gradient=_gather_gradient, place=HOST,
+    shape=list_shapes.gathered_shape, gradient=_gather_gradient, side=HOST,
 )  # fmt: skip
 def _gather(handle, indices, shape, *, element_dtype):
     found = _list_in(handle).require_dtype(element_dtype)
@@ -397,7 +397,7 @@ def _scatter(tensor, indices, shape, *, element_dtype):
 for _name, _count, _kernel in (("TensorListScatter", "", _scatter), ("TensorListScatterV2", "num_elements: int32, ", _scatter_v2)):
     op(
         _name, f"(tensor: element_dtype, indices: int32, {_SHAPE}, {_count}*, {_TYPES}) -> (output_handle: variant)",
-        shape=list_shapes.new_list_shape(2), gradient=_scatter_gradient, place=HOST, kernel=_kernel,
+        shape=list_shapes.new_list_shape(2), gradient=_scatter_gradient, side=HOST, kernel=_kernel,
     )  # fmt: skip
 
 
@@ -410,7 +410,7 @@ def _scatter_into_gradient(node: Operation, grad: TensorLike) -> list:
 @op(
     "TensorListScatterIntoExistingList",
     "(input_handle: variant, tensor: element_dtype, indices: int32, *, element_dtype: type) -> (output_handle: variant)",
-    shape=list_shapes.scattered_into_shape, gradient=_scatter_into_gradient, place=HOST,
+    shape=list_shapes.scattered_into_shape, gradient=_scatter_into_gradient, side=HOST,
 )  # fmt: skip
 def _scatter_into(handle, tensor, indices, *, element_dtype):
     found = _list_in(handle).require_dtype(element_dtype)
@@ -485,12 +485,12 @@ def _concat_gradient(node: Operation, grad: TensorLike, _: object) -> list:
 op(
     "TensorListConcat",
     "(input_handle: variant, *, element_dtype: type, element_shape: shape = None) -> (tensor: element_dtype, lengths: int64)",
-    shape=lambda c: list_shapes.concat_shape(c, c.attr("element_shape").sizes), gradient=_concat_gradient, place=HOST, kernel=_concat,
+    shape=lambda c: list_shapes.concat_shape(c, c.attr("element_shape").sizes), gradient=_concat_gradient, side=HOST, kernel=_concat,
 )  # fmt: skip
 op(
     "TensorListConcatV2",
     f"(input_handle: variant, {_SHAPE}, leading_dims: int64, *, {_TYPES}) -> (tensor: element_dtype, lengths: int64)",
-    shape=lambda c: list_shapes.concat_shape(c, c.shape_or_unknown(1)), gradient=_concat_gradient, place=HOST, kernel=_concat_v2,
+    shape=lambda c: list_shapes.concat_shape(c, c.shape_or_unknown(1)), gradient=_concat_gradient, side=HOST, kernel=_concat_v2,
 )  # fmt: skip
 
 
@@ -499,7 +499,7 @@ op(
 
 @op(
     "TensorListConcatLists", "(input_a: variant, input_b: variant, *, element_dtype: type) -> (output: variant)",
-    shape=list_shapes.concat_lists_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=list_shapes.concat_lists_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _concat_lists(first, second, *, element_dtype):
     if first.shape != second.shape:
@@ -520,14 +520,14 @@ def _concat_lists(first, second, *, element_dtype):
     return result
 
 
-@op("TensorListLength", "(input_handle: variant) -> (length: int32)", shape=si.scalar, gradient=_NO_GRADIENT, place=HOST)
+@op("TensorListLength", "(input_handle: variant) -> (length: int32)", shape=si.scalar, gradient=_NO_GRADIENT, side=HOST)
 def _length(handle):
     return np.array(len(_list_in(handle).items), np.int32)
 
 
 @op(
     "TensorListElementShape", "(input_handle: variant, *, shape_type: INDEX) -> (element_shape: shape_type)",
-    shape=list_shapes.element_shape_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=list_shapes.element_shape_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _element_shape(handle, *, shape_type):
     sizes = _list_in(handle).sizes
@@ -535,7 +535,7 @@ def _element_shape(handle, *, shape_type):
 
 
 @op(
-    "TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)", shape=list_shapes.resized_shape, place=HOST,
+    "TensorListResize", "(input_handle: variant, size: int32) -> (output_handle: variant)", shape=list_shapes.resized_shape, side=HOST,
     gradient=lambda node, grad: [raw.TensorListResize(grad, raw.TensorListLength(node.inputs[0])), None],
     effects=Effects(external=True),
 )  # fmt: skip

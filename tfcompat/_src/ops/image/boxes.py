@@ -97,13 +97,13 @@ def _default_colors(depth: int) -> np.ndarray:
 
 op(
     "DrawBoundingBoxes", "(images: T, boxes: float32, *, T: {float32, float16} = float32) -> (output: T)",
-    shape=_drawn_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_drawn_shape, gradient=_NO_GRADIENT, side=HOST,
     kernel=lambda images, boxes: _drawn(images, boxes, _default_colors(images.shape[-1])),
 )  # fmt: skip
 op(
     "DrawBoundingBoxesV2",
     "(images: T, boxes: float32, colors: float32, *, T: {float32, float16} = float32) -> (output: T)",
-    shape=lambda c: [si.with_rank_at_least(c.inputs[0], 3)], place=HOST, kernel=_drawn,
+    shape=lambda c: [si.with_rank_at_least(c.inputs[0], 3)], side=HOST, kernel=_drawn,
     gradient=NotDifferentiable("1.15 has no gradient of this one", raises=True),
 )  # fmt: skip
 
@@ -261,7 +261,7 @@ _reserve: Callable = lambda outputs, *inputs, max_attempts, **attrs: max(max_att
 @op(
     "SampleDistortedBoundingBox",
     f"(image_size: T, bounding_boxes: float32, *, {_SAMPLE_TYPES}, min_object_covered: float = 0.1, {_SAMPLE_RANGES}",
-    shape=_sample_shape, gradient=_NO_GRADIENT, effects=RANDOM, place=HOST, reserve=_reserve,
+    shape=_sample_shape, gradient=_NO_GRADIENT, effects=RANDOM, side=HOST, reserve=_reserve,
 )  # fmt: skip
 def _sample(
     image_size, boxes, *, min_object_covered, aspect_ratio_range, area_range, max_attempts,
@@ -276,7 +276,7 @@ def _sample(
 @op(
     "SampleDistortedBoundingBoxV2",
     f"(image_size: T, bounding_boxes: float32, min_object_covered: float32, *, {_SAMPLE_TYPES}, {_SAMPLE_RANGES}",
-    shape=_sample_shape, gradient=_NO_GRADIENT, effects=RANDOM, place=HOST, reserve=_reserve,
+    shape=_sample_shape, gradient=_NO_GRADIENT, effects=RANDOM, side=HOST, reserve=_reserve,
 )  # fmt: skip
 def _sample_v2(
     image_size, boxes, least, *, aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes, rng

@@ -165,7 +165,7 @@ def _window_of(pixels: np.ndarray, window: np.ndarray) -> np.ndarray:
 
 @op(
     "DecodeJpeg", f"(contents: string, *, {_JPEG_ATTRS}) -> (image: uint8)", shape=_decoded_shape, gradient=_NO_GRADIENT,
-    place=HOST,
+    side=HOST,
 )  # fmt: skip
 def _decode_jpeg_kernel(
     contents, *, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
@@ -178,7 +178,7 @@ def _decode_jpeg_kernel(
 
 @op(
     "DecodeAndCropJpeg", f"(contents: string, crop_window: int32, *, {_JPEG_ATTRS}) -> (image: uint8)",
-    shape=_cropped_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_cropped_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _decode_and_crop_jpeg(
     contents, window, *, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
@@ -191,7 +191,7 @@ def _decode_and_crop_jpeg(
 
 @op(
     "DecodePng", "(contents: string, *, channels: int = 0, dtype: {uint8, uint16} = uint8) -> (image: dtype)",
-    shape=_decoded_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_decoded_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _decode_png_kernel(contents, *, channels, dtype):
     return _decode(contents, channels, dtype)
@@ -199,13 +199,13 @@ def _decode_png_kernel(contents, *, channels, dtype):
 
 op(
     "DecodeGif", "(contents: string) -> (image: uint8)", shape=_fixed_shape(None, None, None, 3), gradient=_NO_GRADIENT,
-    place=HOST, kernel=lambda contents: _decode(contents, 3, many_frames=True),
+    side=HOST, kernel=lambda contents: _decode(contents, 3, many_frames=True),
 )  # fmt: skip
 
 
 @op(
     "DecodeBmp", "(contents: string, *, channels: int = 0) -> (image: uint8)", shape=_decoded_shape, gradient=_NO_GRADIENT,
-    place=HOST,
+    side=HOST,
 )  # fmt: skip
 def _decode_bmp(contents, *, channels):
     if channels not in (0, 1, 3, 4):
@@ -239,7 +239,7 @@ def _decode_bmp(contents, *, channels):
 
 @op(
     "ExtractJpegShape", "(contents: string, *, output_type: INDEX = int32) -> (image_shape: output_type)",
-    shape=_fixed_shape(3), gradient=_NO_GRADIENT, place=HOST,
+    shape=_fixed_shape(3), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _extract_jpeg_shape(contents, *, output_type):
     data = _scalar_bytes(contents)
@@ -271,7 +271,7 @@ def _jpeg_bytes(image: Any, quality: int, **options: Any) -> np.ndarray:
     '(image: uint8, *, format: {"", "grayscale", "rgb"} = "", quality: int = 95, progressive: bool = False, '
     'optimize_size: bool = False, chroma_downsampling: bool = True, density_unit: {"in", "cm"} = "in", '
     'x_density: int = 300, y_density: int = 300, xmp_metadata: string = "") -> (contents: string)',
-    shape=_encoded_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_encoded_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _encode_jpeg(
     image, *, format, quality, progressive, optimize_size, chroma_downsampling, density_unit, x_density, y_density,
@@ -292,7 +292,7 @@ def _encode_jpeg(
 
 @op(
     "EncodeJpegVariableQuality", "(images: uint8, quality: int32) -> (contents: string)", shape=_encoded_shape,
-    gradient=_NO_GRADIENT, place=HOST,
+    gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _encode_jpeg_variable_quality(image, quality):
     _require_image(image)
@@ -305,7 +305,7 @@ def _encode_jpeg_variable_quality(image, quality):
 
 @op(
     "EncodePng", "(image: T, *, compression: int = -1, T: {uint8, uint16} = uint8) -> (contents: string)",
-    shape=_encoded_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_encoded_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _encode_png(image, *, compression):
     if not -1 <= compression <= 9:

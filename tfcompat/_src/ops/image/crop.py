@@ -256,7 +256,7 @@ def _random_crop_shape(c):
     "RandomCrop",
     "(image: T, size: int64, *, T: {uint8, int8, int16, int32, int64, float32, float64}, seed: int = 0, seed2: int = 0) "
     "-> (output: T)",
-    shape=_random_crop_shape, gradient=NotDifferentiable("1.15 lets nothing through"), effects=RANDOM, place=HOST,
+    shape=_random_crop_shape, gradient=NotDifferentiable("1.15 lets nothing through"), effects=RANDOM, side=HOST,
     reserve=lambda outputs, image, size: 1,
 )  # fmt: skip
 def _random_crop(image, size, *, rng):
@@ -305,7 +305,7 @@ def _noise(image: np.ndarray, size: tuple, kind: str) -> np.ndarray:
     "ExtractGlimpse",
     "(input: float32, size: int32, offsets: float32, *, centered: bool = True, normalized: bool = True, "
     'uniform_noise: bool = True, noise: string = "uniform") -> (glimpse: float32)',
-    shape=_glimpse_shape, gradient=NotDifferentiable("1.15 lets nothing through"), place=HOST,
+    shape=_glimpse_shape, gradient=NotDifferentiable("1.15 lets nothing through"), side=HOST,
 )  # fmt: skip
 def _extract_glimpse(images, size, offsets, *, centered, normalized, uniform_noise, noise):
     if noise not in ("", "uniform", "gaussian", "zero"):

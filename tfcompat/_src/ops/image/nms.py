@@ -248,21 +248,21 @@ def _count_of(values: np.ndarray) -> np.ndarray:
 op(
     "NonMaxSuppression",
     "(boxes: float32, scores: float32, max_output_size: int32, *, iou_threshold: float = 0.5) -> (selected_indices: int32)",
-    shape=_picked_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_picked_shape, gradient=_NO_GRADIENT, side=HOST,
     kernel=lambda boxes, scores, size, *, iou_threshold: _suppress(boxes, scores, size, iou_threshold)[0],
 )  # fmt: skip
 op(
     "NonMaxSuppressionV2",
     "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, *, "
     f"T: {_HALF_OR_SINGLE}, T_threshold: {_HALF_OR_SINGLE}) -> (selected_indices: int32)",
-    shape=_picked_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_picked_shape, gradient=_NO_GRADIENT, side=HOST,
     kernel=lambda boxes, scores, size, threshold: _suppress(boxes, scores, size, threshold)[0],
 )  # fmt: skip
 op(
     "NonMaxSuppressionV3",
     "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold, *, "
     f"T: {_HALF_OR_SINGLE}, T_threshold: {_HALF_OR_SINGLE}) -> (selected_indices: int32)",
-    shape=_picked_shape, gradient=_RAISES, place=HOST,
+    shape=_picked_shape, gradient=_RAISES, side=HOST,
     kernel=lambda boxes, scores, size, threshold, lowest: _suppress(boxes, scores, size, threshold, lowest)[0],
 )  # fmt: skip
 
@@ -272,7 +272,7 @@ op(
     "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, score_threshold: T_threshold, *, "
     f"T: {_HALF_OR_SINGLE}, T_threshold: {_HALF_OR_SINGLE}, pad_to_max_output_size: bool = False) -> "
     "(selected_indices: int32, valid_outputs: int32)",
-    shape=_picked_and_count_shape, gradient=_RAISES, place=HOST,
+    shape=_picked_and_count_shape, gradient=_RAISES, side=HOST,
 )  # fmt: skip
 def _suppress_v4(boxes, scores, size, threshold, lowest, *, pad_to_max_output_size):
     picked, _ = _suppress(boxes, scores, size, threshold, lowest)
@@ -284,7 +284,7 @@ def _suppress_v4(boxes, scores, size, threshold, lowest, *, pad_to_max_output_si
     "(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, soft_nms_sigma: T, *, "
     f"T: {_HALF_OR_SINGLE}, pad_to_max_output_size: bool = False) -> "
     "(selected_indices: int32, selected_scores: T, valid_outputs: int32)",
-    shape=_picked_scores_and_count_shape, gradient=_RAISES, place=HOST,
+    shape=_picked_scores_and_count_shape, gradient=_RAISES, side=HOST,
 )  # fmt: skip
 def _suppress_v5(boxes, scores, size, threshold, lowest, sigma, *, pad_to_max_output_size):
     _require_scalar(sigma, "soft_nms_sigma")
@@ -299,7 +299,7 @@ def _suppress_v5(boxes, scores, size, threshold, lowest, sigma, *, pad_to_max_ou
     "NonMaxSuppressionWithOverlaps",
     "(overlaps: float32, scores: float32, max_output_size: int32, overlap_threshold: float32, score_threshold: float32) -> "
     "(selected_indices: int32)",
-    shape=_overlaps_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_overlaps_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _suppress_with_overlaps(overlaps, scores, size, threshold, lowest):
     for value, what in ((size, "max_output_size"), (threshold, "overlap_threshold"), (lowest, "score_threshold")):
@@ -319,7 +319,7 @@ def _suppress_with_overlaps(overlaps, scores, size, threshold, lowest):
     "(boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, iou_threshold: float32, "
     "score_threshold: float32, *, pad_per_class: bool = False, clip_boxes: bool = True) -> "
     "(nmsed_boxes: float32, nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32)",
-    shape=_combined_shape, gradient=_RAISES, place=HOST,
+    shape=_combined_shape, gradient=_RAISES, side=HOST,
 )  # fmt: skip
 def _combined(boxes, scores, per_class, total, threshold, lowest, *, pad_per_class, clip_boxes):
     _check_combined(boxes, scores, per_class, total, threshold, lowest)

@@ -19,7 +19,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Facts, NotDifferentiable
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.platform.temporary_files import uninterrupted
 
-_add = functools.partial(op, gradient=NotDifferentiable("files have no gradient", raises=True), place=HOST, depth=2)
+_add = functools.partial(op, gradient=NotDifferentiable("files have no gradient", raises=True), side=HOST, depth=2)
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:

@@ -13,7 +13,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.platform import file_io
 
-_add = functools.partial(op, gradient=NotDifferentiable("files have no gradient"), place=HOST, context=True, depth=2)
+_add = functools.partial(op, gradient=NotDifferentiable("files have no gradient"), side=HOST, context=True, depth=2)
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:

@@ -89,12 +89,12 @@ def _square_root_gradient(op, g):
 
 op(
     "MatrixLogarithm", "(input: T, *, T: COMPLEX) -> (output: T)", shape=lib.square_shape,
-    kernel=_each_matrix(lambda x: linalg.logm(x)), place=HOST,
+    kernel=_each_matrix(lambda x: linalg.logm(x)), side=HOST,
     gradient=NotDifferentiable("1.15 has no gradient for this op", raises=True),
 )  # fmt: skip
 op(
     "MatrixSquareRoot", f"(input: T, *, T: {lib.TYPES}) -> (output: T)", shape=lib.square_shape,
-    kernel=_each_matrix(lambda x: linalg.sqrtm(x)), place=HOST, gradient=_square_root_gradient,
+    kernel=_each_matrix(lambda x: linalg.sqrtm(x)), side=HOST, gradient=_square_root_gradient,
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from tfcompat._src.ops.lookup.tables import DenseTable, MutableTable, StaticTabl
 
 _NO_GRADIENT = NotDifferentiable("a table has no derivative")
 _EXPORTED = NotDifferentiable("1.15 has no gradient of a table's values", raises=True)
-_add = functools.partial(op, gradient=_NO_GRADIENT, place=HOST, context=True, depth=2)
+_add = functools.partial(op, gradient=_NO_GRADIENT, side=HOST, context=True, depth=2)
 _FORWARDS = frozenset(("Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"))
 
 _COMMON = (

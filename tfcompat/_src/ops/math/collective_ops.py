@@ -193,7 +193,7 @@ def _receive(context, *, shape):
 
 
 _add = functools.partial(
-    op, place=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS,
+    op, side=HOST, effects=WAITING, context=True, facts=MEETS_OTHERS,
     gradient=NotDifferentiable("1.15 has no gradient of collectives", raises=True),
 )  # fmt: skip
 _add(

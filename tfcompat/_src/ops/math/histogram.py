@@ -36,7 +36,7 @@ def _bincount_shape(c: InferenceContext) -> list:
 
 
 @op("Bincount", "(arr: int32, size: int32, weights: T, *, T: {int32, int64, float32, float64}) -> (bins: T)",
-    shape=_bincount_shape, gradient=_UNDEFINED, place=HOST)  # fmt: skip
+    shape=_bincount_shape, gradient=_UNDEFINED, side=HOST)  # fmt: skip
 def _bincount(arr, size, weights):
     if size < 0:
         raise errors.InvalidArgumentError(None, None, f"size ({size}) must be non-negative")

@@ -180,7 +180,7 @@ def _segment_shape(c: InferenceContext) -> list:
 
 def _segment(name: str, types: str, kernel: Callable, gradient: Any) -> None:
     text = f"(data: T, segment_ids: Tindices, *, T: {types}, Tindices: INDEX) -> (output: T)"
-    op(name, text, shape=_segment_shape, kernel=kernel, gradient=gradient, place=HOST, depth=2)
+    op(name, text, shape=_segment_shape, kernel=kernel, gradient=gradient, side=HOST, depth=2)
 
 
 def _sorted_kernel(function: np.ufunc, gap: int) -> Callable:

@@ -100,10 +100,10 @@ def _sparse_segment(kind: str, types: str) -> None:
         return _reduced(kind, data, indices, segment_ids, int(num_segments))
 
     op(f"SparseSegment{kind}", f"({inputs}, *, {attrs}) -> (output: T)",
-       shape=_shape, kernel=kernel, gradient=_gradient(kind), place=HOST, depth=2)  # fmt: skip
+       shape=_shape, kernel=kernel, gradient=_gradient(kind), side=HOST, depth=2)  # fmt: skip
     op(f"SparseSegment{kind}WithNumSegments",
        f"({inputs}, num_segments: Tnumsegments, *, {attrs}, Tnumsegments: INDEX = int32) -> (output: T)",
-       shape=_shape_with_number, kernel=kernel_with_number, gradient=_gradient(kind), place=HOST, depth=2)  # fmt: skip
+       shape=_shape_with_number, kernel=kernel_with_number, gradient=_gradient(kind), side=HOST, depth=2)  # fmt: skip
 
 
 _sparse_segment("Sum", "REAL")

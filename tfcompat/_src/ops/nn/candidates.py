@@ -91,7 +91,7 @@ def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, ra
 
 
 for _name in ("LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler"):
-    _sampler_op(_name, "range_max: int >= 1, ", _learned_unigram, place=HOST, context=True)
+    _sampler_op(_name, "range_max: int >= 1, ", _learned_unigram, side=HOST, context=True)
 
 
 @functools.lru_cache(maxsize=16)
@@ -142,7 +142,7 @@ _sampler_op(
     "FixedUnigramCandidateSampler",
     'range_max: int >= 1, vocab_file: string = "", distortion: float = 1.0, num_reserved_ids: int = 0, '
     "num_shards: int >= 1 = 1, shard: int >= 0 = 0, unigrams: list(float) = [], ",
-    _fixed_unigram, place=HOST,
+    _fixed_unigram, side=HOST,
 )
 
 
@@ -164,7 +164,7 @@ def _hits_shape(c: InferenceContext) -> list:
     "ComputeAccidentalHits",
     "(true_classes: int64, sampled_candidates: int64, *, num_true: int, seed: int = 0, seed2: int = 0) -> "
     "(indices: int32, ids: int64, weights: float32)",
-    shape=_hits_shape, gradient=NotDifferentiable("hits are positions", raises=True), place=HOST,
+    shape=_hits_shape, gradient=NotDifferentiable("hits are positions", raises=True), side=HOST,
 )  # fmt: skip
 def _compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:

@@ -117,7 +117,7 @@ def _labels_of(
     "(inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32, *, "
     "preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True, "
     "ignore_longer_outputs_than_inputs: bool = False, T: {float32, float64} = float32) -> (loss: T, gradient: T)",
-    shape=_loss_shape, gradient=_loss_gradient, place=HOST,
+    shape=_loss_shape, gradient=_loss_gradient, side=HOST,
 )  # fmt: skip
 def _ctc_loss(
     inputs, indices, values, lengths, *, preprocess_collapse_repeated, ctc_merge_repeated,
@@ -214,7 +214,7 @@ def _sparse(sequences: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndar
     "CTCGreedyDecoder",
     "(inputs: T, sequence_length: int32, *, merge_repeated: bool = False, T: {float32, float64} = float32) -> "
     "(decoded_indices: int64, decoded_values: int64, decoded_shape: int64, log_probability: T)",
-    shape=_decoder_shape, gradient=_DISCRETE, place=HOST,
+    shape=_decoder_shape, gradient=_DISCRETE, side=HOST,
 )  # fmt: skip
 def _greedy_decoder(inputs, lengths, *, merge_repeated):
     _check_decoder_inputs(inputs, lengths)
@@ -233,7 +233,7 @@ def _greedy_decoder(inputs, lengths, *, merge_repeated):
     "(inputs: T, sequence_length: int32, *, beam_width: int >= 1, top_paths: int >= 1, merge_repeated: bool = True, "
     "T: {float32, float64} = float32) -> (decoded_indices: top_paths*int64, decoded_values: top_paths*int64, "
     "decoded_shape: top_paths*int64, log_probability: T)",
-    shape=_decoder_shape, gradient=_DISCRETE, place=HOST,
+    shape=_decoder_shape, gradient=_DISCRETE, side=HOST,
 )  # fmt: skip
 def _beam_search_decoder(inputs, lengths, *, beam_width, top_paths, merge_repeated):
     _check_decoder_inputs(inputs, lengths)

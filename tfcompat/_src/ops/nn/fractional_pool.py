@@ -202,20 +202,20 @@ for _name, _reduce, _what, _gradient in (
 ):  # fmt: skip
     op(
         _name, f"(value: T, *, {_ATTRS}) -> {_OUTPUTS}", shape=_pooled_shape, gradient=_gradient,
-        kernel=_pool(_reduce, _what), place=HOST,
+        kernel=_pool(_reduce, _what), side=HOST,
     )  # fmt: skip
 
 _SEQUENCES = "row_pooling_sequence: int64, col_pooling_sequence: int64"
 op(
     "FractionalMaxPoolGrad",
     f"(orig_input: T, orig_output: T, out_backprop: T, {_SEQUENCES}, *, overlapping: bool = False, T: {_TYPES}) -> (output: T)",
-    shape=lambda c: [si.with_rank(c.inputs[0], 4)], gradient=_NONE, kernel=_max_grad, place=HOST,
+    shape=lambda c: [si.with_rank(c.inputs[0], 4)], gradient=_NONE, kernel=_max_grad, side=HOST,
 )  # fmt: skip
 op(
     "FractionalAvgPoolGrad",
     f"(orig_input_tensor_shape: int64, out_backprop: T, {_SEQUENCES}, *, overlapping: bool = False, T: {_TYPES}) -> "
     "(output: T)",
-    shape=_unpooled_shape, gradient=_NONE, kernel=_average_grad, place=HOST,
+    shape=_unpooled_shape, gradient=_NONE, kernel=_average_grad, side=HOST,
 )  # fmt: skip
 
 

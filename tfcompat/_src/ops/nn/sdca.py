@@ -209,7 +209,7 @@ def _optimizer(name: str, adaptive: str, kernel: Any) -> None:
         f"{sparse}: int >= 0, num_sparse_features_with_values: int >= 0, {dense}: int >= 0, l1: float, l2: float, "
         "num_loss_partitions: int >= 1, num_inner_iterations: int >= 1) -> (out_example_state_data: float32, "
         f"out_delta_sparse_weights: {sparse}*float32, out_delta_dense_weights: {dense}*float32)",
-        shape=_optimized_shapes, kernel=kernel, gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL, depth=2,
+        shape=_optimized_shapes, kernel=kernel, gradient=_NO_GRADIENT, side=HOST, effects=EXTERNAL, depth=2,
     )  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def _fingerprints_shape(c):
     return [(*si.with_rank(c.inputs[0], 1), 2)]
 
 
-@op("SdcaFprint", "(input: string) -> (output: int64)", shape=_fingerprints_shape, gradient=_NO_GRADIENT, place=HOST)
+@op("SdcaFprint", "(input: string) -> (output: int64)", shape=_fingerprints_shape, gradient=_NO_GRADIENT, side=HOST)
 def _fingerprints(texts):
     if texts.ndim != 1:
         raise _invalid(f"Input must be a vector, got shape {shape_text(texts.shape)}")

@@ -137,7 +137,7 @@ def _csv_shape(c):
     "(records: string, record_defaults: OUT_TYPE, *, OUT_TYPE: list({float32, float64, int32, int64, string}) >= 1, "
     'field_delim: string = ",", use_quote_delim: bool = True, na_value: string = "", select_cols: list(int) = []) -> '
     "(output: OUT_TYPE)",
-    shape=_csv_shape, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST,
+    shape=_csv_shape, gradient=NotDifferentiable("text has no derivative", raises=True), side=HOST,
 )  # fmt: skip
 def _decode_csv(records, defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
     defaults = tuple(map(as_array, defaults))

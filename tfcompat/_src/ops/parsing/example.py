@@ -219,7 +219,7 @@ _OUTPUTS = "(sparse_indices: {0}*int64, sparse_values: sparse_types, sparse_shap
     "ParseExample",
     "(serialized: string, names: string, sparse_keys: Nsparse*string, dense_keys: Ndense*string, dense_defaults: Tdense, *, "
     f"Nsparse: int >= 0, Ndense: int >= 0, {_TYPES}) -> {_OUTPUTS.format('Nsparse')}",
-    shape=_example_shape, gradient=NO_GRADIENT, place=HOST,
+    shape=_example_shape, gradient=NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _parse_example(serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types, Tdense, dense_shapes):
     if serialized.ndim != 1:
@@ -265,7 +265,7 @@ def _single_shape(c):
     "ParseSingleExample",
     "(serialized: string, dense_defaults: Tdense, *, num_sparse: int >= 0, sparse_keys: list(string) >= 0, "
     f"dense_keys: list(string) >= 0, {_TYPES}) -> {_OUTPUTS.format('num_sparse')}",
-    shape=_single_shape, gradient=NO_GRADIENT, place=HOST,
+    shape=_single_shape, gradient=NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _parse_single_example(serialized, dense_defaults, *, sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes):
     if serialized.ndim:

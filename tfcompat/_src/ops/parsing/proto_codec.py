@@ -193,7 +193,7 @@ def _decoded_shape(c):
     "(bytes: string, *, message_type: string, field_names: list(string), output_types: list(type) >= 0, "
     'descriptor_source: string = "local://", message_format: string = "binary", sanitize: bool = False) -> '
     "(sizes: int32, values: output_types)",
-    shape=_decoded_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_decoded_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _decode_proto(serialized, *, message_type, field_names, output_types, descriptor_source, message_format, sanitize):
     message = types.message_descriptor(descriptor_source.encode("latin-1"), message_type)
@@ -317,7 +317,7 @@ def _encoded_shape(c):
     "EncodeProto",
     "(sizes: int32, values: Tinput_types, *, field_names: list(string), message_type: string, "
     'descriptor_source: string = "local://", Tinput_types: list(type) >= 1) -> (bytes: string)',
-    shape=_encoded_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_encoded_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _encode_proto(sizes, values, *, field_names, message_type, descriptor_source):
     message = types.message_descriptor(descriptor_source.encode("latin-1"), message_type)

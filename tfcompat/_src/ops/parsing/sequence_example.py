@@ -176,7 +176,7 @@ def _keys(tensors: Any) -> list[bytes]:
     "context_dense_keys: Ncontext_dense*string, feature_list_sparse_keys: Nfeature_list_sparse*string, "
     "feature_list_dense_keys: Nfeature_list_dense*string, context_dense_defaults: Tcontext_dense, debug_name: string, *, "
     f"{_KEYS}) -> ({_OUTPUTS})",
-    shape=_single_shape, gradient=NO_GRADIENT, place=HOST,
+    shape=_single_shape, gradient=NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _parse_single_sequence_example(
     serialized, may_miss, context_sparse, context_dense, list_sparse, list_dense, defaults, debug_name, *,
@@ -279,7 +279,7 @@ def _batch_shape(c):
     "feature_list_dense_missing_assumed_empty: list(string) >= 0, context_sparse_keys: list(string) >= 0, "
     "context_dense_keys: list(string) >= 0, feature_list_sparse_keys: list(string) >= 0, "
     f"feature_list_dense_keys: list(string) >= 0, {_KEYS}) -> ({_OUTPUTS}, feature_list_dense_lengths: Nfeature_list_dense*int64)",
-    shape=_batch_shape, gradient=NO_GRADIENT, place=HOST,
+    shape=_batch_shape, gradient=NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _parse_sequence_example(
     serialized, debug_name, defaults, *, feature_list_dense_missing_assumed_empty, context_sparse_keys, context_dense_keys,

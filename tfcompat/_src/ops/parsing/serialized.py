@@ -42,7 +42,7 @@ def _each(function: Callable[[bytes], bytes], texts: np.ndarray) -> np.ndarray:
 # ---- tensors ----
 
 
-@op("SerializeTensor", "(tensor: T, *, T: type) -> (serialized: string)", shape=si.scalar, gradient=_NO_GRADIENT, place=HOST)
+@op("SerializeTensor", "(tensor: T, *, T: type) -> (serialized: string)", shape=si.scalar, gradient=_NO_GRADIENT, side=HOST)
 def _serialize_tensor(x):
     array = np.asarray(x)
     holds_variants = array.dtype == object and any(isinstance(value, EncodedVariant) for value in array.reshape(-1))
@@ -57,7 +57,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
 
 
 @op("ParseTensor", "(serialized: string, *, out_type: type) -> (output: out_type)", shape=si.unknown, gradient=_NO_GRADIENT,
-    place=HOST)  # fmt: skip
+    side=HOST)  # fmt: skip
 def _parse_tensor(serialized, *, out_type):
     if serialized.ndim:
         raise _invalid(f"Expected `serialized` to be a scalar, got shape: {shape_text(serialized.shape)}")
@@ -102,7 +102,7 @@ def _example_of_json(text: bytes) -> bytes:
 
 
 op("DecodeJSONExample", "(json_examples: string) -> (binary_examples: string)", shape=si.unchanged, gradient=_NO_GRADIENT,
-   place=HOST, kernel=lambda texts: _each(_example_of_json, texts))  # fmt: skip
+   side=HOST, kernel=lambda texts: _each(_example_of_json, texts))  # fmt: skip
 
 
 @export("decode_json_example", "io.decode_json_example")
@@ -127,7 +127,7 @@ def _inflated(text: bytes, window_bits: int) -> bytes:
 
 
 @op("DecodeCompressed", '(bytes: string, *, compression_type: string = "") -> (output: string)', shape=si.unchanged,
-    gradient=_NO_GRADIENT, place=HOST)  # fmt: skip
+    gradient=_NO_GRADIENT, side=HOST)  # fmt: skip
 def _decode_compressed(texts, *, compression_type):
     if not compression_type:
         return texts

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _F32 = np.float32
 _NO_GRADIENT = NotDifferentiable("1.15 has no gradient of quantized values", raises=True)
-_add = functools.partial(op, gradient=_NO_GRADIENT, place=HOST, depth=2)
+_add = functools.partial(op, gradient=_NO_GRADIENT, side=HOST, depth=2)
 
 
 def _centred(x: np.ndarray, low: np.float32, high: np.float32, dtype: object) -> np.ndarray:
@@ -80,7 +80,7 @@ def _matmul_shape(c):
     "(a: T1, b: T2, min_a: float32, max_a: float32, min_b: float32, max_b: float32, *, T1: QUANTIZED, T2: QUANTIZED, "
     "Toutput: QUANTIZED = qint32, transpose_a: bool = False, transpose_b: bool = False, Tactivation: QUANTIZED = quint8) -> "
     "(out: Toutput, min_out: float32, max_out: float32)",
-    shape=_matmul_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_matmul_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _matmul(a, b, min_a, max_a, min_b, max_b, *, T1, T2, Toutput, transpose_a, transpose_b):
     first, second = _ranges(min_a, max_a, min_b, max_b)
@@ -126,7 +126,7 @@ def _windows(x: np.ndarray, window: tuple, stride: tuple, counts: tuple, padding
     "(input: Tinput, filter: Tfilter, min_input: float32, max_input: float32, min_filter: float32, max_filter: float32, *, "
     'Tinput: QUANTIZED, Tfilter: QUANTIZED, out_type: QUANTIZED = qint32, strides: list(int), padding: {"SAME", "VALID"}, '
     "dilations: list(int) = [1, 1, 1, 1]) -> (output: out_type, min_output: float32, max_output: float32)",
-    shape=_and_range(conv_shape("Conv2D", 4), 2), gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(conv_shape("Conv2D", 4), 2), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _conv(x, kernel, low_x, high_x, low_k, high_k, *, Tinput, Tfilter, out_type, strides, padding, dilations):
     if strides[1] != strides[2]:
@@ -171,7 +171,7 @@ def _broadcast(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         raise invalid(f"Incompatible shapes: {shape_text(x.shape)} vs. {shape_text(y.shape)}") from None
 
 
-@op("QuantizedMul", _BINARY, shape=_binary_shape, gradient=_NO_GRADIENT, place=HOST)
+@op("QuantizedMul", _BINARY, shape=_binary_shape, gradient=_NO_GRADIENT, side=HOST)
 def _mul(x, y, low_x, high_x, low_y, high_y, *, T1, T2, Toutput):
     first, second = _ranges(low_x, high_x, low_y, high_y, "xy")
     a, b = _broadcast(_centred(x, *first, T1), _centred(y, *second, T2))
@@ -192,7 +192,7 @@ def _in_sum_range(x: np.ndarray, source: tuple, dtype: object, target: tuple, ou
     return _spread(x, source, dtype, target, out_type)
 
 
-@op("QuantizedAdd", _BINARY, shape=_and_range(si.broadcast_inputs, 2), gradient=_NO_GRADIENT, place=HOST)
+@op("QuantizedAdd", _BINARY, shape=_and_range(si.broadcast_inputs, 2), gradient=_NO_GRADIENT, side=HOST)
 def _sum(x, y, low_x, high_x, low_y, high_y, *, T1, T2, Toutput):
     first, second = _ranges(low_x, high_x, low_y, high_y, "xy")
     total = sum_range(14, min(first[0], second[0]), max(first[1], second[1]))
@@ -210,7 +210,7 @@ def _bias_shape(c):
     "QuantizedBiasAdd",
     "(input: T1, bias: T2, min_input: float32, max_input: float32, min_bias: float32, max_bias: float32, *, T1: QUANTIZED, "
     "T2: QUANTIZED, out_type: QUANTIZED) -> (output: out_type, min_out: float32, max_out: float32)",
-    shape=_bias_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_bias_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _bias_add(x, bias, low_x, high_x, low_b, high_b, *, T1, T2, out_type):
     if x.ndim < 2:
@@ -349,7 +349,7 @@ def _images_shape(c):
     "(x: T, x_min: float32, x_max: float32, *, T: QUANTIZED, output_range_given: bool = False, given_y_min: float = 0, "
     "given_y_max: float = 0, variance_epsilon: float = 1e-05, min_separation: float = 0.001) -> "
     "(y: T, y_min: float32, y_max: float32)",
-    shape=_and_range(_images_shape, 1), gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(_images_shape, 1), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _instance_norm(x, low, high, *, T, output_range_given, given_y_min, given_y_max, variance_epsilon, min_separation):
     if x.ndim != 4:
@@ -386,7 +386,7 @@ def _batch_norm_shape(c):
     "beta: Tinput, beta_min: float32, beta_max: float32, gamma: Tinput, gamma_min: float32, gamma_max: float32, *, Tinput: QUANTIZED, "
     "out_type: QUANTIZED, variance_epsilon: float, scale_after_normalization: bool) -> "
     "(result: out_type, result_min: float32, result_max: float32)",
-    shape=_batch_norm_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_batch_norm_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _batch_norm(
     t, t_min, t_max, m, m_min, m_max, v, v_min, v_max, beta, beta_min, beta_max, gamma, gamma_min, gamma_max,
@@ -416,7 +416,7 @@ def _batch_norm(
     "QuantizedReshape",
     "(tensor: T, shape: Tshape, input_min: float32, input_max: float32, *, T: type, Tshape: INDEX = int32) -> "
     "(output: T, output_min: float32, output_max: float32)",
-    shape=_and_range(reshape_shape, 2), gradient=_NO_GRADIENT, place=HOST,
+    shape=_and_range(reshape_shape, 2), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _reshape(x, shape, low, high):
     return x.reshape(reshaped_sizes(x, shape)), number(low, "input_min"), number(high, "input_max")
@@ -433,7 +433,7 @@ def _concat_shape(c):
     "QuantizedConcat",
     "(concat_dim: int32, values: N*T, input_mins: N*float32, input_maxes: N*float32, *, N: int >= 2, T: type) -> "
     "(output: T, output_min: float32, output_max: float32)",
-    shape=_concat_shape, gradient=NotDifferentiable("1.15 has no gradient of quantized values", raises=True), place=HOST,
+    shape=_concat_shape, gradient=NotDifferentiable("1.15 has no gradient of quantized values", raises=True), side=HOST,
 )  # fmt: skip
 def _concat(axis, values, lows, highs, *, T):
     ranges = [(number(low, "input_mins"), number(high, "input_maxes")) for low, high in zip(lows, highs)]

@@ -56,7 +56,7 @@ def _scaled_range(low: np.float32, high: np.float32, dtype: object) -> tuple[np.
     f"(input: float32, min_range: float32, max_range: float32, *, T: QUANTIZED, {_MODE}, "
     'round_mode: {"HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN"} = "HALF_AWAY_FROM_ZERO") -> '
     "(output: T, output_min: float32, output_max: float32)",
-    shape=with_range, gradient=_NO_GRADIENT, place=HOST,
+    shape=with_range, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _quantize(x, low, high, *, T, mode, round_mode):
     low, high = number(low, "min_range"), number(high, "max_range")
@@ -85,7 +85,7 @@ def _quantize(x, low, high, *, T, mode, round_mode):
 
 @op(
     "Dequantize", f"(input: T, min_range: float32, max_range: float32, *, T: QUANTIZED, {_MODE}) -> (output: float32)",
-    shape=lambda c: with_range(c)[:1], gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: with_range(c)[:1], gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _dequantize(x, low, high, *, T, mode):
     low, high, values = number(low, "min_range"), number(high, "max_range"), integers(x)
@@ -268,7 +268,7 @@ def _in_range(x: np.ndarray, source: tuple, dtype: object, target: tuple, out_ty
 @op("QuantizeDownAndShrinkRange",
     "(input: Tinput, input_min: float32, input_max: float32, *, Tinput: QUANTIZED, out_type: QUANTIZED) -> "
     "(output: out_type, output_min: float32, output_max: float32)",
-    shape=with_range, gradient=_NO_GRADIENT, place=HOST)  # fmt: skip
+    shape=with_range, gradient=_NO_GRADIENT, side=HOST)  # fmt: skip
 def _quantize_down(x, low, high, *, Tinput, out_type):
     source, values = (number(low, "input_min"), number(high, "input_max")), integers(x)
     used = _used_range(values, *source, Tinput)
@@ -278,7 +278,7 @@ def _quantize_down(x, low, high, *, Tinput, out_type):
 @op("RequantizationRange",
     "(input: Tinput, input_min: float32, input_max: float32, *, Tinput: QUANTIZED) -> "
     "(output_min: float32, output_max: float32)",
-    shape=lambda c: with_range(c)[1:], gradient=_NO_GRADIENT, place=HOST)  # fmt: skip
+    shape=lambda c: with_range(c)[1:], gradient=_NO_GRADIENT, side=HOST)  # fmt: skip
 def _requantization_range(x, low, high, *, Tinput):
     return _used_range(integers(x), number(low, "input_min"), number(high, "input_max"), Tinput)
 
@@ -286,7 +286,7 @@ def _requantization_range(x, low, high, *, Tinput):
 @op("Requantize",
     "(input: Tinput, input_min: float32, input_max: float32, requested_output_min: float32, requested_output_max: float32, "
     "*, Tinput: QUANTIZED, out_type: QUANTIZED) -> (output: out_type, output_min: float32, output_max: float32)",
-    shape=with_range, gradient=_NO_GRADIENT, place=HOST)  # fmt: skip
+    shape=with_range, gradient=_NO_GRADIENT, side=HOST)  # fmt: skip
 def _requantize(x, low, high, out_low, out_high, *, Tinput, out_type):
     source = number(low, "input_min"), number(high, "input_max")
     target = number(out_low, "requested_output_min"), number(out_high, "requested_output_max")

@@ -31,7 +31,7 @@ def _without_kernel(name: str) -> Callable:
 
 
 def _add(name: str, text: str) -> None:
-    op(name, text, shape=lambda c: [None, (), ()][-len(c.op.outputs) :], kernel=_without_kernel(name), place=HOST, depth=2,
+    op(name, text, shape=lambda c: [None, (), ()][-len(c.op.outputs) :], kernel=_without_kernel(name), side=HOST, depth=2,
        gradient=NotDifferentiable("1.15 has no gradient of quantized values", raises=True))  # fmt: skip
 
 

@@ -165,7 +165,7 @@ class SparseAccumulator(Accumulator):
 
 # ---- ops ----
 
-_add = functools.partial(op, place=HOST, gradient=NO_GRADIENT)
+_add = functools.partial(op, side=HOST, gradient=NO_GRADIENT)
 _using = functools.partial(_add, effects=Effects(external=True, copies=True))
 _ATTRS = (
     '(*, dtype: NUMBER, shape: shape, container: string = "", shared_name: string = "", '

@@ -122,7 +122,7 @@ class BarrierState(SharedResource):
 
 # ---- ops ----
 
-_add = functools.partial(op, place=HOST, gradient=NO_GRADIENT)
+_add = functools.partial(op, side=HOST, gradient=NO_GRADIENT)
 _HANDLE = "handle: Ref(string)"
 
 

@@ -22,7 +22,7 @@ from tfcompat._src.platform import file_io
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
-_add = functools.partial(op, place=HOST, effects=EXTERNAL, gradient=NotDifferentiable("files have no derivative", raises=True))
+_add = functools.partial(op, side=HOST, effects=EXTERNAL, gradient=NotDifferentiable("files have no derivative", raises=True))
 
 
 def _require_scalar(label: str, value: np.ndarray) -> None:

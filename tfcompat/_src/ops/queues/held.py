@@ -14,7 +14,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, Effects,
 from tfcompat._src.ops.queues.resource import SharedResource
 
 held_op = functools.partial(
-    op, gradient=NotDifferentiable("a resource is no function of its parameters", raises=True), place=HOST, context=True, effects=EXTERNAL
+    op, gradient=NotDifferentiable("a resource is no function of its parameters", raises=True), side=HOST, context=True, effects=EXTERNAL
 )
 """Registers an operation of such resources: its kernel gets the HostContext first, and the Held of each handle."""
 

@@ -50,18 +50,18 @@ class Mutex(SharedResource):
 
 @op(
     "MutexV2", '(*, container: string = "", shared_name: string = "") -> (resource: resource)', shape=si.scalar,
-    gradient=NO_GRADIENT, place=HOST, effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE,
+    gradient=NO_GRADIENT, side=HOST, effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE,
 )  # fmt: skip
 def _mutex(context):
     return shared_resource(context, "mutex", Mutex)
 
 
-@op("MutexLock", "(mutex: resource) -> (mutex_lock: variant)", shape=si.scalar, gradient=NO_GRADIENT, place=HOST, effects=WAITING)
+@op("MutexLock", "(mutex: resource) -> (mutex_lock: variant)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST, effects=WAITING)
 def _lock(mutex):
     return variant(mutex.acquire())
 
 
-@op("ConsumeMutexLock", "(mutex_lock: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, place=HOST, effects=WAITING)
+@op("ConsumeMutexLock", "(mutex_lock: variant) -> ()", shape=si.no_outputs, gradient=NO_GRADIENT, side=HOST, effects=WAITING)
 def _consume(lock):
     lock[()].release()
     return ()

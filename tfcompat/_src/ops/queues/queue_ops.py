@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAKES_HANDLE = Effects(external=True, creates=True)
 NO_GRADIENT = NotDifferentiable("what a queue gives depends on what was put in before", raises=True)
-_add = functools.partial(op, place=HOST, gradient=NO_GRADIENT)
+_add = functools.partial(op, side=HOST, gradient=NO_GRADIENT)
 
 _COMMON = 'capacity: int = -1, container: string = "", shared_name: string = ""'
 

@@ -21,7 +21,7 @@ from tfcompat._src.ops.queues import reader_state as state
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import invalid, shared_resource
 
-_add = functools.partial(op, place=HOST, gradient=NotDifferentiable("records of files have no derivative"))
+_add = functools.partial(op, side=HOST, gradient=NotDifferentiable("records of files have no derivative"))
 
 
 # ---- making ----

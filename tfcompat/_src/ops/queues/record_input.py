@@ -73,7 +73,7 @@ class _Records:
     "RecordInput",
     "(*, file_pattern: string, file_random_seed: int = 301, file_shuffle_shift_ratio: float = 0, file_buffer_size: int = "
     '10000, file_parallelism: int = 16, batch_size: int = 32, compression_type: string = "") -> (records: string)',
-    shape=lambda c: [(c.attr("batch_size") if c.attr("batch_size") > 0 else None,)], gradient=NO_GRADIENT, effects=EXTERNAL, place=HOST, context=True,
+    shape=lambda c: [(c.attr("batch_size") if c.attr("batch_size") > 0 else None,)], gradient=NO_GRADIENT, effects=EXTERNAL, side=HOST, context=True,
 )  # fmt: skip
 def _record_input(context):
     attrs = context.op.attrs

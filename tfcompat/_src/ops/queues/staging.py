@@ -26,7 +26,7 @@ from tfcompat._src.ops.queues.state import kept
 
 # ---- ops ----
 
-_add = functools.partial(op, place=HOST, gradient=NO_GRADIENT, effects=WAITING, context=True)
+_add = functools.partial(op, side=HOST, gradient=NO_GRADIENT, effects=WAITING, context=True)
 _LIMITS = "*, capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, "
 _NAMES = ', container: string = "", shared_name: string = "")'
 

@@ -37,7 +37,7 @@ def _range_shape(c: Any) -> list:
     "RaggedRange",
     "(starts: T, limits: T, deltas: T, *, T: {bfloat16, float32, float64, int32, int64} = int32, Tsplits: INDEX = int64) -> "
     "(rt_nested_splits: Tsplits, rt_dense_values: T)",
-    shape=_range_shape, gradient=NotDifferentiable("lengths are integers"), place=HOST, fold=True,
+    shape=_range_shape, gradient=NotDifferentiable("lengths are integers"), side=HOST, fold=True,
 )  # fmt: skip
 def _ragged_range(starts, limits, deltas, *, Tsplits):
     if max(starts.ndim, limits.ndim, deltas.ndim) > 1:
@@ -100,7 +100,7 @@ def _with_zero(lengths: np.ndarray) -> np.ndarray:
     "(params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, params_dense_values: Tvalues, indices: Tindices, *, Tvalues: type, "
     "Tindices: INDEX, Tsplits: INDEX = int64, PARAMS_RAGGED_RANK: int >= 1, OUTPUT_RAGGED_RANK: int >= 0) -> "
     "(output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues)",
-    shape=_gather_shape, gradient=_gather_gradient, place=HOST, fold=True,
+    shape=_gather_shape, gradient=_gather_gradient, side=HOST, fold=True,
 )  # fmt: skip
 def _ragged_gather(nested_splits, values, indices, *, Tsplits, OUTPUT_RAGGED_RANK):
     if OUTPUT_RAGGED_RANK != len(nested_splits) + indices.ndim - 1:
@@ -167,7 +167,7 @@ def _to_sparse_gradient(op: Operation, _: object, grad: Tensor, __: object) -> l
     "RaggedTensorToSparse",
     "(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T, *, RAGGED_RANK: int >= 1, T: type, Tsplits: INDEX = int64) -> "
     "(sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64)",
-    shape=_to_sparse_shape, gradient=_to_sparse_gradient, place=HOST, fold=True,
+    shape=_to_sparse_shape, gradient=_to_sparse_gradient, side=HOST, fold=True,
 )  # fmt: skip
 def _ragged_to_sparse(nested_splits, values):
     if not values.ndim:
@@ -250,7 +250,7 @@ def _padded_shape(c: InferenceContext) -> list:
     "RaggedTensorToTensor",
     "(shape: Tshape, values: T, default_value: T, row_partition_tensors: num_row_partition_tensors*Tindex, *, T: type, "
     "Tindex: INDEX, Tshape: INDEX, num_row_partition_tensors: int >= 1, row_partition_types: list(string)) -> (result: T)",
-    shape=_padded_shape, gradient=NotDifferentiable("1.15 has no gradient of RaggedTensorToTensor", raises=True), place=HOST,
+    shape=_padded_shape, gradient=NotDifferentiable("1.15 has no gradient of RaggedTensorToTensor", raises=True), side=HOST,
 )  # fmt: skip
 def _ragged_to_tensor(wanted, values, default_value, partitions, *, row_partition_types):
     if not values.ndim:
@@ -305,7 +305,7 @@ def _to_variant_shape(c: InferenceContext) -> list:
     "RaggedTensorToVariant",
     "(rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: Tvalues, *, RAGGED_RANK: int >= 1, Tvalues: type, Tsplits: INDEX, "
     "batched_input: bool) -> (encoded_ragged: variant)",
-    shape=_to_variant_shape, gradient=NotDifferentiable("a variant has no gradient"), place=HOST, fold=True,
+    shape=_to_variant_shape, gradient=NotDifferentiable("a variant has no gradient"), side=HOST, fold=True,
 )  # fmt: skip
 def _ragged_to_variant(nested_splits, values, *, batched_input):
     _check_splits(nested_splits, values)
@@ -328,7 +328,7 @@ def _ragged_to_variant(nested_splits, values, *, batched_input):
     "(encoded_ragged: variant, *, input_ragged_rank: int >= -1, output_ragged_rank: int >= 1, Tvalues: type, Tsplits: INDEX) -> "
     "(output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues)",
     shape=lambda c: [(None,)] * c.attr("output_ragged_rank") + [None],
-    gradient=NotDifferentiable("a variant has no gradient", raises=True), place=HOST, fold=True,
+    gradient=NotDifferentiable("a variant has no gradient", raises=True), side=HOST, fold=True,
 )  # fmt: skip
 def _ragged_from_variant(encoded, *, input_ragged_rank, output_ragged_rank, Tvalues, Tsplits):
     inner_rank = output_ragged_rank - encoded.ndim if input_ragged_rank == -1 else input_ragged_rank

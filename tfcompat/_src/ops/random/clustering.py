@@ -63,7 +63,7 @@ def _nearest_neighbors(points: jax.Array, centers: jax.Array, k: np.ndarray) -> 
     "(points: float32, num_to_sample: int64, seed: int64, num_retries_per_sample: int64) -> (samples: float32)",
     shape=si.unknown,
     gradient=_CHOICE,
-    place=HOST,
+    side=HOST,
 )
 def _kmeans_plus_plus(points: np.ndarray, num_to_sample: np.ndarray, seed: np.ndarray, num_retries_per_sample: np.ndarray) -> np.ndarray:
     _require(points.ndim == 2, "Input points should be a matrix.")
@@ -107,7 +107,7 @@ def _draw(words: Words, cumulated: np.ndarray, chosen: list[int]) -> int:
     "(distances: float32, seed: int64) -> (index: int64)",
     shape=si.scalar,
     gradient=_CHOICE,
-    place=HOST,
+    side=HOST,
 )
 def _kmc2_chain(distances: np.ndarray, seed: np.ndarray) -> np.ndarray:
     _require(distances.ndim == 1, "Input distances should be a vector.")

@@ -126,7 +126,7 @@ def _binomial_shape(c: InferenceContext) -> list:
     "(resource: resource, algorithm: int64, shape: S, counts: T, probs: T, *, S: INDEX, "
     "T: {float16, float32, float64, int32, int64} = float64, "
     "dtype: {float16, float32, float64, int32, int64} = int64) -> (output: dtype)",
-    shape=_binomial_shape, gradient=_UNDEFINED, effects=_UPDATES, place=HOST,
+    shape=_binomial_shape, gradient=_UNDEFINED, effects=_UPDATES, side=HOST,
 )  # fmt: skip
 def _random_binomial(state, algorithm, shape, counts, probs, *, dtype):
     _check_state(state, algorithm)
@@ -149,7 +149,7 @@ def _rng_skip(state, algorithm, delta):
 
 
 @op("NonDeterministicInts", "(shape: shape_dtype, *, dtype: type = int64, shape_dtype: type = int64) -> (output: dtype)",
-    shape=_filled_shape(0), gradient=_UNDEFINED, effects=EXTERNAL, place=HOST)  # fmt: skip
+    shape=_filled_shape(0), gradient=_UNDEFINED, effects=EXTERNAL, side=HOST)  # fmt: skip
 def _non_deterministic_ints(shape, *, dtype):
     if dtype not in (np.int32, np.uint32, np.int64, np.uint64):
         raise _invalid(f"Unsupported dtype: {dtype}")

@@ -119,7 +119,7 @@ def _parameterized_shape(c):
     "ParameterizedTruncatedNormal",
     "(shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype, *, "
     f"{_SEEDS}, dtype: FLOAT, T: INDEX) -> (output: dtype)",
-    shape=_parameterized_shape, gradient=_NO_GRADIENT, constants=("shape",), effects=RANDOM, place=HOST,
+    shape=_parameterized_shape, gradient=_NO_GRADIENT, constants=("shape",), effects=RANDOM, side=HOST,
     reserve=_reserve_bounded,
 )  # fmt: skip
 def _parameterized_truncated_normal(shape, means, stdevs, minvals, maxvals, *, rng):

@@ -123,7 +123,7 @@ def _dense_shape(c: InferenceContext) -> list:
 
 
 @op(
-    "DenseToDenseSetOperation", f"(set1: T, set2: T, *, {_ATTRS}", shape=_dense_shape, gradient=_NO_GRADIENT, place=HOST,
+    "DenseToDenseSetOperation", f"(set1: T, set2: T, *, {_ATTRS}", shape=_dense_shape, gradient=_NO_GRADIENT, side=HOST,
     fold=True,
 )  # fmt: skip
 def _dense_to_dense(set1, set2, *, set_operation):
@@ -139,7 +139,7 @@ def _dense_to_sparse_shape(c: InferenceContext) -> list:
 @op(
     "DenseToSparseSetOperation",
     f"(set1: T, set2_indices: int64, set2_values: T, set2_shape: int64, *, {_ATTRS}", shape=_dense_to_sparse_shape,
-    gradient=_NO_GRADIENT, place=HOST,
+    gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _dense_to_sparse(set1, indices, values, sizes, *, set_operation, validate_indices):
     second = _sparse_rows(indices, values, sizes, _check_order)
@@ -159,7 +159,7 @@ def _sparse_to_sparse_shape(c: InferenceContext) -> list:
     "SparseToSparseSetOperation",
     "(set1_indices: int64, set1_values: T, set1_shape: int64, set2_indices: int64, set2_values: T, set2_shape: int64, *, "
     f"{_ATTRS}",
-    shape=_sparse_to_sparse_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_sparse_to_sparse_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _sparse_to_sparse(
     indices1, values1, sizes1, indices2, values2, sizes2, *, set_operation, validate_indices
@@ -174,7 +174,7 @@ def _sparse_to_sparse(
     "SetSize",
     "(set_indices: int64, set_values: T, set_shape: int64, *, validate_indices: bool = True, "
     "T: {int8, int16, int32, int64, uint8, uint16, string}) -> (size: int32)",
-    shape=si.unknown, gradient=_NO_GRADIENT, place=HOST,
+    shape=si.unknown, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _set_size(indices, values, sizes, *, validate_indices):
     rows = _sparse_rows(indices, values, sizes, _check_order)

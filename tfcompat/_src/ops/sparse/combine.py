@@ -88,7 +88,7 @@ def _add_gradient(op, _, grad, __):
     "SparseAdd",
     "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, thresh: Treal, *, "
     "T: NUMBER, Treal: REAL) -> (sum_indices: int64, sum_values: T, sum_shape: int64)",
-    shape=_add_shape, gradient=_add_gradient, place=HOST,
+    shape=_add_shape, gradient=_add_gradient, side=HOST,
 )  # fmt: skip
 def _sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
     check_parts(a_indices, a_values, a_shape, "Left")
@@ -111,7 +111,7 @@ def _add_grad_shape(c):
     "SparseAddGrad",
     "(backprop_val_grad: T, a_indices: int64, b_indices: int64, sum_indices: int64, *, T: NUMBER) -> "
     "(a_val_grad: T, b_val_grad: T)",
-    shape=_add_grad_shape, gradient=NotDifferentiable("1.15 has no second gradient of SparseAdd"), place=HOST,
+    shape=_add_grad_shape, gradient=NotDifferentiable("1.15 has no second gradient of SparseAdd"), side=HOST,
 )  # fmt: skip
 def _sparse_add_grad(grad, a_indices, b_indices, sum_indices):
     if grad.ndim != 1 or any(t.ndim != 2 for t in (a_indices, b_indices, sum_indices)):
@@ -140,7 +140,7 @@ def _picked(values: np.ndarray, positions: np.ndarray, wanted: np.ndarray) -> np
     "SparseSliceGrad",
     "(backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64, *, T: NUMBER) -> (val_grad: T)",
     shape=lambda c: [si.with_rank(c.inputs[1], 2)[:1]],
-    gradient=NotDifferentiable("1.15 has no second gradient of SparseSlice", raises=True), place=HOST,
+    gradient=NotDifferentiable("1.15 has no second gradient of SparseSlice", raises=True), side=HOST,
 )  # fmt: skip
 def _sparse_slice_grad(grad, input_indices, input_start, output_indices):
     if grad.ndim != 1 or input_indices.ndim != 2 or output_indices.ndim != 2 or input_start.ndim != 1:
@@ -199,7 +199,7 @@ def _extreme(name: str, types: str, choose: Any) -> None:
         name,
         "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, b_shape: int64, *, "
         f"T: {types}) -> (output_indices: int64, output_values: T)",
-        shape=_extreme_shape, kernel=kernel, gradient=gradient, place=HOST, depth=2,
+        shape=_extreme_shape, kernel=kernel, gradient=gradient, side=HOST, depth=2,
     )  # fmt: skip
 
 
@@ -225,7 +225,7 @@ def _concat_shape(c):
     "SparseConcat",
     "(indices: N*int64, values: N*T, shapes: N*int64, *, concat_dim: int, N: int >= 2, T: type) -> "
     "(output_indices: int64, output_values: T, output_shape: int64)",
-    shape=_concat_shape, gradient=NotDifferentiable("1.15 lets no gradient through SparseConcat"), place=HOST,
+    shape=_concat_shape, gradient=NotDifferentiable("1.15 lets no gradient through SparseConcat"), side=HOST,
 )  # fmt: skip
 def _sparse_concat(indices, values, shapes, *, concat_dim):
     for parts in zip(indices, values, shapes):

@@ -125,7 +125,7 @@ def _places(counts: np.ndarray) -> np.ndarray:
     "dense_types: list({int64, string}) >= 0, out_type: {int64, string}, internal_type: {int64, string}) -> "
     "(output_indices: int64, output_values: out_type, output_shape: int64)",
     shape=lambda c: [(None, 2), (None,), (2,)], gradient=NotDifferentiable("hashes and strings have no gradient", raises=True),
-    place=HOST,
+    side=HOST,
 )  # fmt: skip
 def _sparse_cross(indices, values, shapes, dense, *, hashed_output, num_buckets, hash_key):
     count, columns = columns_of(indices, values, shapes, dense, as_hashes if hashed_output else as_texts)

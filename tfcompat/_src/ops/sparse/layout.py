@@ -52,7 +52,7 @@ def _reorder_gradient(op, _, grad):
 @op(
     "SparseReorder",
     "(input_indices: int64, input_values: T, input_shape: int64, *, T: type) -> (output_indices: int64, output_values: T)",
-    shape=_reorder_shape, gradient=_reorder_gradient, place=HOST,
+    shape=_reorder_shape, gradient=_reorder_gradient, side=HOST,
 )  # fmt: skip
 def _sparse_reorder(indices, values, sizes):
     check_tensor(indices, values, sizes)
@@ -94,7 +94,7 @@ def _new_sizes(old: np.ndarray, new: np.ndarray) -> np.ndarray:
 @op(
     "SparseReshape",
     "(input_indices: int64, input_shape: int64, new_shape: int64) -> (output_indices: int64, output_shape: int64)",
-    shape=_reshape_shape, gradient=NotDifferentiable("positions are integers", raises=True), place=HOST,
+    shape=_reshape_shape, gradient=NotDifferentiable("positions are integers", raises=True), side=HOST,
 )  # fmt: skip
 def _sparse_reshape(indices, old, new):
     if indices.ndim != 2:
@@ -142,7 +142,7 @@ def _slice_gradient(op, _, grad, __):
     "SparseSlice",
     "(indices: int64, values: T, shape: int64, start: int64, size: int64, *, T: type) -> "
     "(output_indices: int64, output_values: T, output_shape: int64)",
-    shape=_slice_shape, gradient=_slice_gradient, place=HOST,
+    shape=_slice_shape, gradient=_slice_gradient, side=HOST,
 )  # fmt: skip
 def _sparse_slice(indices, values, sizes, start, size):
     check_tensor(indices, values, sizes)
@@ -167,7 +167,7 @@ def _split_shape(c):
     "SparseSplit",
     "(split_dim: int64, indices: int64, values: T, shape: int64, *, num_split: int >= 1, T: type) -> "
     "(output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64)",
-    shape=_split_shape, gradient=NotDifferentiable("1.15 has no gradient of SparseSplit", raises=True), place=HOST,
+    shape=_split_shape, gradient=NotDifferentiable("1.15 has no gradient of SparseSplit", raises=True), side=HOST,
 )  # fmt: skip
 def _sparse_split(axis, indices, values, sizes, *, num_split):
     check_tensor(indices, values, sizes)
@@ -217,7 +217,7 @@ def _fill_gradient(op, _, grad, __, ___):
     "SparseFillEmptyRows",
     "(indices: int64, values: T, dense_shape: int64, default_value: T, *, T: type) -> "
     "(output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64)",
-    shape=_fill_shape, gradient=_fill_gradient, place=HOST, facts=Facts(varying_length=True),
+    shape=_fill_shape, gradient=_fill_gradient, side=HOST, facts=Facts(varying_length=True),
 )  # fmt: skip
 def _fill_empty_rows(indices, values, sizes, default):
     check_parts(indices, values, sizes)
@@ -255,7 +255,7 @@ def _fill_empty_rows_grad_shape(c):
 @op(
     "SparseFillEmptyRowsGrad", "(reverse_index_map: int64, grad_values: T, *, T: type) -> (d_values: T, d_default_value: T)",
     shape=_fill_empty_rows_grad_shape,
-    gradient=NotDifferentiable("1.15 has no second gradient of SparseFillEmptyRows", raises=True), place=HOST,
+    gradient=NotDifferentiable("1.15 has no second gradient of SparseFillEmptyRows", raises=True), side=HOST,
 )  # fmt: skip
 def _fill_empty_rows_grad(places, grad):
     for label, array in (("reverse_index_map", places), ("grad_values", grad)):

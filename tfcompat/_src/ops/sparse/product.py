@@ -198,7 +198,7 @@ def _elementwise(name: str, function: Callable, gradient: Callable) -> None:
 
     op(
         name, "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T, *, T: NUMBER) -> (output: T)",
-        shape=lambda c: [(si.with_rank(c.inputs[0], 2)[0],)], kernel=kernel, gradient=gradient, place=HOST, depth=2,
+        shape=lambda c: [(si.with_rank(c.inputs[0], 2)[0],)], kernel=kernel, gradient=gradient, side=HOST, depth=2,
     )  # fmt: skip
 
 

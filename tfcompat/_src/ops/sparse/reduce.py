@@ -95,10 +95,10 @@ def _reduction(name: str, types: str, reduce: np.ufunc, gradient: Any) -> None:
         output[tuple(rows.T)] = found if len(kept) else found.sum(dtype=found.dtype)
         return output
 
-    op(name, text + "(output: T)", shape=_dense_shape, kernel=dense, gradient=gradient, place=HOST, depth=2)
+    op(name, text + "(output: T)", shape=_dense_shape, kernel=dense, gradient=gradient, side=HOST, depth=2)
     op(
         name + "Sparse", text + "(output_indices: int64, output_values: T, output_shape: int64)", shape=si.unknown,
-        kernel=sparse, gradient=NotDifferentiable(f"1.15 has no gradient of {name}Sparse", raises=True), place=HOST, depth=2,
+        kernel=sparse, gradient=NotDifferentiable(f"1.15 has no gradient of {name}Sparse", raises=True), side=HOST, depth=2,
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _softmax_gradient(op, grad):
 
 @op(
     "SparseSoftmax", "(sp_indices: int64, sp_values: T, sp_shape: int64, *, T: {float32, float64}) -> (output: T)",
-    shape=_softmax_shape, gradient=_softmax_gradient, place=HOST,
+    shape=_softmax_shape, gradient=_softmax_gradient, side=HOST,
 )  # fmt: skip
 def _sparse_softmax(indices, values, sizes):
     check_tensor(indices, values, sizes)

@@ -94,7 +94,7 @@ def _serialize_shape(c, leading):
 
 @op(
     "SerializeSparse", f"({_PARTS}, *, T: type, out_type: {{string, variant}} = string) -> (serialized_sparse: out_type)",
-    shape=lambda c: _serialize_shape(c, ()), gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: _serialize_shape(c, ()), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _serialize_sparse(indices, values, sizes, *, out_type):
     check_parts(indices, values, sizes)
@@ -103,7 +103,7 @@ def _serialize_sparse(indices, values, sizes, *, out_type):
 
 @op(
     "SerializeManySparse", f"({_PARTS}, *, T: type, out_type: {{string, variant}} = string) -> (serialized_sparse: out_type)",
-    shape=lambda c: _serialize_shape(c, (None,)), gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: _serialize_shape(c, (None,)), gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _serialize_many_sparse(indices, values, sizes, *, out_type):
     rows = rows_of(indices, values, sizes)
@@ -163,7 +163,7 @@ def _deserialize(serialized: np.ndarray, dtype: np.dtype) -> Parts:
     "DeserializeSparse",
     "(serialized_sparse: Tserialized, *, dtype: type, Tserialized: {string, variant} = string) -> "
     "(sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
-    shape=_deserialize_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_deserialize_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _deserialize_sparse(serialized, *, dtype):
     return _deserialize(serialized, dtype)
@@ -172,7 +172,7 @@ def _deserialize_sparse(serialized, *, dtype):
 @op(
     "DeserializeManySparse",
     "(serialized_sparse: string, *, dtype: type) -> (sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
-    shape=lambda c: [si.with_rank(c.inputs[0], 2) and s for s in _deserialize_shape(c)], gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: [si.with_rank(c.inputs[0], 2) and s for s in _deserialize_shape(c)], gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _deserialize_many_sparse(serialized, *, dtype):
     if serialized.ndim != 2:
@@ -210,7 +210,7 @@ _STORE = "container: string = \"\", shared_name: string = \"\""
 
 @op(
     "AddSparseToTensorsMap", f"({_PARTS}, *, T: type, {_STORE}) -> (sparse_handle: int64)",
-    shape=lambda c: with_part_ranks(c, 0) or [()], gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
+    shape=lambda c: with_part_ranks(c, 0) or [()], gradient=_NO_GRADIENT, side=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
 def _add_to_map(ctx, indices, values, sizes, *, shared_name):
     check_tensor(indices, values, sizes)
@@ -219,7 +219,7 @@ def _add_to_map(ctx, indices, values, sizes, *, shared_name):
 
 @op(
     "AddManySparseToTensorsMap", f"({_PARTS}, *, T: type, {_STORE}) -> (sparse_handles: int64)",
-    shape=lambda c: with_part_ranks(c, 0) or [(None,)], gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True,
+    shape=lambda c: with_part_ranks(c, 0) or [(None,)], gradient=_NO_GRADIENT, side=HOST, effects=EXTERNAL, context=True,
 )  # fmt: skip
 def _add_many_to_map(ctx, indices, values, sizes, *, shared_name):
     store = _store(ctx, shared_name or ctx.op.name)
@@ -229,7 +229,7 @@ def _add_many_to_map(ctx, indices, values, sizes, *, shared_name):
 @op(
     "TakeManySparseFromTensorsMap",
     f"(sparse_handles: int64, *, dtype: type, {_STORE}) -> (sparse_indices: int64, sparse_values: dtype, sparse_shape: int64)",
-    shape=lambda c: si.with_rank(c.inputs[0], 1) and [(None, None), (None,), (None,)], gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: si.with_rank(c.inputs[0], 1) and [(None, None), (None,), (None,)], gradient=_NO_GRADIENT, side=HOST,
     effects=EXTERNAL, context=True,
 )  # fmt: skip
 def _take_many_from_map(ctx, handles, *, dtype, shared_name):

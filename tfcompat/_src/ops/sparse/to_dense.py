@@ -65,7 +65,7 @@ def _check_positions(rows: np.ndarray, sizes: tuple, ordered: bool) -> None:
     "SparseToDense",
     "(sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T, *, "
     "validate_indices: bool = True, T: type, Tindices: INDEX) -> (dense: T)",
-    shape=_dense_shape, gradient=_gradient, fold=True, place=HOST,
+    shape=_dense_shape, gradient=_gradient, fold=True, side=HOST,
 )  # fmt: skip
 def _sparse_to_dense(indices, output_shape, values, default_value, *, validate_indices):
     if output_shape.ndim != 1:

@@ -59,7 +59,7 @@ def _destroy(value):
 
 
 @op("IsVariableInitialized", "(ref: Ref(dtype), *, dtype: type) -> (is_initialized: bool)", shape=scalar,
-    gradient=NO_GRADIENT, place=HOST, context=True, facts=Facts(tells_status=True))  # fmt: skip
+    gradient=NO_GRADIENT, side=HOST, context=True, facts=Facts(tells_status=True))  # fmt: skip
 def _is_initialized(context, ref):
     return np.bool_(context.is_initialized(context.op.inputs[0] if ref is None else ref))
 

@@ -66,7 +66,7 @@ op(
     "(resource: resource) -> (is_initialized: bool)",
     shape=scalar,
     gradient=NO_GRADIENT,
-    place=HOST,
+    side=HOST,
     context=True,
     facts=Facts(tells_status=True),
 )
@@ -75,7 +75,7 @@ def _is_initialized(context, resource):
 
 
 @op("DestroyResourceOp", "(resource: resource, *, ignore_lookup_error: bool = True) -> ()", shape=no_outputs,
-    gradient=NO_GRADIENT, place=HOST, effects=EXTERNAL, context=True, facts=Facts(forgets=True))  # fmt: skip
+    gradient=NO_GRADIENT, side=HOST, effects=EXTERNAL, context=True, facts=Facts(forgets=True))  # fmt: skip
 def _destroy(context, resource, *, ignore_lookup_error):
     if isinstance(resource, SharedResource):
         resource.cancel()

@@ -117,11 +117,11 @@ def _delete(context: HostContext, handle: np.ndarray) -> tuple:
 
 
 for _name, _type in (("GetSessionHandle", "string"), ("GetSessionHandleV2", "resource")):
-    op(_name, f"(value: T, *, T: type) -> (handle: {_type})", shape=si.scalar, kernel=_keep, gradient=_NO_GRADIENT, place=HOST,
+    op(_name, f"(value: T, *, T: type) -> (handle: {_type})", shape=si.scalar, kernel=_keep, gradient=_NO_GRADIENT, side=HOST,
        effects=EXTERNAL, context=True)  # fmt: skip
 op("GetSessionTensor", "(handle: string, *, dtype: type) -> (value: dtype)", shape=si.unknown, kernel=_get, gradient=_NO_GRADIENT,
-   place=HOST, effects=EXTERNAL, context=True)  # fmt: skip
-op("DeleteSessionTensor", "(handle: string) -> ()", shape=si.no_outputs, kernel=_delete, gradient=_NO_GRADIENT, place=HOST,
+   side=HOST, effects=EXTERNAL, context=True)  # fmt: skip
+op("DeleteSessionTensor", "(handle: string) -> ()", shape=si.no_outputs, kernel=_delete, gradient=_NO_GRADIENT, side=HOST,
    effects=EXTERNAL, context=True)  # fmt: skip
 
 

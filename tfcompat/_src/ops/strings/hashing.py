@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tfcompat._src.base.arrays import TensorLike
 
-_add = functools.partial(op, gradient=NotDifferentiable("a hash has no derivative"), place=HOST, depth=2)
+_add = functools.partial(op, gradient=NotDifferentiable("a hash has no derivative"), side=HOST, depth=2)
 
 
 def _buckets(hashes: np.ndarray, shape: tuple, num_buckets: int) -> np.ndarray:
@@ -52,7 +52,7 @@ def _fingerprint_shape(c):
 
 
 @op("Fingerprint", "(data: T, method: string, *, T: type) -> (fingerprint: uint8)", shape=_fingerprint_shape,
-    gradient=NotDifferentiable("a hash has no derivative", raises=True), place=HOST)  # fmt: skip
+    gradient=NotDifferentiable("a hash has no derivative", raises=True), side=HOST)  # fmt: skip
 def _fingerprint(data, method):
     if np.ndim(method) or method.item() != b"farmhash64":
         raise errors.InvalidArgumentError(None, None, f"Unsupported fingerprint method: {method}")

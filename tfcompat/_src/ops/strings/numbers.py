@@ -55,7 +55,7 @@ def _printed(form: str, value: float | int) -> str:
     "AsString",
     "(input: T, *, T: {int8, int16, int32, int64, complex64, complex128, float32, float64, bool}, precision: int = -1, "
     'scientific: bool = False, shortest: bool = False, width: int = -1, fill: string = "") -> (output: string)',
-    shape=si.unchanged, gradient=_NO_GRADIENT, place=HOST,
+    shape=si.unchanged, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _as_string(x, *, precision, scientific, shortest, width, fill):
     kind = x.dtype.kind
@@ -146,7 +146,7 @@ def parse_numbers(texts: Sequence[bytes], dtype: np.dtype) -> np.ndarray:
 
 @op(
     "StringToNumber", "(string_tensor: string, *, out_type: {float32, float64, int32, int64} = float32) -> (output: out_type)",
-    shape=si.unchanged, gradient=_NO_GRADIENT, place=HOST,
+    shape=si.unchanged, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _string_to_number(x, *, out_type):
     dtype, texts = np.dtype(out_type), x.reshape(-1).tolist()
@@ -182,7 +182,7 @@ def string_to_number(
     "DecodeRaw",
     "(bytes: string, *, out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, int64, complex64, "
     "complex128, bool}, little_endian: bool = True) -> (output: out_type)",
-    shape=lambda c: [None if c.inputs[0] is None else (*c.inputs[0], None)], gradient=_NO_GRADIENT, place=HOST,
+    shape=lambda c: [None if c.inputs[0] is None else (*c.inputs[0], None)], gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _decode_raw(x, *, out_type, little_endian):
     dtype = np.dtype(out_type)
@@ -216,7 +216,7 @@ def _padded_shape(c):
     "DecodePaddedRaw",
     "(input_bytes: string, fixed_length: int32, *, out_type: {float16, float32, float64, int32, uint16, uint8, int16, int8, "
     "int64}, little_endian: bool = True) -> (output: out_type)",
-    shape=_padded_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_padded_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _decode_padded_raw(x, fixed_length, *, out_type, little_endian):
     dtype = np.dtype(out_type)

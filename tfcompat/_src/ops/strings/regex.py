@@ -18,7 +18,7 @@ from tfcompat._src.ops.strings import re2
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
-_add = functools.partial(op, gradient=NotDifferentiable("strings are not differentiable"), place=HOST, depth=2)
+_add = functools.partial(op, gradient=NotDifferentiable("strings are not differentiable"), side=HOST, depth=2)
 
 
 def _compiled(pattern: bytes) -> re2.Pattern:

@@ -48,7 +48,7 @@ def _ngrams_shape(c):
     "(data: string, data_splits: Tsplits, *, separator: string, ngram_widths: list(int) >= 0, left_pad: string, "
     "right_pad: string, pad_width: int, preserve_short_sequences: bool, Tsplits: INDEX = int64) -> "
     "(ngrams: string, ngrams_splits: Tsplits)",
-    shape=_ngrams_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_ngrams_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _string_ngrams(data, splits, *, separator, ngram_widths, left_pad, right_pad, pad_width, preserve_short_sequences):
     if any(w <= 0 for w in ngram_widths):
@@ -96,7 +96,7 @@ def _segment_shape(c):
     "UnsortedSegmentJoin",
     '(inputs: string, segment_ids: Tindices, num_segments: Tnumsegments, *, separator: string = "", Tindices: INDEX, '
     "Tnumsegments: INDEX = int32) -> (output: string)",
-    shape=_segment_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_segment_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _unsorted_segment_join(x, ids, count, *, separator):
     if not ids.ndim:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _UNIT = '{"BYTE", "UTF8_CHAR"} = "BYTE"'
 _NO_GRADIENT = NotDifferentiable("strings are not differentiable")
-_add = functools.partial(op, gradient=_NO_GRADIENT, place=HOST, depth=2)
+_add = functools.partial(op, gradient=_NO_GRADIENT, side=HOST, depth=2)
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:

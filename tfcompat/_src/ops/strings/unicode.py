@@ -21,7 +21,7 @@ from tfcompat._src.nodes import raw
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
-_add = functools.partial(op, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST, depth=2)
+_add = functools.partial(op, gradient=NotDifferentiable("text has no derivative", raises=True), side=HOST, depth=2)
 _CODECS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be", "UTF-16": "utf-16-be", "UTF-32": "utf-32-be"}
 _BOMS = {"UTF-16": ((b"\xfe\xff", "utf-16-be"), (b"\xff\xfe", "utf-16-le")),
          "UTF-32": ((b"\0\0\xfe\xff", "utf-32-be"), (b"\xff\xfe\0\0", "utf-32-le"))}  # fmt: skip
@@ -155,7 +155,7 @@ def _encode_shape(c):
     '(input_values: int32, input_splits: Tsplits, *, errors: {"ignore", "replace", "strict"} = "replace", '
     'output_encoding: {"UTF-8", "UTF-16-BE", "UTF-32-BE"}, replacement_char: int = 65533, Tsplits: INDEX = int64) -> '
     "(output: string)",
-    shape=_encode_shape, gradient=NotDifferentiable("text has no derivative", raises=True), place=HOST,
+    shape=_encode_shape, gradient=NotDifferentiable("text has no derivative", raises=True), side=HOST,
 )  # fmt: skip
 def _encode(values, splits, *, errors, output_encoding, replacement_char):
     _check_replacement(replacement_char)
@@ -213,7 +213,7 @@ def _script_ranges() -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum(starts), codes.astype(np.int32)
 
 
-@op("UnicodeScript", "(input: int32) -> (output: int32)", shape=si.unchanged, place=HOST,
+@op("UnicodeScript", "(input: int32) -> (output: int32)", shape=si.unchanged, side=HOST,
     gradient=NotDifferentiable("a script has no derivative", raises=True))  # fmt: skip
 def _unicode_script(x):
     starts, codes = _script_ranges()

@@ -19,7 +19,7 @@ _BAD_COLOR = (
     '["int_val", "0"], ["int_val", "255"]]'
 )
 _summary_op = functools.partial(
-    op, shape=si.scalar, gradient=NotDifferentiable("a summary is not differentiable"), place=HOST
+    op, shape=si.scalar, gradient=NotDifferentiable("a summary is not differentiable"), side=HOST
 )
 
 

@@ -21,7 +21,7 @@ from tfcompat._src.platform import file_io
 from tfcompat._src.proto.messages import Event, GraphDef, Summary
 
 _NO_GRADIENT = NotDifferentiable("writing is not differentiable", raises=True)
-_writing_op = functools.partial(op, shape=si.no_outputs, gradient=_NO_GRADIENT, place=HOST, effects=EXTERNAL)
+_writing_op = functools.partial(op, shape=si.no_outputs, gradient=_NO_GRADIENT, side=HOST, effects=EXTERNAL)
 
 
 def _invalid(text: str) -> errors.InvalidArgumentError:
@@ -107,7 +107,7 @@ class SummaryWriterResource:
 
 @op(
     "SummaryWriter", '(*, shared_name: string = "", container: string = "") -> (writer: resource)', shape=si.scalar,
-    gradient=_NO_GRADIENT, place=HOST, effects=Effects(creates=True), context=True,
+    gradient=_NO_GRADIENT, side=HOST, effects=Effects(creates=True), context=True,
 )  # fmt: skip
 def _summary_writer(context, *, shared_name, container):
     name = shared_name or context.op.name

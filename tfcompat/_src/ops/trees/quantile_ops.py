@@ -54,7 +54,7 @@ def _summaries_shape(c: si.InferenceContext) -> list:
     "BoostedTreesMakeQuantileSummaries",
     "(float_values: num_features*float, example_weights: float, epsilon: float, *, num_features: int >= 0) -> "
     "(summaries: num_features*float)",
-    shape=_summaries_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_summaries_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _make_summaries(features: tuple, weights: object, epsilon: object) -> tuple:
     epsilon, weights = float(scalar_of(epsilon, "epsilon")), np.asarray(weights).reshape(-1)
@@ -173,7 +173,7 @@ def _bucketize_shape(c: si.InferenceContext) -> list:
     "BoostedTreesBucketize",
     "(float_values: num_features*float, bucket_boundaries: num_features*float, *, num_features: int >= 0) -> "
     "(buckets: num_features*int32)",
-    shape=_bucketize_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_bucketize_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _bucketize(features: tuple, limits: tuple) -> tuple:
     """The first boundary that is not less than a value; the last one for what is beyond all, the first for NaN."""

@@ -76,7 +76,7 @@ def _summary_shape(c: si.InferenceContext) -> list:
     "BoostedTreesMakeStatsSummary",
     "(node_ids: int32, gradients: float, hessians: float, bucketized_features_list: num_features*int32, *, "
     "max_splits: int >= 1, num_buckets: int >= 1, num_features: int >= 1) -> (stats_summary: float)",
-    shape=_summary_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_summary_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _stats_summary(nodes: Any, gradients: Any, hessians: Any, features: tuple, *, max_splits: int, num_buckets: int) -> np.ndarray:
     """Sums by node and bucket.
@@ -113,7 +113,7 @@ def _aggregate_shape(c: si.InferenceContext) -> list:
     "BoostedTreesAggregateStats",
     "(node_ids: int32, gradients: float, hessians: float, feature: int32, *, max_splits: int >= 1, num_buckets: int >= 1) -> "
     "(stats_summary: float)",
-    shape=_aggregate_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_aggregate_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _aggregate(nodes: Any, gradients: Any, hessians: Any, feature: Any, *, max_splits: int, num_buckets: int) -> np.ndarray:
     nodes = _within(np.asarray(nodes).reshape(-1), max_splits, "node_ids")
@@ -146,7 +146,7 @@ def _sparse_aggregate_shape(c: si.InferenceContext) -> list:
     "(node_ids: int32, gradients: float, hessians: float, feature_indices: int32, feature_values: int32, feature_shape: int32, *, "
     "max_splits: int >= 1, num_buckets: int >= 1) -> "
     "(stats_summary_indices: int32, stats_summary_values: float, stats_summary_shape: int32)",
-    shape=_sparse_aggregate_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_sparse_aggregate_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _sparse_aggregate(
     nodes: Any, gradients: Any, hessians: Any, indices: Any, values: Any, sizes: Any, *, max_splits: int, num_buckets: int,
@@ -194,7 +194,7 @@ def _gains_shape(c: si.InferenceContext) -> list:
     f"(node_id_range: int32, stats_summary_list: num_features*float, {_PENALTIES}, *, max_splits: int >= 1, num_features: int >= 1) "
     "-> (node_ids_list: num_features*int32, gains_list: num_features*float, thresholds_list: num_features*int32, "
     "left_node_contribs_list: num_features*float, right_node_contribs_list: num_features*float)",
-    shape=_gains_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_gains_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _gains_per_feature(nodes: Any, summaries: tuple, *penalties: object) -> tuple:
     """The best bucket that goes left of each node with enough hessian, for every feature."""
@@ -266,7 +266,7 @@ def _candidates(stats: np.ndarray, totals: np.ndarray, split_type: str) -> tuple
     "BoostedTreesCalculateBestFeatureSplit",
     f"(node_id_range: int32, stats_summary: float, {_PENALTIES}, *, logits_dimension: int >= 1, "
     f'split_type: {{"inequality", "equality"}} = "inequality") -> ({_BEST_SPLITS})',
-    shape=_feature_split_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_feature_split_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _best_feature_split(nodes: Any, summary: Any, *penalties: object, logits_dimension: int, split_type: str) -> tuple:
     """The best split of each node over all dimensions of a feature."""
@@ -318,7 +318,7 @@ def _dense_node(indices: np.ndarray, values: np.ndarray, size: int, count: int) 
     "BoostedTreesSparseCalculateBestFeatureSplit",
     "(node_id_range: int32, stats_summary_indices: int32, stats_summary_values: float, stats_summary_shape: int32, "
     f'{_PENALTIES}, *, logits_dimension: int >= 1, split_type: {{"inequality"}} = "inequality") -> ({_BEST_SPLITS})',
-    shape=_sparse_split_shape, gradient=_NO_GRADIENT, place=HOST,
+    shape=_sparse_split_shape, gradient=_NO_GRADIENT, side=HOST,
 )  # fmt: skip
 def _best_sparse_split(nodes: Any, indices: Any, values: Any, sizes: Any, *penalties: object, logits_dimension: int) -> tuple:
     """The same of statistics that are sparse, for one logit."""
