@@ -1,4 +1,8 @@
-"""tf.custom_gradient: functions that bring their own gradient."""
+"""tf.custom_gradient: functions that bring their own gradient.
+
+In a graph the results, arguments and variables pass through one IdentityN node whose gradient is the user's function, as in TensorFlow 1.15.
+With eager execution the call is recorded on the tapes as one operation.
+"""
 
 from __future__ import annotations
 
@@ -32,27 +36,25 @@ _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 
 def copy_handle_data(source_t: Tensor, target_t: Tensor) -> None:
-    """Lets a handle of a resource or variant have the dtype and shape that are known of what another one stands for."""
+    """Copies the handle data (dtype and shape behind a resource or variant) of `source_t`, where known, to `target_t`."""
     if target_t.dtype in (dtypes.resource, dtypes.variant) and source_t._handle_data is not None:
         target_t._handle_data = source_t._handle_data
 
 
 @export("custom_gradient", "contrib.eager.custom_gradient")
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function so that its gradient is what the function says.
+    """Decorates a function that returns its result together with its gradient function.
 
     Args:
-      f: function of tensors `(*x) -> (y, grad_fn)`. `grad_fn(*grad_ys)` gives one gradient per x; where f uses
-        variables,
-        `grad_fn(*grad_ys, variables=None)` gives the list of these and a list with one gradient per variable.
+      f: function of tensors `(*x) -> (y, grad_fn)`. `grad_fn(*grad_ys)` returns one gradient per x. If f uses variables,
+        `grad_fn(*grad_ys, variables=None)` returns the list of these and a list with one gradient per variable.
 
     Returns:
       a function `h(*x) -> y`.
 
     Raises (when h is called):
-      ValueError: keyword arguments are given. TypeError: f uses a variable and `grad_fn` takes no `variables`, or
-        it is no
-        resource variable.
+      ValueError: keyword arguments are given while a graph is built. TypeError: f uses variables and `grad_fn` takes no
+        `variables`, or a variable that f creates is no resource variable.
     """
 
     @functools.wraps(f)
@@ -70,14 +72,16 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def gradient_of_tensors(f: Callable[..., Any]) -> Callable[..., Any]:
-    """As `custom_gradient`, for a function that uses no variables, though other threads add nodes while it runs."""
+    """`custom_gradient` for a function that uses no variables; safe while other threads add nodes to the graph."""
     return lambda *args: _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
 
 
 def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -> Any:
+    """Calls f while a graph is built, and routes the result through an IdentityN node with the user's gradient."""
     graph = get_default_graph()
     name = f"CustomGradient-{next(_NUMBERS)}"
     first_op = len(graph.get_operations())
+    # Variables that exist already are not checked: f need not be the one that uses them.
     known = set(_scope_variables())
     result, grad_fn = f(*args)
     for variable in _scope_variables():
@@ -86,6 +90,7 @@ def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -
                 "All variables used by a function wrapped with @custom_gradient must be `ResourceVariable`s. "
                 "Ensure that no `variable_scope` is created with `use_resource=False`."
             )
+    # The Identity nodes are in the graph of TensorFlow 1.15 too; names of later nodes depend on them.
     outputs = nest.flatten(result)
     ends = [raw.Identity(y) for y in outputs]
     variables = _variables_of(graph.get_operations()[first_op:], args, ends) if uses_variables else []
@@ -93,6 +98,7 @@ def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -
 
     @RegisterGradient(name)
     def gradient(op: Operation, *grads: Tensor) -> list[Any]:
+        # IdentityN also forwards arguments and variables, so that gradients reach them; only the results have cotangents.
         grads = grads[: len(outputs)]
         if not variables:
             return [None] * len(outputs) + nest.flatten(grad_fn(*grads))
@@ -111,7 +117,12 @@ def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -
 
 
 def _call_now(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-    """Calls a function where operations run at once; what it says is told to the tapes as one operation's derivative."""
+    """Calls f eagerly and records it on the tapes as one operation with the user's gradient.
+
+    Raises:
+      TypeError: f reads trainable variables that are not arguments, and `grad_fn` takes no `variables`.
+    """
+    # The tapes see nothing of f itself. A recorder in their place collects the variables that f reads.
     read = _ReadVariables()
     with recorders.only(read):
         result, grad_fn = f(*args, **kwargs)
@@ -120,6 +131,7 @@ def _call_now(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, An
     variables = [v for v in read.variables if all(v is not x for x in args)]
     _check_signature(grad_fn, bool(variables))
     graph = get_default_graph()
+    # Copies: f may return an argument, which must stay distinct from the result of the recorded operation.
     with recorders.stopped():
         outputs = [raw.Identity(y) for y in flat]
 
@@ -137,7 +149,7 @@ def _call_now(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, An
 
 
 class _ReadVariables:
-    """Stands in for the tapes while a function runs, and notes the trainable variables that it reads."""
+    """A recorder that takes the tapes' place while a function runs, and collects the trainable variables that it reads."""
 
     def __init__(self) -> None:
         self._found: dict[int, Any] = {}
@@ -158,20 +170,22 @@ class _ReadVariables:
 
 
 def _scope_variables() -> list[Any]:
+    """Returns the variables of the current variable scope."""
     scope = get_variable_scope()
     return scope.global_variables() + scope.local_variables()
 
 
 def _variables_of(made: list[Operation], args: list[Tensor], ends: list[Tensor]) -> list[Any]:
-    """The trainable variables that the new operations read, or that `ends` depend on otherwise than through `args`."""
+    """Returns the trainable variables that the operations `made` read, or on which `ends` depend by a path that avoids `args`."""
     trainable = get_collection(GraphKeys.TRAINABLE_VARIABLES)
+    # A variable that f creates comes with a node that reads it once; that does not count as a use.
     snapshots = {v._snapshot_tensor().op for v in trainable}
     read = {op.inputs[0] for op in made if op.type in _READS and op not in snapshots} | _sources(ends, args)
     return [v for v in trainable if v.op.outputs[0] in read]
 
 
 def get_dependent_variables(input_ops: object, output_ops: object) -> list[Variable]:
-    """The trainable variables of the graph on which tensors depend otherwise than through others, with a gradient.
+    """Returns the trainable variables on which `output_ops` depend through differentiable operations, on paths that avoid `input_ops`.
 
     Args:
       input_ops, output_ops: nests of tensors.
@@ -181,7 +195,7 @@ def get_dependent_variables(input_ops: object, output_ops: object) -> list[Varia
 
 
 def _sources(ends: list[Tensor], stops: list[Tensor]) -> set[Tensor]:
-    """The tensors on which `ends` depend with a gradient, going back as far as `stops`."""
+    """Returns the tensors on which `ends` depend through differentiable operations; the search does not pass `stops`."""
     found: set[Tensor] = set()
     pending = list(ends)
     while pending:
@@ -193,6 +207,7 @@ def _sources(ends: list[Tensor], stops: list[Tensor]) -> set[Tensor]:
 
 
 def _check_signature(grad_fn: Callable[..., Any], uses_variables: bool) -> None:
+    """Raises TypeError, in TensorFlow's words, unless grad_fn takes `variables` where f uses variables."""
     spec = inspect.getfullargspec(inspect.unwrap(grad_fn))
     takes_variables = "variables" in spec.args or "variables" in spec.kwonlyargs or spec.varkw is not None
     if uses_variables and not takes_variables:
@@ -214,10 +229,10 @@ def _check_signature(grad_fn: Callable[..., Any], uses_variables: bool) -> None:
 
 @export("recompute_grad")
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function so that its gradient computes the function again instead of keeping what it computed.
+    """Decorates a function so that its gradient recomputes the function, instead of keeping its intermediate values until then.
 
     Args:
-      f: function of tensors that gives one tensor.
+      f: function of tensors that returns one tensor.
 
     Returns:
       a function with the same values and gradients.
@@ -230,6 +245,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             if executing_eagerly():
                 grads = _gradients_now(f, args, sources, dresult)
             else:
+                # The control dependency keeps the second evaluation from running before the backward pass gets here.
                 with control_dependencies([dresult]):
                     result = f(*args)
                 grads = gradients(result, sources, grad_ys=[dresult], stop_gradients=list(args))
@@ -241,16 +257,17 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _gradients_now(f: Callable[..., Any], args: tuple[Any, ...], sources: list[Any], dresult: object) -> list[Any]:
+    """Evaluates f eagerly again and returns the gradients of `sources` for the cotangent `dresult`."""
     with GradientTape() as tape:
         tape.watch(list(args))
         result = f(*args)
-    found: list[Any] = tape.gradient(result, sources, output_gradients=dresult)
-    return found
+    grads: list[Any] = tape.gradient(result, sources, output_gradients=dresult)
+    return grads
 
 
 @export("grad_pass_through")
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a function so that its gradient is that of the identity: gradients of the outputs pass to the inputs.
+    """Decorates a function so that its gradient is that of the identity: the gradient of each output becomes that of the input.
 
     Args:
       f: function of tensors.

@@ -1,4 +1,8 @@
-"""tf.gradients: the walk from ys back to xs. The rule of each op lives with the op."""
+"""tf.gradients: reverse-mode differentiation of a graph, which adds nodes for the derivatives.
+
+A walk visits the operations between ys and xs in reverse topological order. It sums the cotangents that have arrived at the outputs of an
+operation, calls the operation's gradient rule, and adds the results to the operation's inputs. The rule of each op type lives with the op.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +51,12 @@ from tfcompat._src.ops.flow.tensor_array import TensorArray
 from tfcompat._src.ops.math.scan import accumulate_n, add_n
 
 Part = Tensor | IndexedSlices
-"""What flows to a tensor."""
+"""A cotangent of one tensor from one consumer: dense, or sparse rows."""
 
 
 @export("UnconnectedGradients")
 class UnconnectedGradients(enum.Enum):
-    """What `gradients` gives for an x that does not reach any y: None, or zeros of its shape."""
+    """The gradient that `gradients` returns for an x on which no y depends: None, or zeros of its shape."""
 
     NONE = "none"
     ZERO = "zero"
@@ -60,7 +64,7 @@ class UnconnectedGradients(enum.Enum):
 
 @export("AggregationMethod")
 class AggregationMethod:
-    """Ways to add gradients up; the compiler makes one sum of each, so all give the same."""
+    """How the gradients of a tensor with several consumers are summed. The methods differ in the nodes that they add, not in the sum."""
 
     ADD_N = 0
     DEFAULT = ADD_N
@@ -82,17 +86,17 @@ def gradients(
       grad_ys: gradient of each y, of its shape; by default ones.
       name: name scope of the new operations.
       colocate_gradients_with_ops: places each rule on the device of its operation.
-      gate_gradients: lets the gradients of an operation wait for each other.
+      gate_gradients: makes each gradient of an operation wait for the operation's other gradients.
       aggregation_method: one of AggregationMethod.
       stop_gradients: tensors that are treated as constants.
-      unconnected_gradients: what an x gets that no y depends on.
+      unconnected_gradients: the result for an x on which no y depends: None or zeros.
 
     Returns:
       a list like `xs` of tensors, IndexedSlices (sparse gradients), or None.
 
     Raises:
-      LookupError: an operation on the way has no gradient. ValueError: wrong number or shape of gradients.
-      TypeError: the dtype of a gradient does not fit its y.
+      LookupError: an operation between ys and xs has no gradient. ValueError: wrong number or shape of gradients.
+      TypeError: the dtype of a gradient does not fit its y. RuntimeError: eager execution is enabled.
     """
     if executing_eagerly():
         raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
@@ -103,6 +107,7 @@ def gradients(
     if aggregation_method not in (None, 0, 1, 2):
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
     with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in grad_ys if g is not None]]):
+        # TensorFlow 1.15 reserves the name "uid" in this scope. Without this a rule's own node of that name would be called otherwise.
         get_default_graph().unique_name("uid")
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
         targets = [origin(_differentiated(x)) for x in xs]
@@ -118,7 +123,10 @@ def gradients(
 def recorded_gradients(
     ys: list[Any], xs: list[Any], grad_ys: list[Any] | None, among: set[Operation], tracked: set[Tensor], unconnected: UnconnectedGradients
 ) -> list[Any]:
-    """`gradients` through the operations `among` alone; an x that is not among `tracked` is not reached."""
+    """Computes `gradients` as a tape does: only through the operations in `among`, and only for xs in `tracked`.
+
+    An x outside of `tracked` counts as unconnected.
+    """
     targets = [_differentiated(x) for x in xs]
     walk = _Walk()
     for y, grad in zip(ys, _initial_gradients([None] * len(ys) if grad_ys is None else grad_ys, ys)):
@@ -131,7 +139,7 @@ def recorded_gradients(
 
 
 def gradients_of_results(grads: dict[Tensor, Tensor], xs: list[Tensor]) -> list[Part | None]:
-    """The gradients of `xs` from those that tensors have, which no nodes are made for."""
+    """Returns the gradients of `xs`, given the cotangents `grads` of some tensors; adds no nodes for the initial gradients."""
     with name_scope("gradients"):
         walk = _Walk()
         for y, grad in grads.items():
@@ -145,7 +153,7 @@ def _as_list(value: object) -> list[Any]:
 
 
 def _differentiated(x: object) -> Tensor:
-    """The tensor that gradients flow to: a resource variable's handle, a ref, or the tensor itself."""
+    """Returns the tensor that stands for `x` in the walk: a resource variable's handle, a ref, or the tensor itself."""
     if isinstance(x, IndexedSlices):
         return x.values
     handle = getattr(x, "handle", None)
@@ -157,15 +165,19 @@ def _differentiated(x: object) -> Tensor:
 def _initial_gradients(grad_ys: list[Any], ys: list[Any], colocate: bool = False) -> list[Part]:
     if len(grad_ys) != len(ys):
         raise ValueError(f"Passed {len(grad_ys)} grad_ys for {len(ys)} ys")
-    found = []
+    initial = []
     for i, (grad, y) in enumerate(zip(convert_n_to_tensor_or_indexed_slices(grad_ys, name="grad_y"), ys)):
         with colocate_with(y.op) if colocate else contextlib.nullcontext():
-            found.append(_initial_gradient(grad, y, f"grad_ys_{i}"))
-    return found
+            initial.append(_initial_gradient(grad, y, f"grad_ys_{i}"))
+    return initial
 
 
 def _initial_gradient(grad: Part | None, y: Part, name: str) -> Part:
-    """The gradient that was given of a y, or ones."""
+    """Returns the cotangent of y that the walk starts with: the user's, or ones.
+
+    Raises:
+      TypeError: the dtype of `grad` does not fit y, or y is complex and has no `grad`.
+    """
     if grad is not None:
         _check_gradient_dtype(grad, y)
         return _named(grad, name)
@@ -177,7 +189,7 @@ def _initial_gradient(grad: Part | None, y: Part, name: str) -> Part:
 
 
 def _named(grad: Part, name: str) -> Part:
-    """A gradient that was given, in nodes of the gradients' name scope."""
+    """Wraps a user's gradient in Identity nodes, so that it has a name in the scope of the gradients as in TensorFlow 1.15."""
     if not isinstance(grad, IndexedSlices):
         same: Tensor = raw.Identity(grad, name=name)
         return same
@@ -188,7 +200,9 @@ def _named(grad: Part, name: str) -> Part:
 
 
 def _check_gradient_dtype(grad: Part, y: Part) -> None:
+    """Raises TypeError, in TensorFlow's words, unless a gradient of this dtype is valid for y."""
     given, wanted = grad.dtype, y.dtype.base_dtype
+    # "must be real" for a complex y is TensorFlow 1.15's text. It is wrong there too, and is kept because programs match it.
     if wanted.is_floating or wanted.is_integer:
         fits, kind, needed = given.is_floating or given.is_integer, "real or integer-valued", "real or integer"
     elif wanted.is_complex:
@@ -209,12 +223,19 @@ def _check_gradient_dtype(grad: Part, y: Part) -> None:
 
 def _result(grad: Part | None, tensor: Tensor, x: object, unconnected: UnconnectedGradients) -> Part | None:
     if grad is None and unconnected is UnconnectedGradients.ZERO:
+        # A handle has no shape of its own: the zeros are those of the variable.
         return zeros_like(x if tensor.dtype == dtypes.resource else tensor)
     return grad
 
 
 class _Walk:
-    """Gradients collected per tensor while operations are visited from last to first."""
+    """One reverse walk: the cotangents that have arrived at each tensor, and the visits that produce more.
+
+    Args:
+      colocate: places the nodes of a rule with the operation that it differentiates.
+      gate: makes the gradients of one operation wait for each other.
+      aggregation: an AggregationMethod; None is the default one.
+    """
 
     def __init__(self, colocate: bool = False, gate: bool = False, aggregation: int | None = None) -> None:
         self._colocate, self._gate, self._aggregation = colocate, gate, aggregation
@@ -222,25 +243,35 @@ class _Walk:
         self._reached: set[Tensor] = set()
 
     def add(self, tensor: Part, grad: Part | None) -> None:
+        """Adds a cotangent of a tensor; None adds nothing."""
         if grad is not None:
             tensor = tensor.values if isinstance(tensor, IndexedSlices) else tensor
+            # A tensor that a function captured and the tensor outside are one value: cotangents of both are summed.
             self._grads.setdefault(origin(tensor), []).append(grad)
 
     def total(self, tensor: Tensor) -> Part | None:
-        """The sum of what has arrived at a tensor, or None."""
+        """Returns the sum of the cotangents that have arrived at a tensor, or None."""
         tensor = origin(tensor)
         parts = self._grads.get(tensor)
         if not parts:
             return None
         if len(parts) > 1:
+            # The sum replaces its parts, so that a second call adds no nodes.
             self._grads[tensor] = parts = [_aggregate(tensor.op, parts, self._aggregation)]
         return parts[0]
 
     def run(self, ys: list[Any], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None = None) -> None:
+        """Visits every operation between xs and ys (in `among`, if given); afterwards `total` holds the gradients of xs.
+
+        Raises:
+          TypeError: the gradient of a loop over a TensorArray would have to be differentiated again.
+        """
         ends = [origin(y).op for y in ys]
+        # A plain graph gets the nodes that TensorFlow 1.15 adds, in its order and with its names.
         if among is None and is_plain(ends):
             self._run_in_order(ends, xs, stops)
             return
+        # With tapes, functions and eager operations a loop is one node of the walk, which brings its own derivative.
         between, self._reached = _between(ends, xs, stops, among)
         for op in between:
             require_second_derivative(op)
@@ -249,12 +280,14 @@ class _Walk:
                 self._visit(op, xs, [self.total(t) for t in op.outputs])
 
     def _run_in_order(self, ends: list[Operation], xs: list[Tensor], stops: set[Tensor]) -> None:
-        """Visits the operations as 1.15 does, through backward loops for loops."""
+        """Visits the operations in TensorFlow 1.15's order, and builds a backward while loop for each loop on the path."""
         graph = get_default_graph()
         start = len(graph.get_operations())
         visits = Visits(ends, xs, stops, self, self._colocated)
         for op in visits:
             with self._colocated(op):
+                # The cotangents of an Exit live outside of its loop, and the rest of its gradient inside of the backward loop:
+                # the sums and the rule need different control-flow contexts.
                 with visits.loops.around(op, outside=True):
                     grads = [self.total(t) for t in op.outputs]
                 with visits.loops.around(op):
@@ -264,25 +297,28 @@ class _Walk:
         note_derivatives(graph, visits.loops, start, [*xs, *stops])
 
     def _colocated(self, op: Operation) -> contextlib.AbstractContextManager[None]:
-        """The scope for the gradients of an operation where these are placed with it."""
+        """Returns the colocation scope for the gradient nodes of an operation; no scope without colocate_gradients_with_ops."""
         return get_default_graph().colocate_with(op) if self._colocate and not isinstance(op, LoopNode) else contextlib.nullcontext()
 
     def has(self, tensor: Tensor) -> bool:
-        """Whether a gradient has come to a tensor."""
+        """Whether a cotangent of a tensor has arrived."""
         return bool(self._grads.get(tensor))
 
     def _visit(self, op: Operation, xs: list[Tensor], grads: list[Part | None], loops: BackwardLoops | None = None) -> None:
+        """Calls the gradient rule of one operation with the cotangents `grads` of its outputs."""
         if all(g is None for g in grads):
             return
         if isinstance(op, LoopNode):
             self._apply_loop(op, grads)
             return
         graph = get_default_graph()
+        # tf.gradients inside of a loop body may not leave it through a loop variable: earlier iterations are not available there.
         if op.type in SWITCH and _is_variable_of(graph._control_flow_context, op):
             raise _through_initial_value(op, xs)
         rule = gradient_rule(op)
         if rule is None:
             return
+        # A rule gets a tensor for every differentiable output. The nodes in place of a call take None and need no zeros.
         if not differentiates_inlined(op):
             zeros_of = zeros_of_output if loops is None else loops.zeros_of_output
             grads = [_or_zeros(g, op, i, zeros_of) for i, g in enumerate(grads)]
@@ -290,38 +326,47 @@ class _Walk:
             self._apply(op, rule, grads)
 
     def _apply_loop(self, node: LoopNode, grads: list[Part | None]) -> None:
+        """Adds the gradients of a whole loop to the tensors that enter it."""
         with name_scope(node.name + "_grad"):
-            found = node.gradients([None if g is None else to_tensor(g) for g in grads], self._reached)
-        for tensor, grad in zip(node.inputs, found):
+            input_grads = node.gradients([None if g is None else to_tensor(g) for g in grads], self._reached)
+        for tensor, grad in zip(node.inputs, input_grads):
             self.add(tensor, grad)
 
     def _apply(self, op: Operation, rule: Callable[..., Any], grads: list[Part | None]) -> None:
-        found = rule(op, *grads)
-        found = list(found) if isinstance(found, (list, tuple)) else [found]
+        """Calls a rule and adds its results to the sources of the operation.
+
+        Raises:
+          ValueError: the rule returns another number of gradients than there are inputs, or one of an incompatible shape.
+        """
+        input_grads = rule(op, *grads)
+        input_grads = list(input_grads) if isinstance(input_grads, (list, tuple)) else [input_grads]
         sources = sources_of(op)
-        if len(found) != len(sources):
+        if len(input_grads) != len(sources):
             raise ValueError(
-                f"Num gradients {len(found)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(sources)}"
+                f"Num gradients {len(input_grads)} generated for op {op.name!r} (op type {op.type}) do not match num inputs {len(sources)}"
             )
-        if self._gate and len(found) - found.count(None) > 1:
+        # gate_gradients: nothing uses one of these gradients before all of them are computed.
+        if self._gate and len(input_grads) - input_grads.count(None) > 1:
             with device(None), colocate_with(None, ignore_existing=True):
-                found = tuple_(found)
-        for i, (tensor, grad) in enumerate(zip(sources, found)):
+                input_grads = tuple_(input_grads)
+        for i, (tensor, grad) in enumerate(zip(sources, input_grads)):
             if grad is None:
                 continue
+            # A variable's handle is a scalar whose gradient has the variable's shape: the two are not compared.
             if isinstance(grad, Tensor) and tensor.dtype != dtypes.resource and not executing_eagerly():
                 _merge_shape(op, i, tensor, grad)
             self.add(tensor, grad)
 
 
 def _is_variable_of(context: ControlFlowContext | None, switch: Operation) -> bool:
-    """Whether a Switch gives the body of the loop that is being built its variable."""
+    """Whether a Switch passes a loop variable to the body that is being built in `context`."""
     return context is not None and context.IsWhileContext() and switch._control_flow_context is context
 
 
 def _through_initial_value(op: Operation, xs: list[Tensor]) -> ValueError:
+    """Returns TensorFlow's error for gradients that would pass through a loop variable's initial value."""
     wanted = {x.op for x in xs}
-    source = next(found for found in behind([op], lambda o: [t.op for t in sources_of(o)]) if found in wanted)
+    source = next(each for each in behind([op], lambda o: [t.op for t in sources_of(o)]) if each in wanted)
     return ValueError(
         f"Cannot compute gradient inside while loop with respect to op '{source.name}'. We do not support taking the gradient wrt or "
         "through the initial value of a loop variable. Gradients can be computed through loop invariants or wrt the input parameters "
@@ -332,7 +377,11 @@ def _through_initial_value(op: Operation, xs: list[Tensor]) -> ValueError:
 def _between(
     ends: list[Operation], xs: list[Tensor], stops: set[Tensor], among: set[Operation] | None
 ) -> tuple[list[Any], set[Tensor]]:
-    """The operations (of `among`) and loops on a path from xs to ys that carry gradients, sources first; and the tensors that xs reach."""
+    """Returns the operations and loops on differentiable paths from xs to ys, in topological order, and the tensors that depend on xs.
+
+    `among` restricts the operations; calls of functions whose inlined nodes are in no graph's list are followed all the same.
+    """
+    # Backward from ys first, then forward from xs over that set: the intersection of ancestors and descendants.
     backward = behind(ends, lambda op: [origin(t).op for t in sources_of(op)] if op.type != "StopGradient" else ())
     reached = {x for x in xs if is_trainable(x)}
     between = []
@@ -350,7 +399,8 @@ def _between(
 
 
 def _in_order(ops: set[Operation]) -> list[Any]:
-    """`ops` with one node in place of each loop, sources first: a function captures what the graphs around it have made."""
+    """Returns `ops` in topological order, with one LoopNode in place of each loop."""
+    # A function captures tensors of the graphs around it, never the reverse: outer graphs come first.
     graphs: dict[Graph, list[Operation]] = {}
     for op in ops:
         graphs.setdefault(op.graph, []).append(op)
@@ -362,9 +412,10 @@ def _depth(graph: Graph) -> int:
 
 
 def _with_loops(ops: list[Operation]) -> list[Any]:
-    """`ops` with one node in place of each loop that has been left."""
+    """Returns the operations of one graph with one LoopNode in place of each loop that has an Exit among them."""
     if not any(op.type in EXIT for op in ops):
         return ops
+    # Loops are recognized by their whole structure, so that all ancestors are needed, those without gradients too.
     every = topological(behind(ops, lambda op: [*(t.op for t in sources_of(op)), *op.control_inputs]))
     mine = set(ops)
     loops = [loop for loop in left_loops(find_loops(every)[0]) if not mine.isdisjoint(loop.exits)]
@@ -374,6 +425,7 @@ def _with_loops(ops: list[Operation]) -> list[Any]:
 
 
 def _or_zeros(grad: Part | None, op: Operation, index: int, zeros_of: Callable[..., Tensor | None]) -> Part | None:
+    """Returns `grad`, or zeros for a differentiable output without one; None for handles and for dtypes that carry no gradient."""
     output = op.outputs[index]
     if grad is not None or not is_trainable(output) or (output.dtype.base_dtype == dtypes.variant and op.type not in SWITCH):
         return grad
@@ -383,6 +435,7 @@ def _or_zeros(grad: Part | None, op: Operation, index: int, zeros_of: Callable[.
 
 
 def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> None:
+    """Gives a gradient the static shape of its tensor; ValueError, in TensorFlow's words, where they are incompatible."""
     try:
         grad.set_shape(tensor.shape)
     except ValueError:
@@ -393,7 +446,7 @@ def _merge_shape(op: Operation, index: int, tensor: Tensor, grad: Tensor) -> Non
 
 
 def _side_by_side(sparse: list[IndexedSlices]) -> IndexedSlices:
-    """The rows of several IndexedSlices; their indices are int64 where one's are."""
+    """Concatenates IndexedSlices; duplicate indices stay, as they mean a sum. Indices become int64 where any are int64."""
     indices = [to_tensor(g.indices) for g in sparse]
     if any(i.dtype == dtypes.int64 for i in indices):
         indices = [raw.Cast(i, DstT=dtypes.int64) if i.dtype != dtypes.int64 else i for i in indices]
@@ -401,7 +454,7 @@ def _side_by_side(sparse: list[IndexedSlices]) -> IndexedSlices:
 
 
 def aggregate_indexed_slices_gradients(grads: list[Part | None]) -> Part | None:
-    """The sum of gradients: a tensor where one of them is a tensor, else IndexedSlices with the rows of all; None of none."""
+    """Sums gradients: IndexedSlices if all are IndexedSlices, else a dense tensor; None for an empty list. None elements are skipped."""
     if len(grads) < 2:
         return grads[0] if grads else None
     given = [g for g in grads if g is not None]
@@ -410,15 +463,18 @@ def aggregate_indexed_slices_gradients(grads: list[Part | None]) -> Part | None:
 
 
 def _aggregate(op: Operation, parts: list[Part], method: int | None) -> Part:
-    """One gradient of an output of `op` from several: dense tensors are added, sparse ones put side by side."""
+    """Sums at least two gradients of an output of `op` with the nodes that TensorFlow 1.15 adds for the aggregation method."""
+    # Sparse gradients alone stay sparse: their rows are concatenated. One dense gradient makes the sum dense.
     sparse = [g for g in parts if isinstance(g, IndexedSlices)]
     if len(sparse) == len(parts):
         return _side_by_side(sparse)
     dense = [g for g in parts if isinstance(g, Tensor)]
     if len(dense) < len(parts) or executing_eagerly():
         return _added(parts)
+    # ADD_N, the default.
     if not method:
         return _sum_by_device(dense)
+    # accumulate_n needs a static shape; for two terms, and for unknown shapes, 1.15 builds a chain of AddN instead.
     shape_of_sum = functools.reduce(TensorShape.merge_with, [g.shape for g in dense])
     if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and len(dense) > 2 and shape_of_sum.is_fully_defined():
         accumulated: Tensor = accumulate_n(dense)
@@ -433,7 +489,7 @@ def _added(parts: Sequence[Part]) -> Tensor:
 
 
 def _sum_by_device(parts: list[Tensor]) -> Tensor:
-    """The sum of the sums of the parts that each device has."""
+    """Sums the parts on each device, then the partial sums: each device sends one tensor."""
     by_device: dict[str, list[Tensor]] = {}
     for part in parts:
         by_device.setdefault(part.device, []).append(part)
@@ -445,11 +501,12 @@ def _sum_by_device(parts: list[Tensor]) -> Tensor:
 
 
 def gradient_rule(op: Operation) -> Callable[..., Any] | None:
-    """The rule of an operation, or None where nothing flows.
+    """Returns the gradient rule of an operation, or None where its inputs get no gradient.
 
     Raises:
       LookupError: the operation has no gradient.
     """
+    # In order of precedence: gradient_override_map, the function of this one call, RegisterGradient of the program, the op's own rule.
     override = op.attrs.get("_gradient_op_type")
     if override is not None:
         return gradient_registry.lookup(override.decode())
@@ -468,6 +525,7 @@ def gradient_rule(op: Operation) -> Callable[..., Any] | None:
 
 
 def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
+    """Returns the gradient rule of an operation; None for one without inputs."""
     return gradient_rule(op) if op.inputs else None
 
 
@@ -477,7 +535,7 @@ def gradients_v2(
     aggregation_method: int | None = None, stop_gradients: object = None,
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
 ) -> list[Any]:  # fmt: skip
-    """`tf.gradients` that places the gradient of an operation with it."""
+    """`tf.gradients` with colocate_gradients_with_ops=True."""
     return gradients(
         ys, xs, grad_ys, name, True, gate_gradients, aggregation_method, stop_gradients, unconnected_gradients
     )
@@ -487,7 +545,7 @@ def gradients_v2(
 def HessiansV2(  # noqa: N802
     ys: object, xs: object, gate_gradients: bool = False, aggregation_method: int | None = None, name: str = "hessians"
 ) -> list[Tensor]:
-    """`tf.hessians` with `name` at the end."""
+    """`tf.hessians` with `name` as the last argument, and without colocation."""
     return hessians(ys, xs, name, False, gate_gradients, aggregation_method)
 
 
@@ -496,13 +554,13 @@ def hessians(
     ys: object, xs: object, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
     aggregation_method: int | None = None,
 ) -> list[Tensor]:  # fmt: skip
-    """The second derivatives of the sum of `ys`: for each x of shape S, a tensor of shape S + S, a row for each iteration of a loop.
+    """Returns the second derivatives of the sum of `ys`: for each x of shape S, a tensor of shape S + S.
 
-    As in 1.15, `name` names nothing.
+    A while loop computes one row, the gradient of one element of the first derivative, per iteration. `name` has no effect, as in 1.15.
     """
     xs = _as_list(xs)
     options = (colocate_gradients_with_ops, gate_gradients, aggregation_method)
-    found = []
+    hessian_of_each = []
     for first, x in zip(gradients(ys, xs, None, "gradients", *options), xs):
         flat = reshape(first, [-1])
         count = size(x)
@@ -513,15 +571,20 @@ def hessians(
         start = [constant(0, dtypes.int32), TensorArray(x.dtype, count)]
         _, rows = while_loop(lambda j, _, count=count: j < count, row, start)
         sizes = shape(x)
-        found.append(reshape(rows.stack(), concat([sizes, sizes], 0)))
-    return found
+        hessian_of_each.append(reshape(rows.stack(), concat([sizes, sizes], 0)))
+    return hessian_of_each
 
 
 def _hessian_vector_product(ys: object, xs: object, v: Iterable[Any]) -> list[Any]:
-    """The product of the Hessian of `ys` and `v`, without the Hessian."""
+    """Returns the product of the Hessian of `ys` with `v`, one tensor per x, without computing the Hessian.
+
+    Raises:
+      ValueError: `xs` and `v` differ in length.
+    """
     xs, v = _as_list(xs), _as_list(v)
     if len(xs) != len(v):
         raise ValueError("xs and v must have the same length.")
+    # Reverse over reverse: H v = d(g . v)/dx, where v is a constant (Pearlmutter, "Fast exact multiplication by the Hessian", 1994).
     products = [raw.Mul(g, raw.StopGradient(e)) for g, e in zip(gradients(ys, xs), v) if g is not None]
     return gradients(products, xs)
 

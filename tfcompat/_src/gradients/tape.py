@@ -1,4 +1,8 @@
-"""tf.GradientTape: derivatives through the operations that ran, or were added to a graph, while the tape recorded."""
+"""tf.GradientTape: derivatives through the operations that ran, or were added to a graph, while the tape recorded.
+
+Eager operations report themselves to the tape when they run. In a graph the tape notes only the numbers of the first and last node of each
+interval in which it recorded, and finds the operations that depend on watched tensors when a gradient is asked for.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,13 @@ from tfcompat._src.platform import logging
 
 
 def _handle_or_self(x: object) -> Any:
+    """Returns the handle of a resource variable; any other object is returned unchanged."""
     handle = getattr(x, "handle", None)
     return handle if isinstance(handle, Tensor) and handle.dtype == dtypes.resource else x
 
 
 def _entry(tensor: Tensor) -> tuple[Tensor, list[Operation]] | None:
-    """The handle of a variable that stands outside of loops, and the nodes that bring it in, whenever they were made; None for other tensors."""
+    """Returns the variable handle outside of all loops that `tensor` forwards, and the Enter nodes between; None for other tensors."""
     entered = []
     while tensor.dtype == dtypes.resource and tensor.op.type == "Enter":
         entered.append(tensor.op)
@@ -37,11 +42,11 @@ def _entry(tensor: Tensor) -> tuple[Tensor, list[Operation]] | None:
 
 @export("GradientTape", "contrib.eager.GradientTape")
 class GradientTape:
-    """Records which operations are made of watched tensors inside of its `with` block, to differentiate through them.
+    """Records the operations on watched tensors inside of its `with` block, to differentiate through them.
 
     Args:
       persistent: whether `gradient` may be called more than once.
-      watch_accessed_variables: whether trainable resource variables are watched from the start.
+      watch_accessed_variables: whether trainable resource variables are watched without a call of `watch`.
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
@@ -50,8 +55,12 @@ class GradientTape:
         self._forget()
 
     def _forget(self) -> None:
+        """Drops everything recorded and watched."""
+        # Graphs: [first, last] node numbers of each recording; last is -1 while it goes on. A watched tensor has the number of the last
+        # node made before it was watched, as consumers older than that are not recorded.
         self._intervals: list[list[int]] = []
         self._watched: dict[Tensor, int] = {}
+        # Eager execution: the operations that ran, and the tensors that carry gradients.
         self._ran: dict[Operation, None] = {}
         self._followed: set[Tensor] = set()
 
@@ -84,10 +93,10 @@ class GradientTape:
         self._intervals[-1][1] = get_default_graph()._last_id
         recorders.ACTIVE.recorders[:] = [r for r in recorders.ACTIVE.recorders if r is not self]
 
-    # ---- operations that run at once ----
+    # ---- recording of eager operations (the protocol of base/recorders.py) ----
 
     def record(self, op: Operation) -> bool:
-        """Keeps an operation that has run where its inputs are followed, whose outputs then are too."""
+        """Records an eager operation if an input carries gradients and an output can; returns whether it was recorded."""
         for tensor in op.inputs:
             self._follow_variable(tensor)
         if self._followed.isdisjoint(op.inputs):
@@ -100,12 +109,13 @@ class GradientTape:
         return True
 
     def follows(self, tensors: Iterable[Tensor]) -> int:
-        """How many times a derivative through one of the tensors may be taken."""
+        """Returns how many derivatives through an operation on these tensors may be taken: 0, 1, or 2 for any number (persistent)."""
         for tensor in tensors:
             self._follow_variable(tensor)
         return 0 if self._followed.isdisjoint(tensors) else 2 if self._persistent else 1
 
     def _follow_variable(self, tensor: Any) -> None:
+        """Watches the trainable variable whose handle `tensor` is, if the tape watches variables by itself."""
         if self._watches_variables and tensor.variable is not None and tensor not in self._followed:
             variable = tensor.variable()
             if variable is not None and variable.trainable:
@@ -113,10 +123,10 @@ class GradientTape:
                 self._followed.add(tensor)
 
     def watch(self, tensor: object) -> None:
-        """Records what is made of a tensor or variable, or of those in a nest, from now on.
+        """Records operations on a tensor or variable, or on those of a nest, from now on.
 
         Raises:
-          ValueError: something else was passed.
+          ValueError: an element is neither a tensor nor a variable.
         """
         for x in nest.flatten(tensor):
             watched = _handle_or_self(x)
@@ -132,7 +142,11 @@ class GradientTape:
 
     @contextlib.contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """A context in which nothing is recorded; ValueError where nothing is anyway."""
+        """Pauses recording inside of its `with` block.
+
+        Raises:
+          ValueError: the tape is not recording.
+        """
         if not self._recording:
             raise ValueError("Tape is not recording.")
         self._end()
@@ -142,7 +156,7 @@ class GradientTape:
             self._go_on()
 
     def reset(self) -> None:
-        """Forgets all that was recorded and watched."""
+        """Forgets everything that was recorded and watched; recording goes on."""
         recording = self._recording
         if recording:
             self._end()
@@ -151,32 +165,36 @@ class GradientTape:
             self._go_on()
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The trainable resource variables that recorded operations read, and those that were watched."""
+        """Returns the trainable resource variables that recorded operations read, and those that were watched."""
         if self._is_eager:
-            found = [t.variable() for t in self._watched if t.variable is not None]
-            return tuple(v for v in found if v is not None)
+            # `variable` is a weak reference, None for tensors that are no handle.
+            variables = [t.variable() for t in self._watched if t.variable is not None]
+            return tuple(v for v in variables if v is not None)
         graph = get_default_graph()
         recorded, _ = self._recorded(graph)
         read = {origin(t) for op in recorded for t in op.inputs} | set(self._watched)
         return tuple(v for v in self._variables(graph) if _handle_or_self(v) in read)
 
     def _variables(self, graph: Graph) -> list[Any]:
-        """The trainable variables of a graph, and those that hold their values and that it has captured."""
-        found = [v for v in graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES) if isinstance(_handle_or_self(v), Tensor)]
+        """Returns the trainable resource variables of a graph's collection, and eager ones that the graph has captured."""
+        listed = [v for v in graph.get_collection_ref(GraphKeys.TRAINABLE_VARIABLES) if isinstance(_handle_or_self(v), Tensor)]
         handles = (origin(t) for t in graph.captures.values()) if isinstance(graph, FuncGraph) else ()
         captured = [t.variable() for t in handles if t.variable is not None]
-        return found + [v for v in captured if v is not None and v.trainable]
+        return listed + [v for v in captured if v is not None and v.trainable]
 
     def _recorded(self, graph: Graph) -> tuple[set[Operation], set[Tensor]]:
-        """The operations made of watched tensors while this recorded, and all tensors that carry gradients."""
+        """Returns the recorded operations, which depend on watched tensors, and all tensors that carry gradients."""
         if self._is_eager:
             return set(self._ran), self._followed
+        # `tracked` maps a tensor to the node number from which on its consumers count: that of the call of watch, or 0.
+        # Inputs are older than their consumers, so that one pass in the order of creation is enough.
         tracked = dict(self._watched)
         if self._watches_variables:
             tracked.update((_handle_or_self(v), 0) for v in self._variables(graph))
         recorded: set[Operation] = set()
         for op in graph.get_operations():
             if any(low < op._id <= (high if high >= 0 else op._id) for low, high in self._intervals):
+                # A loop shares the Enter of a variable's handle between all reads: it may be older than the recording.
                 for handle, entered in filter(None, map(_entry, op.inputs)):
                     if tracked.get(handle, op._id) < op._id:
                         recorded.update(entered)
@@ -190,19 +208,19 @@ class GradientTape:
         self, target: object, sources: object, output_gradients: object = None,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
     ) -> Any:  # fmt: skip
-        """The derivatives of the sum of `target` with respect to `sources`, through what was recorded.
+        """Returns the derivatives of the sum of `target` with respect to `sources`, through the recorded operations.
 
         Args:
           target: tensor or resource variable, or nest of them.
           sources: tensor or variable, or nest of them.
           output_gradients: gradients of the targets; by default ones.
-          unconnected_gradients: what a source gets that no target depends on.
+          unconnected_gradients: the result for a source on which no target depends: None or zeros.
 
         Returns:
           a nest like `sources` of tensors, IndexedSlices, or None.
 
         Raises:
-          RuntimeError: the tape is not persistent and was asked before, or has not recorded.
+          RuntimeError: the tape is not persistent and `gradient` was called before, or it never recorded.
         """
         self._use("gradient")
         targets, flat = nest.flatten(target), nest.flatten(sources)
@@ -215,17 +233,22 @@ class GradientTape:
                         5, t.dtype,
                     )  # fmt: skip
         given = None if output_gradients is None else nest.flatten(output_gradients)
-        found = self._gradients(targets, flat, given, unconnected_gradients)
+        grads = self._gradients(targets, flat, given, unconnected_gradients)
         if not self._persistent:
             self._close()
-        return nest.pack_sequence_as(sources, found)
+        return nest.pack_sequence_as(sources, grads)
 
     def _close(self) -> None:
-        """Forgets what a tape that is asked once has recorded."""
+        """Frees the recording of a tape that is not persistent; the watched tensors stay, for `watched_variables`."""
         self._intervals, self._ran, self._followed = [], {}, set()
         self._has_begun = False
 
     def _use(self, what: str) -> None:
+        """Prepares the tape for a derivative: ends the recording of a tape that is not persistent. `what` names the method.
+
+        Raises:
+          RuntimeError: the tape has no recording (any more).
+        """
         if not self._has_begun:
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
         if not self._recording:
@@ -240,6 +263,8 @@ class GradientTape:
             )  # fmt: skip
 
     def _gradients(self, targets: list[Any], sources: list[Any], given: list[Any] | None, unconnected: UnconnectedGradients | str) -> list[Any]:
+        """Computes the gradients of flat sources; `given` are the cotangents of the targets, or None for ones."""
+        # A variable as a target is its value now. This tape records the read too, even when it records nothing else any more.
         with recorders.only(*{*recorders.ACTIVE.recorders, self}):
             reads = {y: y.value() for y in targets if _handle_or_self(y) is not y}
         among, tracked = self._recorded(get_default_graph())
@@ -254,26 +279,31 @@ class GradientTape:
         self, target: Tensor, sources: object, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE, parallel_iterations: object = None,
         experimental_use_pfor: bool = True,
     ) -> Any:  # fmt: skip
-        """The derivatives of every element of `target`: for each source of shape S, a tensor of shape target.shape + S.
+        """Returns the derivatives of every element of `target`: for each source of shape S, a tensor of shape target.shape + S.
 
-        `parallel_iterations` and `experimental_use_pfor` say how TensorFlow runs it; one graph per element is made here.
+        `parallel_iterations` and `experimental_use_pfor` have no effect: the backward pass is built once per element of `target`.
 
         Raises:
           NotImplementedError: the static shape of `target` is not fully known.
+          RuntimeError: as for `gradient`.
         """
         self._use("jacobian")
         size = target.shape.num_elements()
         if size is None:
-            raise NotImplementedError(f"GradientTape.jacobian of a target whose static shape is not fully known: {target.shape}")
+            raise NotImplementedError(
+                f"GradientTape.jacobian needs a target with a fully known static shape, and {target.name} has {target.shape}. "
+                "Set it with target.set_shape, or loop over the elements with tf.while_loop."
+            )
         flat = nest.flatten(sources)
-        found = []
+        jacobians = []
         for column in zip(*self._element_gradients(target, size, flat, unconnected_gradients)):
-            found.append(None if column[0] is None else _joined(column, target))
+            jacobians.append(None if column[0] is None else _joined(column, target))
         if not self._persistent:
             self._close()
-        return nest.pack_sequence_as(sources, found)
+        return nest.pack_sequence_as(sources, jacobians)
 
     def _element_gradients(self, target: Tensor, size: int, sources: list[Any], unconnected: UnconnectedGradients | str) -> list[list[Any]]:
+        """Returns one list of source gradients for each element of `target`, from one-hot cotangents."""
         flat = [0.0] * size
         rows = []
         for i in range(size):
@@ -285,19 +315,26 @@ class GradientTape:
         self, target: Tensor, source: Tensor, unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE, parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Tensor | None:  # fmt: skip
-        """The derivatives of target[i, ...] with respect to source[i, ...], a tensor of shape [b, *target.shape[1:], *source.shape[1:]].
+        """Returns the derivatives of target[i, ...] with respect to source[i, ...], of shape [b, *target.shape[1:], *source.shape[1:]].
+
+        `parallel_iterations` and `experimental_use_pfor` have no effect: the backward pass is built once per element of a row.
 
         Raises:
-          ValueError: the first dimensions of the two differ.
+          ValueError: the first dimensions of `target` and `source` differ.
           NotImplementedError: the static shape of a row of `target` is not known.
+          RuntimeError: as for `gradient`.
         """
         if not target.shape.with_rank_at_least(1)[:1].is_compatible_with(source.shape.with_rank_at_least(1)[:1]):
             raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
         self._use("batch_jacobian")
         size = target.shape[1:].num_elements()
         if size is None:
-            raise NotImplementedError(f"GradientTape.batch_jacobian of a target whose rows have no known static shape: {target.shape}")
+            raise NotImplementedError(
+                f"GradientTape.batch_jacobian needs a target whose rows have a known static shape, and {target.name} has {target.shape}. "
+                "Set it with target.set_shape."
+            )
         rows = []
+        # target[i] depends on source[i] only, so that one cotangent selects element i of every row at once.
         for i in range(size):
             row = raw.Reshape([float(i == k) for k in range(size)], [1, *target.shape.as_list()[1:]])
             chosen = raw.Cast(raw.Mul(row, raw.OnesLike(raw.Cast(target, DstT=dtypes.float32))), DstT=target.dtype)
@@ -307,11 +344,11 @@ class GradientTape:
         if rows[0] is None:
             return None
         sizes = raw.ConcatV2([shape(target), raw.Slice(shape(source), [1], [-1])], 0)
-        found: Tensor = raw.Reshape(raw.Pack(rows, axis=1), sizes)
-        return found
+        joined: Tensor = raw.Reshape(raw.Pack(rows, axis=1), sizes)
+        return joined
 
 
 def _joined(rows: Sequence[Tensor], target: Tensor) -> Tensor:
-    """The gradients of the elements of `target` as one tensor."""
+    """Stacks the gradients of the elements of `target` into one tensor of shape target.shape + source.shape."""
     joined: Tensor = raw.Reshape(raw.Pack(list(rows)), raw.ConcatV2([shape(target), shape(rows[0])], 0))
     return joined
