@@ -1,4 +1,4 @@
-"""Derivatives of Python functions, where operations run at once."""
+"""The function transformations of tf.contrib.eager: gradients of Python functions, computed with a GradientTape."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tfcompat._src.variables.resource_variable import is_resource_variable
 
 @export("contrib.eager.implicit_value_and_gradients")
 def implicit_val_and_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that gives what `f` gives, and its derivatives with respect to the trainable variables that it reads.
+    """Transforms `f` into a function that returns its value and its gradients with respect to the trainable variables that it reads.
 
     Args:
-      f: function of any arguments that gives a scalar tensor.
+      f: function of any arguments that returns a scalar tensor.
 
     Returns:
       a function of the same arguments, to (value, list of (gradient, variable) pairs).
 
     Raises (when it is called):
-      ValueError: `f` gives None, or reads no trainable variable.
+      ValueError: `f` returns None, or reads no trainable variable.
     """
 
     def grad_fn(*args: object, **kwds: object) -> tuple[Any, list[tuple[Any, ...]]]:
@@ -46,6 +46,7 @@ _NONE = "Cannot differentiate a function that returns None; did you forget to re
 
 
 def _watch_results(result: object) -> None:
+    """Converts the leaves of a result to tensors while the tape records, so that a returned variable counts as read."""
     for leaf in nest.flatten(result):
         if not isinstance(leaf, str):
             convert_to_tensor(leaf)
@@ -53,22 +54,22 @@ def _watch_results(result: object) -> None:
 
 @export("contrib.eager.implicit_gradients")
 def implicit_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`implicit_value_and_gradients` without the value."""
+    """`implicit_value_and_gradients` that returns the list of (gradient, variable) pairs only."""
     return lambda *args, **kwds: implicit_val_and_grad(f)(*args, **kwds)[1]
 
 
 @export("contrib.eager.value_and_gradients_function")
 def val_and_grad_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:
-    """A function that gives what `f` gives, and its derivatives with respect to arguments.
+    """Transforms `f` into a function that returns its value and its gradients with respect to arguments.
 
     Args:
       f: function of tensors. params: positions or names of the arguments; by default all.
 
     Returns:
-      a function of the same arguments, with `dy` for the gradient of the result, to (value, list of gradients).
+      a function of the same positional arguments, to (value, list of gradients); its keyword `dy` is the cotangent of the value.
 
-    Raises:
-      ValueError: a name is no argument of `f`, or keyword arguments are given.
+    Raises (when it is called):
+      ValueError: a name in `params` is no argument of `f`, keyword arguments are given, or `f` returns None.
     """
 
     def decorated(*args: object, **kwds: object) -> tuple[Any, list[Any]]:
@@ -83,19 +84,22 @@ def val_and_grad_function(f: Callable[..., Any], params: Sequence[Any] | None = 
 
 @export("contrib.eager.gradients_function")
 def gradients_function(f: Callable[..., Any], params: Sequence[Any] | None = None) -> Callable[..., Any]:
-    """`value_and_gradients_function` without the value."""
+    """`value_and_gradients_function` that returns the list of gradients only."""
     return lambda *args, **kwds: val_and_grad_function(f, params)(*args, **kwds)[1]
 
 
 def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persistent: bool = True) -> Callable[..., Any]:
-    """A function that gives what `f` gives, and a function from the gradient of that to those of the arguments.
+    """Transforms `f` into a function that returns its value and its vector-Jacobian product.
 
     Args:
       f: function of tensors. params: positions or names of the arguments; by default all.
-      persistent: whether the second function may be called more than once.
+      persistent: whether the vector-Jacobian product may be called more than once.
+
+    Returns:
+      a function of the same positional arguments, to (value, vjp); `vjp(dy)` returns the list of the arguments' gradients.
 
     Raises:
-      ValueError: a name is no argument of `f`; or, when it is called, keyword arguments are given or `f` gives None.
+      ValueError: a name is no argument of `f`; or, when it is called, keyword arguments are given or `f` returns None.
     """
     positions = _positions(f, params)
 
@@ -107,6 +111,7 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
         taken = list(args)
         tape = GradientTape(persistent=persistent)
         with tape:
+            # The tape watches what f gets: tensors, and resource variables themselves, whose handles receive the gradients.
             sources = []
             for i in chosen:
                 if not is_resource_variable(taken[i]):
@@ -121,8 +126,8 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
 
         def vjp(dy: object = None) -> list[Any]:
             given = None if dy is None else [convert_to_tensor(d) for d in nest.flatten(dy)]
-            found: list[Any] = tape.gradient(flat, sources, output_gradients=given)
-            return found
+            grads: list[Any] = tape.gradient(flat, sources, output_gradients=given)
+            return grads
 
         return result, vjp
 
@@ -130,15 +135,20 @@ def make_vjp(f: Callable[..., Any], params: Sequence[Any] | None = None, persist
 
 
 def _positions(f: Callable[..., Any], params: Sequence[Any] | None) -> list[int] | None:
+    """Returns the positions of the arguments `params`; None for all arguments.
+
+    Raises:
+      ValueError: f's arguments are unknown, or a name is none of them.
+    """
     if params is None:
         return None
     try:
         names = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):
         raise ValueError("Either callable provided is not a function or could not inspect its arguments by name") from None
-    found = []
+    positions = []
     for param in params:
         if isinstance(param, str) and param not in names:
             raise ValueError(f"params must be all strings or all integers that name arguments of the function; got {params}.")
-        found.append(names.index(param) if isinstance(param, str) else param)
-    return found
+        positions.append(names.index(param) if isinstance(param, str) else param)
+    return positions

@@ -1,7 +1,7 @@
-"""`tensorflow.python.eager.forwardprop`: derivatives computed along with the operations (Jacobian-vector products).
+"""`tensorflow.python.eager.forwardprop`: forward-mode differentiation (Jacobian-vector products).
 
-The derivative of an operation is the transpose of its gradient: the gradient is linear in the gradients of the outputs, and is differentiated
-with respect to them (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+The Jacobian-vector product of an operation is computed from its gradient rule: the vector-Jacobian product is linear in the cotangents of the
+outputs, so that differentiating it with respect to them transposes it (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _floating(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _transposed(op: Operation, tangents: Sequence[Tensor]) -> Tangents:
-    """The tangents of the outputs of an operation that has run, of those of its inputs."""
+    """Returns the tangents of the outputs of an eager operation, given the tangents of its inputs."""
+    # The outputs refer to `op` again, in case their own operation was not recorded and is forgotten.
     for index, output in enumerate(op.outputs):
         if isinstance(output, EagerTensor):
             output.recorded_as(op, index)
@@ -40,11 +41,13 @@ def _transposed(op: Operation, tangents: Sequence[Tensor]) -> Tangents:
         if tensor.dtype.is_floating:
             by_input[tensor] = tangent
     inputs, outputs = list(by_input), _floating(op.outputs)
+    # Pullback of dummy cotangents, recorded; then the gradient of the pullback with respect to these cotangents. Their values do not
+    # matter, as the pullback is linear in them.
     with GradientTape(watch_accessed_variables=False) as tape:
         weights = [raw.OnesLike(y) for y in outputs]
         tape.watch(weights)
-        found = recorded_gradients(outputs, inputs, weights, {op}, {*inputs, *outputs}, UnconnectedGradients.ZERO)
-        grads = [convert_to_tensor(grad) for grad in found]
+        pulled_back = recorded_gradients(outputs, inputs, weights, {op}, {*inputs, *outputs}, UnconnectedGradients.ZERO)
+        grads = [convert_to_tensor(grad) for grad in pulled_back]
     by_output = dict(zip(outputs, tape.gradient(grads, weights, output_gradients=list(by_input.values()))))
     return [by_output.get(y) for y in op.outputs]
 
@@ -52,14 +55,14 @@ def _transposed(op: Operation, tangents: Sequence[Tensor]) -> Tangents:
 def forward_gradient(
     op_name: str, attr_tuple: Sequence[object], inputs: Sequence[Tensor], outputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> Tangents:
-    """Differentiates one operation that has run, forward.
+    """Computes the Jacobian-vector product of one eager operation that has run.
 
     Args:
-      op_name: its type. attr_tuple: names and values of attributes in turn; types that the inputs tell may be left out.
-      inputs, outputs: its tensors, those of lists side by side. tangents: one tensor for each input, of its shape.
+      op_name: its type. attr_tuple: alternating names and values of attributes; type attributes that follow from the inputs may be missing.
+      inputs, outputs: its tensors, list arguments flattened. tangents: one tensor for each input, of its shape.
 
     Returns:
-      the list of the outputs' tangents, None for those of other than floating types and those that depend on no floating input.
+      the list of the outputs' tangents, None for outputs that are not floating-point or depend on no floating-point input.
 
     Raises:
       NotImplementedError: operations are added to a graph.
@@ -67,6 +70,7 @@ def forward_gradient(
     if not get_default_graph().executes:
         raise NotImplementedError(f"A derivative of one {op_name} needs its values: in graphs and functions, use ForwardGradientAccumulator.")
     spec = op_spec.get(op_name)
+    # TensorFlow's tapes leave out type attributes: each is the dtype of the argument's first tensor.
     attrs = dict(zip(map(str, attr_tuple[::2]), attr_tuple[1::2]))
     position = 0
     for arg in attr_values.op_def(spec).input_arg:
@@ -81,13 +85,13 @@ def forward_gradient(
 
 
 REGISTERED: list[Callable[..., Sequence[Tensor | None]]] = [forward_gradient]
-"""The function that accumulators call for an operation, with the arguments of `forward_gradient`."""
+"""One element: the function that accumulators call for an operation, with the arguments of `forward_gradient`. TensorFlow's API replaces it."""
 
 
 class ForwardGradientAccumulator:
     """Computes Jacobian-vector products of the operations that run, or are added to a graph, inside of its `with` block.
 
-    A product of an inner accumulator can be differentiated by an outer one, not the other way round. An accumulator is entered once.
+    Accumulators nest: an outer one differentiates the products of an inner one, not the reverse. An accumulator is entered only once.
     """
 
     def __init__(self) -> None:
@@ -104,6 +108,7 @@ class ForwardGradientAccumulator:
         self._recording = self._has_begun = True
         self._outer = [each for each in recorders.ACTIVE.recorders if isinstance(each, ForwardGradientAccumulator)]
         recorders.ACTIVE.recorders.append(self)
+        # In a graph nothing is pushed forward: a tape notes the nodes, and `jvp` adds the product when it is asked for.
         if not get_default_graph().executes:
             self._tape = GradientTape(persistent=True, watch_accessed_variables=False)
             self._tape._begin()
@@ -116,13 +121,13 @@ class ForwardGradientAccumulator:
             self._tape._end()
 
     def watch(self, tensor: object, tangents: object) -> None:
-        """Differentiates in the direction of `tangents` from now on; those of one tensor that is watched several times are added.
+        """Sets the tangents of a tensor or nest, the direction of differentiation; repeated calls for one tensor add up.
 
         Args:
           tensor: a floating-point tensor or a nest of them. tangents: a nest like it of values with the shapes of the tensors.
 
         Raises:
-          ValueError: the accumulator was not entered, or the nests differ. NotImplementedError: a variable was passed.
+          ValueError: the accumulator was not entered, or the nests differ in structure. NotImplementedError: a variable was passed.
         """
         if not self._has_begun:
             raise ValueError("Called watch() of an accumulator that was not entered: call it inside of the accumulator's `with` block.")
@@ -138,13 +143,13 @@ class ForwardGradientAccumulator:
                 self._tape.watch(x)
 
     def jvp(self, target: object) -> object:
-        """The derivative of `target` in the direction of the watched tensors' tangents.
+        """Returns the Jacobian-vector product of `target` for the tangents of the watched tensors.
 
         Args:
           target: a tensor or a nest of them.
 
         Returns:
-          a nest like `target` of tensors; None where no watched tensor was differentiated.
+          a nest like `target` of tensors; None for a target that depends on no watched tensor.
 
         Raises:
           ValueError: the accumulator was not entered.
@@ -154,19 +159,20 @@ class ForwardGradientAccumulator:
         return nest.map_structure(self._product, target)
 
     def _product(self, tensor: object) -> Tensor | None:
-        found = self._tangents.get(tensor) if isinstance(tensor, Tensor) else None
-        if found is None and self._tape is not None and isinstance(tensor, Tensor):
-            found = self._product_of_nodes(self._tape, tensor, tensor.graph)
-        return found
+        tangent = self._tangents.get(tensor) if isinstance(tensor, Tensor) else None
+        if tangent is None and self._tape is not None and isinstance(tensor, Tensor):
+            tangent = self._product_of_nodes(self._tape, tensor, tensor.graph)
+        return tangent
 
     def _product_of_nodes(self, tape: GradientTape, target: Tensor, graph: Graph) -> Tensor | None:
-        """Adds the nodes of a product to a graph; accumulators around this one differentiate them too."""
+        """Adds the nodes of a product to a graph, in the recording of the outer accumulators; None where `target` has no tangent."""
         begin = graph._last_id
         among, tracked = tape._recorded(graph)
         if target not in tracked or not target.dtype.is_floating:
             return None
         weight = raw.OnesLike(target)
         watched = list(self._tangents)
+        # The same transposition as in `_transposed`, of the whole recorded subgraph at once.
         grads = recorded_gradients([target], watched, [weight], among, tracked, UnconnectedGradients.ZERO)
         (found,) = gradients([convert_to_tensor(grad) for grad in grads], [weight], list(self._tangents.values()))
         for each in self._outer:
@@ -175,18 +181,18 @@ class ForwardGradientAccumulator:
         product: Tensor | None = found
         return product
 
-    # ---- operations that run at once ----
+    # ---- eager operations (the protocol of base/recorders.py) ----
 
     def follows(self, tensors: Iterable[Tensor]) -> int:
-        """Whether a tensor has a tangent: then one derivative of what is made of it is taken."""
+        """Returns how many derivatives an operation on these tensors needs: 1 if one of them has a tangent, else 0."""
         return int(any(t.dtype != dtypes.resource and t in self._tangents for t in tensors))
 
     def record(self, op: Operation) -> bool:
-        """Computes the tangents of an operation's outputs; keeps no operation."""
+        """Computes the tangents of an operation's outputs at once; returns False, as it records no operation."""
         if not self.follows(op.inputs) or not _floating(op.outputs):
             return False
         others = recorders.ACTIVE.recorders
-        with recorders.only(*others[: others.index(self)]):  # the operations of this derivative are seen from outside alone
+        with recorders.only(*others[: others.index(self)]):  # only outer tapes and accumulators see the operations of this derivative
             tangents = [self._tangents[t] if t in self._tangents else raw.ZerosLike(t) if t.dtype.is_floating else t for t in op.inputs]
             if op._gradient_function is not None:
                 found: Sequence[Tensor | None] = _transposed(op, tangents)

@@ -1,4 +1,4 @@
-"""The derivatives of each element of a tensor."""
+"""`tensorflow.python.ops.parallel_for.gradients`: Jacobians, one row per iteration of a loop over the elements of the output."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from tfcompat._src.ops.control import parallel_for
 
 
 def _each_row(loop_fn: Callable[[Tensor], Any], dtypes: object, count: object, use_pfor: bool, parallel_iterations: int | None) -> Any:
+    """Stacks the results of `loop_fn(i)` for each i below `count`."""
     if use_pfor:
         return parallel_for.pfor(loop_fn, count, parallel_iterations)
     return parallel_for.for_loop(loop_fn, dtypes, count, parallel_iterations)
 
 
 def jacobian(output: Tensor, inputs: object, use_pfor: bool = True, parallel_iterations: int | None = None) -> Any:
-    """The derivatives of every element of `output` with respect to `inputs`.
+    """Returns the derivatives of every element of `output` with respect to `inputs`.
 
     Args:
       output: a tensor.
       inputs: a tensor, or a nested structure of tensors.
-      use_pfor: finds types and shapes by building the gradient once more; else they are those of `output`.
+      use_pfor: takes the dtypes of the gradients from building them once more; without it they are assumed to be that of `output`.
       parallel_iterations: see `tf.while_loop`.
 
     Returns:
-      for each input a tensor with the shape of `output` followed by the input's; None where nothing flows.
+      for each input a tensor of shape output.shape + input.shape; None where `output` does not depend on the input.
     """
     flat_inputs = nest.flatten(inputs)
     elements = reshape(output, [-1])
@@ -44,17 +45,18 @@ def jacobian(output: Tensor, inputs: object, use_pfor: bool = True, parallel_ite
         lambda i: gradients(gather(elements, i), flat_inputs),
         [output.dtype] * len(flat_inputs), count, use_pfor, parallel_iterations,
     )  # fmt: skip
-    found = []
+    # The stacked rows have shape [elements of output, *input shape].
+    jacobians = []
     for row, each in zip(rows, flat_inputs):
         if row is not None:
             row = reshape(row, concat([shape(output), shape(row)[1:]], axis=0))
             row.set_shape(output.shape.concatenate(each.shape))
-        found.append(row)
-    return nest.pack_sequence_as(inputs, found)
+        jacobians.append(row)
+    return nest.pack_sequence_as(inputs, jacobians)
 
 
 def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_iterations: int | None = None) -> Tensor | None:
-    """The derivatives of `output[i]` with respect to `inp[i]`, for each i.
+    """Returns the derivatives of `output[i]` with respect to `inp[i]`, for each i.
 
     Args:
       output: tensor [b, y1, ..., yn], whose `output[i]` depends on `inp[i]` only.
@@ -62,23 +64,24 @@ def batch_jacobian(output: Tensor, inp: Tensor, use_pfor: bool = True, parallel_
       use_pfor, parallel_iterations: see `jacobian`.
 
     Returns:
-      tensor [b, y1, ..., yn, x1, ..., xm]; None where nothing flows.
+      tensor [b, y1, ..., yn, x1, ..., xm]; None where `output` does not depend on `inp`.
 
     Raises:
-      ValueError: the first dimensions are known to differ.
+      ValueError: the static first dimensions differ. errors.InvalidArgumentError, when it runs: the first dimensions differ.
     """
     if not output.shape[0].is_compatible_with(inp.shape[0]):
         raise ValueError(f"Need first dimension of output shape ({output.shape}) and inp shape ({inp.shape}) to match.")
     elements = output.shape.num_elements()
-    sizes: Any = shape(output) if elements is None else output.shape.as_list()  # numbers or tensors, which compute alike
+    sizes: Any = shape(output) if elements is None else output.shape.as_list()  # a tensor or numbers: the arithmetic below serves both
     batch = sizes[0]
     row_size = (size(output) if elements is None else elements) // batch
     with control_dependencies([assert_equal(batch, shape(inp)[0])]):
         rows = reshape(output, [batch, row_size])
-    found = _each_row(
+    # One loop iteration differentiates element i of every output row at once; the loop's axis then moves behind the batch axis.
+    grads = _each_row(
         lambda i: gradients(gather(rows, i, axis=1), inp)[0], output.dtype, row_size, use_pfor, parallel_iterations
     )
-    if found is None:
+    if grads is None:
         return None
-    found = transpose(reshape(found, [row_size, batch, -1]), [1, 0, 2])
-    return reshape(found, concat([sizes, shape(inp)[1:]], axis=0))
+    grads = transpose(reshape(grads, [row_size, batch, -1]), [1, 0, 2])
+    return reshape(grads, concat([sizes, shape(inp)[1:]], axis=0))

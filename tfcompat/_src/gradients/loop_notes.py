@@ -1,4 +1,4 @@
-"""Notes, for the runtime, that loops which tf.gradients has made are the derivatives of others."""
+"""Records in graph.loop_derivatives which backward loops tf.gradients built for which forward loops, so that the runtime compiles both at once."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from tfcompat._src.ops.control.context import contains
 
 
 def note_derivatives(graph: Graph, loops: BackwardLoops, start: int, ends: Iterable[Tensor]) -> None:
-    """Notes the backward loops of one call of tf.gradients, of which the first node has the number `start`.
+    """Notes the backward loops of one call of tf.gradients, whose new nodes are those from position `start` of the graph.
 
-    Not noted are loops that gradients end inside of, at one of `ends`, and such as hold what has a gradient of its own or acts outside.
+    A loop is not noted if a gradient ends inside of it, at one of `ends`, or if it holds a node that `needs_nodes`.
     """
     inner = [t.op for t in ends]
     for loop in loops:
         if loop.outer is None and not any(contains(loop.forward, op) for op in inner):
-            found = _derivative(graph, loop, start)
-            if found is not None:
-                graph.loop_derivatives.append(found)
+            derivative = _derivative(graph, loop, start)
+            if derivative is not None:
+                graph.loop_derivatives.append(derivative)
 
 
 def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative | None:
+    """Returns the note for one backward loop, or None where its nodes must run as they are."""
+    # Cotangents that are zeros by construction come from Exits that nothing uses.
     exits = tuple(given for given in loop.given if given.grad not in loop.zeros)
     if not exits or not loop.entries or loop.takes_slices:
         return None
+    # Nodes made by this call belong to the derivative; older ones to the forward loop, unless an earlier call made them for its own gradients.
     ops = graph.get_operations()
     after = ops[start:]
     made = [op for op in after if loop.holds(op)]
@@ -43,7 +46,7 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
 
 
 def needs_nodes(op: Operation) -> bool:
-    """Whether the derivative of a node is not that of its kernel, or is not to be computed anew."""
+    """Whether a loop with this node must run as nodes: its gradient is not that of its kernel, or it has side effects, which run only once."""
     has_gradient = op._gradient_function is not None or "_gradient_op_type" in op.attrs or gradient_registry.is_registered(op.type)
     has_host_gradient = op.spec.side == HOST and not isinstance(op.spec.gradient, NotDifferentiable)
     acts = op.spec.effects.external or bool(op.spec.effects.writes)

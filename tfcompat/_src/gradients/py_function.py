@@ -1,4 +1,7 @@
-"""tf.py_function: Python functions of tensors that run at once, as operations that have derivatives."""
+"""tf.py_function: Python functions of eager tensors as operations of a graph, differentiated with a GradientTape.
+
+Each call of the function is recorded on a tape, which the operation EagerPyFuncGradient asks for the gradients in the same run.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,13 @@ from tfcompat._src.proto import messages
 
 
 class _TooFewError(Exception):
-    """A function has given fewer values than was said."""
+    """A function returned fewer values than its Tout declares."""
 
 
 class _EagerFunction:
-    """A function that a graph calls.
+    """A Python function that a graph calls, with the tapes of its calls.
 
-    The derivative of a call takes the tape of the last call from the same session, once; all operations that run at once share one tape.
+    The gradient uses the tape of the last call by the same caller, once. A caller is the state of a session's runs; all eager calls share one.
     """
 
     def __init__(self, function: Callable[..., Any], kinds: list[dtypes.DType]) -> None:
@@ -52,7 +55,11 @@ class _EagerFunction:
         return outputs
 
     def outputs(self, inputs: list[Tensor]) -> list[Tensor]:
-        """What the function gives, as tensors; _TooFewError where these are fewer than was said."""
+        """Calls the function and converts its results to tensors of the declared dtypes; surplus results are dropped.
+
+        Raises:
+          _TooFewError: it returns fewer values than Tout declares.
+        """
         result = self._function(*inputs)
         results = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
         if len(results) < len(self._kinds):
@@ -61,16 +68,22 @@ class _EagerFunction:
         return [convert_to_tensor(r, dtype=kind) for r, kind in zip(results, self._kinds)]
 
     def gradient(self, caller: HostRun | _EagerFunction, grads: list[Tensor]) -> list[Tensor]:
+        """Returns the gradients of the inputs of the caller's last call, with zeros where nothing flows.
+
+        Raises:
+          KeyError: that call's gradient was taken before, or there was no call.
+        """
         if caller not in self._calls:
             raise KeyError(f"the derivative of {self._function} can be taken once, for its last call")
+        # As in TensorFlow 1.15 the tape is released with its first use.
         tape, inputs, outputs = self._calls.pop(caller)
-        found = tape.gradient(outputs, inputs, output_gradients=grads)
-        return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, found)]
+        input_grads = tape.gradient(outputs, inputs, output_gradients=grads)
+        return [raw.ZerosLike(x) if g is None else convert_to_tensor(g) for x, g in zip(inputs, input_grads)]
 
 
 @contextlib.contextmanager
 def _errors_of(node_def: messages.NodeDef | None, node: Operation | None) -> Iterator[None]:
-    """A block in which the function of a node (None where there is none) is called: exceptions become those of tf.errors."""
+    """Turns the exceptions of its block, which calls the function of a node (None for an eager call), into those of tf.errors."""
     try:
         yield
     except _TooFewError as e:
@@ -80,6 +93,7 @@ def _errors_of(node_def: messages.NodeDef | None, node: Operation | None) -> Ite
 
 
 def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: str) -> tuple[NDArray, ...]:
+    """Calls a method of the function registered under `token` on eager tensors of NumPy inputs, and returns NumPy results."""
     registered = PY_FUNCTIONS[token].function
     graph = get_eager_graph()
     device = graph.found("CPU:0")
@@ -87,8 +101,8 @@ def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: 
     with GRAPHS.entered(graph):
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
         with promotion.OfProgram(), _errors_of(context.op.node_def, context.op):
-            found = getattr(registered, method)(registered if context.op.graph.is_program else context.run, tensors)
-        return tuple(np.asarray(t._numpy()) for t in found)
+            results = getattr(registered, method)(registered if context.op.graph.is_program else context.run, tensors)
+        return tuple(np.asarray(t._numpy()) for t in results)
 
 
 def _eager_py_func(context: HostContext, inputs: tuple[NDArray, ...], *, token: str) -> tuple[NDArray, ...]:
@@ -103,9 +117,11 @@ def _gradient(node: Operation, *grads: Tensor) -> list[Tensor | None]:
     kinds = node.get_attr("Tin")
     ready = [raw.Identity(g) for g in grads]
     graph = get_default_graph()
+    # The gradient finds a tape only after the call: without the control edge it could run first. In the gradient function of another
+    # graph the edge goes to the captured result.
     with graph.control_dependencies([graph.capture(node.outputs[0]) if isinstance(graph, FuncGraph) and node.graph is not graph else node]):
-        found = raw.EagerPyFuncGradient(ready, token=node.get_attr("token"), Tout=kinds)
-    return [g if kind.is_floating or kind.is_complex else None for g, kind in zip(found, kinds)]
+        input_grads = raw.EagerPyFuncGradient(ready, token=node.get_attr("token"), Tout=kinds)
+    return [g if kind.is_floating or kind.is_complex else None for g, kind in zip(input_grads, kinds)]
 
 
 op(
@@ -120,18 +136,18 @@ op(
 
 @export("py_function", "contrib.eager.py_func")
 def py_function(func: Callable[..., Any], inp: list[Any], Tout: object, name: str | None = None) -> Any:
-    """Calls a Python function of tensors each time the operation runs; derivatives go through it.
+    """Adds an operation that calls a Python function of eager tensors whenever it runs, and that is differentiable.
 
     Args:
-      func: takes one eager tensor per input; gives what becomes tensors of `Tout`.
+      func: takes one eager tensor per input; returns values that are converted to `Tout`.
       inp: list of tensors. Tout: DType of the result, or list of them. name: node name.
 
     Returns:
-      a Tensor of unknown shape, a list of them where `Tout` is a list, or the Operation where it is empty.
+      a Tensor of unknown shape; a list of them if `Tout` is a list; the Operation if `Tout` is empty.
 
     Raises:
-      ValueError: `func` cannot be called. Where it runs: errors.InvalidArgumentError: `func` gives fewer values than `Tout` says,
-        and the errors of tf.errors for exceptions that `py_func` names.
+      ValueError: `func` is not callable. When it runs: errors.InvalidArgumentError: `func` returns fewer values than `Tout` has;
+        other exceptions become the errors of tf.errors that `py_func` lists.
     """
     kinds = [dtypes.as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
     function = _EagerFunction(func, kinds)
@@ -139,8 +155,8 @@ def py_function(func: Callable[..., Any], inp: list[Any], Tout: object, name: st
     if executing_eagerly():
         inputs = [convert_to_tensor(x) for x in inp]
         with _errors_of(None, None):
-            found = function.outputs(inputs)
-        return found if isinstance(Tout, (list, tuple)) else found[0]
+            results = function.outputs(inputs)
+        return results if isinstance(Tout, (list, tuple)) else results[0]
     token = register("pyfunc_eager", function)
-    found = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)
-    return found if isinstance(Tout, (list, tuple)) else found[0]
+    results = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)
+    return results if isinstance(Tout, (list, tuple)) else results[0]

@@ -292,7 +292,7 @@ class GradientTape:
         if size is None:
             raise NotImplementedError(
                 f"GradientTape.jacobian needs a target with a fully known static shape, and {target.name} has {target.shape}. "
-                "Set it with target.set_shape, or loop over the elements with tf.while_loop."
+                "Set it with target.set_shape."
             )
         flat = nest.flatten(sources)
         jacobians = []
