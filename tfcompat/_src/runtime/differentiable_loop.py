@@ -1,9 +1,8 @@
-"""Loops that gradients go through.
+"""A `while_loop` with a bound on its trip count and a reverse-mode derivative, which `lax.while_loop` has not.
 
-Where how often a loop runs is known only when it has run, the forward loop keeps what each iteration's derivative needs in stacks
-with room for the greatest number of iterations; the backward loop goes over as many as there were. Memory: that number times what
-one iteration keeps. What does not change from iteration to iteration is kept once, and what is as fast to compute as to read is
-computed again (`_AGAIN`).
+A `jax.custom_vjp`: the forward loop saves the residuals of each iteration in stacks with room for the bound, and the backward loop
+goes over as many iterations as there were, in reverse. Memory: the bound times the residuals of one iteration. Loop-invariant
+residuals are saved once, and elementwise results are rematerialized in the backward loop (`_AGAIN`).
 """
 
 from __future__ import annotations
@@ -23,24 +22,29 @@ _AGAIN = frozenset(
     "abs add add_any and broadcast_in_dim concatenate convert_element_type copy div dynamic_slice eq expand_dims ge gt integer_pow le lt "
     "max min mul ne neg not or pad reshape select_n sign slice split square squeeze stop_gradient sub transpose xor".split()
 )
-"""Primitives whose results, where they are real numbers or booleans, are computed again for a derivative."""
+"""Primitives that are rematerialized for a derivative if their first input is float or bool: as cheap to compute as to read."""
 
 
 Gradients = list[jax.Array | NDArray]
-"""Those of values that have no derivative are NumPy's zeros."""
+"""Cotangents by position. Those of integers and booleans are NumPy zeros of dtype float0, as JAX wants."""
 
 
 def _is_kept(primitive: Any, *inputs: Any, **parameters: object) -> bool:
+    """The policy of `jax.checkpoint`: whether the result of a primitive is saved as a residual."""
     return primitive.name not in _AGAIN or not all(jnp.issubdtype(x.dtype, jnp.inexact) or x.dtype == bool for x in inputs[:1])
 
 
 def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], carry: object, limit: int) -> Any:
-    """`lax.while_loop` that ends after `limit` iterations at the latest and has a derivative.
+    """`lax.while_loop` that ends after `limit` iterations at the latest and has a first derivative in reverse mode.
 
     Args:
-      test: carry -> scalar bool; None for a loop that goes on to the limit. body: carry -> carry. carry: a pytree of arrays.
+      test: carry -> scalar bool; None for a loop of exactly `limit` iterations. body: carry -> carry. carry: a pytree of arrays.
       limit: the greatest number of iterations.
+
+    Returns:
+      the carry after the last iteration.
     """
+    # Closure conversion: what body and test capture, tracers included, becomes constants of jaxprs, which `custom_vjp` takes as inputs.
     leaves, structure = jax.tree.flatten(carry)
     flat_body = jax.make_jaxpr(lambda flat: jax.tree.leaves(body(jax.tree.unflatten(structure, flat))))(leaves)
     flat_test = jax.make_jaxpr(lambda flat: True if test is None else test(jax.tree.unflatten(structure, flat)))(leaves)
@@ -49,7 +53,7 @@ def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], car
 
 
 def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carry: object, limit: int) -> Any:
-    """`bounded_while` with derivatives of any order: `limit` iterations, of which those after the end change nothing."""
+    """`bounded_while` with derivatives of any order: a `lax.scan` of `limit` steps, of which those after the end return the carry."""
 
     def step(state: object, _: None) -> tuple[Any, None]:
         return body(state) if test is None else jax.lax.cond(test(state), body, lambda same: same, state), None
@@ -58,9 +62,10 @@ def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carr
 
 
 class _Loop:
-    """The body and the condition as functions of the carry and of what they take from outside.
+    """The body and the condition as functions of the carry and of the outer arrays that they capture.
 
-    Where there is no condition, both loops run from 0 to a constant: XLA knows how often, and a GPU need not ask the host before each iteration.
+    Without a condition the forward and the backward loop run from 0 to a constant, so that XLA knows the trip count, and a GPU does
+    not ask the host before each iteration.
     """
 
     def __init__(self, body: Jaxpr, test: Jaxpr | None, limit: int) -> None:
@@ -68,31 +73,40 @@ class _Loop:
         self._keeps_all = has_complex_values(body)
 
     def body(self, outer: Arrays, carry: Arrays) -> Arrays:
-        found = jax.core.eval_jaxpr(self._body, outer, *carry)
-        return [jnp.asarray(v, array_type(var).dtype) for v, var in zip(found, self._body.outvars)]
+        """The carry after one iteration."""
+        after = jax.core.eval_jaxpr(self._body, outer, *carry)
+        return [jnp.asarray(v, array_type(var).dtype) for v, var in zip(after, self._body.outvars)]
 
     def goes_on(self, outer: Arrays, count: jax.Array | np.int32, carry: Arrays) -> jax.Array:
+        """Whether there is another iteration after `count`: a scalar bool."""
         is_within = jnp.less(count, self.limit)
         return is_within if self._test is None else jnp.logical_and(is_within, jax.core.eval_jaxpr(self._test, outer, *carry)[0])
 
     def iterations(self, count: jax.Array) -> jax.Array | np.int32:
-        """How many there were, of which the forward loop has counted `count`."""
+        """The trip count: `count` of the forward loop, or the constant limit if there is no condition."""
         return np.int32(self.limit) if self._test is None else count
 
     def derivative(self, outer: Arrays, carry: Arrays) -> tuple[Arrays, Any]:
-        """One iteration: the carry after it, and the function from gradients of that to those of the real inputs."""
+        """Differentiates one iteration.
+
+        Returns:
+          the carry after it, and its pullback: cotangents of that -> cotangents of the differentiable leaves of (carry, outer).
+        """
         varying, fixed = _real(carry), _real(outer)
 
         def step(real_carry: Arrays, real_outer: Arrays) -> tuple[Arrays, Arrays]:
-            found = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
-            return _real(found), found
+            after = self.body(_merged(outer, real_outer), _merged(carry, real_carry))
+            return _real(after), after
 
+        # `jax.checkpoint` has no complex residuals. CSE cannot undo the rematerialization: forward and backward loop are two programs.
         kept = step if self._keeps_all else jax.checkpoint(step, policy=_is_kept, prevent_cse=False)
-        _, pull, found = jax.vjp(kept, varying, fixed, has_aux=True)
-        return found, pull
+        _, pull, after = jax.vjp(kept, varying, fixed, has_aux=True)
+        return after, pull
 
 
 def _forward(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> Arrays:
+    """The loop without residuals, for calls that are not differentiated."""
+
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count, values = state
         return count + np.int32(1), loop.body(outer, values)
@@ -101,6 +115,8 @@ def _forward(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> A
 
 
 def _run(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> Arrays:
+    """The loop with `_forward_kept` and `_backward` as its derivative."""
+
     @jax.custom_vjp
     def run(carry: Arrays, outer: Arrays, test_outer: Arrays) -> Arrays:
         return _forward(loop, carry, outer, test_outer)
@@ -110,19 +126,28 @@ def _run(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> Array
 
 
 class _Kept:
-    """How the leaves of a derivative are kept: those that are one of the outer arrays as its position, others in stacks."""
+    """How the residuals of an iteration are saved: one that is an outer array as its position among these, others in stacks.
+
+    `positions` has an entry for each residual, None for a stacked one; `stacked` are the types of the rows of the stacks.
+    """
 
     def __init__(self, structure: jax.tree_util.PyTreeDef, positions: list[int | None], stacked: list[jax.ShapeDtypeStruct]) -> None:
         self._structure, self._positions, self.stacked = structure, positions, stacked
 
     def pull(self, outer: Arrays, row: Arrays) -> Any:
-        """The derivative again, from one row of the stacks."""
+        """Rebuilds the pullback of an iteration from the outer arrays and one row of each stack."""
         real, rest = _real(outer), iter(row)
         return jax.tree.unflatten(self._structure, [next(rest) if p is None else real[p] for p in self._positions])
 
 
 def _iteration(loop: _Loop, outer: Arrays, carry: Arrays) -> tuple[_Kept, Callable[[Arrays], tuple[Arrays, Arrays]]]:
-    """Traces one iteration, once: how its derivative is kept, and the function from a carry to the next and what goes to the stacks."""
+    """Traces one iteration, once.
+
+    Returns:
+      how its residuals are saved; and carry -> (carry after, rows for the stacks).
+    """
+    # The pullback that `jax.vjp` returns is a pytree whose leaves are the residuals. A leaf that is identical to an outer array is
+    # loop-invariant.
     real = _real(outer)
     structure, positions = None, []
 
@@ -136,13 +161,14 @@ def _iteration(loop: _Loop, outer: Arrays, carry: Arrays) -> tuple[_Kept, Callab
     closed, (_, stacked) = jax.make_jaxpr(step, return_shape=True)(carry)
 
     def again(carry: Arrays) -> tuple[Arrays, Arrays]:
-        found = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *carry)
-        return found[: len(carry)], found[len(carry) :]
+        outputs = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *carry)
+        return outputs[: len(carry)], outputs[len(carry) :]
 
     return _Kept(structure, positions, stacked), again
 
 
 def _forward_kept(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays) -> tuple[Arrays, tuple[Any, ...]]:
+    """`fwd` of the custom_vjp: the final carry, and what `_backward` needs."""
     kept, iteration = _iteration(loop, outer, carry)
     stacks = [jnp.zeros((loop.limit, *s.shape), s.dtype) for s in kept.stacked]
 
@@ -152,18 +178,21 @@ def _forward_kept(loop: _Loop, carry: Arrays, outer: Arrays, test_outer: Arrays)
         stacks = [jax.lax.dynamic_update_index_in_dim(s, leaf, count, 0) for s, leaf in zip(stacks, leaves)]
         return count + np.int32(1), after, stacks
 
+    # The stacks are in the carry and updated in place, a row per iteration.
     count, last, stacks = jax.lax.while_loop(lambda s: loop.goes_on(test_outer, *s[:2]), step, (np.int32(0), carry, stacks))
     return last, (_Static(kept), count, stacks, carry, outer, test_outer)
 
 
 def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradients, Gradients, Gradients]:
+    """`bwd` of the custom_vjp: cotangents of (carry, outer, test_outer) from those of the final carry."""
     static, count, rows, carry, outer, test_outer = saved
     kept, varying = static.value, _real_grads(grads, carry)
 
     def pull(row: Arrays, varying: Arrays) -> Arrays:
-        before, found = kept.pull(outer, row)(varying)
-        return [*before, *found]
+        before, summands = kept.pull(outer, row)(varying)
+        return [*before, *summands]
 
+    # The cotangents of the carry go from iteration to iteration; those of the outer arrays add up over all iterations.
     one_back = BackwardStep(pull, kept.stacked, [jax.typeof(v) for v in varying], loop.limit)
 
     iterations = loop.iterations(count)
@@ -176,12 +205,13 @@ def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradi
 
     _, varying, sums, factors = jax.lax.while_loop(lambda s: s[0] < iterations, step, (np.int32(0), varying, *one_back.start()))
     totals = one_back.total(sums, factors, rows)
+    # The condition is a bool: what it captures has no gradient.
     return _all_grads(varying, carry), _all_grads(totals, outer), _all_grads([jnp.zeros_like(t) for t in _real(test_outer)], test_outer)
 
 
 @jax.tree_util.register_pytree_node_class
 class _Static:
-    """A Python object that travels among the saved arrays."""
+    """A Python object as a pytree without leaves, so that it can be among the residuals of a custom_vjp."""
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -199,21 +229,22 @@ def _is_real(value: object) -> bool:
 
 
 def _real(values: Arrays) -> Arrays:
-    """The values that have derivatives."""
+    """The values that have derivatives: those of float and complex dtypes."""
     return [v for v in values if _is_real(v)]
 
 
 def _merged(values: Arrays, real: Arrays) -> Arrays:
-    """`values` with those that have derivatives replaced."""
+    """`values` with those that have derivatives replaced by `real`, in order."""
     rest = iter(real)
     return [next(rest) if _is_real(v) else v for v in values]
 
 
 def _real_grads(grads: Arrays, values: Arrays) -> Arrays:
+    """The cotangents of those among `values` that have derivatives."""
     return [g for g, v in zip(grads, values) if _is_real(v)]
 
 
-def _all_grads(found: Arrays, values: Arrays) -> Gradients:
-    """Gradients of all values: those that have none get zeros of JAX's type for that."""
-    rest = iter(found)
+def _all_grads(real: Arrays, values: Arrays) -> Gradients:
+    """Cotangents of all `values`, from those of the differentiable ones: the others get float0 zeros."""
+    rest = iter(real)
     return [next(rest) if _is_real(v) else np.zeros(np.shape(v), jax.dtypes.float0) for v in values]

@@ -1,7 +1,8 @@
-"""A loop as one item of a plan: its variables, condition and body, and what is known of them before it runs.
+"""Loops as items of a plan: loop variables, condition, body, and static analysis of the trip count.
 
-Three drivers run a loop: `loop_compiled` (one `lax.while_loop`), `loop_differentiated` (that, with a derivative) and `HostLoop`
-(an iteration at a time).
+`collapse` replaces the nodes of each loop of 1.15's graph (Enter, Merge, Switch, NextIteration, Exit) by one `LoopItem`, and each
+gradient of a loop by one `LoopGradientItem`. Three drivers run these items: `loop_compiled` (one `lax.while_loop`),
+`loop_differentiated` (the same with a derivative) and `driven_by_host.HostLoop` (one plan per iteration).
 """
 
 from __future__ import annotations
@@ -31,28 +32,34 @@ from tfcompat._src.runtime.item import Item, Node, accesses_of
 from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
+"""Known values of more elements are not folded into the body of a loop; they enter it as inputs."""
 CANCELLED = "[_Derived_]Loop execution was cancelled."
 SHORT = 1000
-"""A compiled loop that is known to go round no more often does not look whether it is to end."""
+"""A compiled loop with a bound of at most this many iterations does not poll the stop flag."""
 GRADIENTS = ("LoopGradient", "LoopGradientGradient")
+"""The op types of nodes that are the first and the second derivative of a loop."""
 
 
 class Wrt(NamedTuple):
-    """What a loop is differentiated with respect to: the tensor `source`, where `name` stands for it.
+    """A tensor that a loop is differentiated with respect to.
 
-    `name` is `source` itself, or the output of the one Enter node through which it is meant.
+    `source` is the tensor outside the loop. `name` is `source` itself for the gradient through every Enter node that takes it, or
+    the output of one Enter node for the gradient through that node alone.
     """
 
     source: Tensor
     name: Tensor
 
     def enters_by(self, enter: Operation) -> bool:
-        """Whether an Enter node is one through which it is meant."""
+        """Whether the gradient counts what flows through an Enter node."""
         return enter.takes[0] is self.source and (self.name is self.source or self.name is enter.outputs[0])
 
 
 class Record(NamedTuple):
-    """What repeating a loop needs: bounds of how often it and the loops inside it ran, and the counters of its random operations."""
+    """What a gradient needs to run a loop again.
+
+    `steps` are bounds of the trip counts of the loop and of its inner loops, `counters` the counters of its random operations.
+    """
 
     steps: Tensor
     counters: Tensor
@@ -61,11 +68,11 @@ class Record(NamedTuple):
 Known = dict[Tensor, NDArray]
 IsStatic = Callable[[Tensor], bool]
 MakePart = Callable[[list[Node], list[Tensor], Known, Container[Tensor]], tuple[tuple[Item, ...], Known]]
-"""Makes the items of a part of a loop from its nodes, the tensors wanted of it, what is known and what is fed."""
+"""(nodes of the condition or the body, its results, known values, fed tensors) -> (items, known values including folded ones)."""
 
 
 class Building(NamedTuple):
-    """What the items of all loops of a run are made with."""
+    """Arguments that are the same for the items of all loops of a run."""
 
     make_part: MakePart
     fed: Container[Tensor]
@@ -73,12 +80,19 @@ class Building(NamedTuple):
 
 
 class LoopProgram:
-    """One loop. Nothing changes it once it is made.
+    """The condition and the body of one loop, and what is known before it runs; immutable once made.
 
-    `variables` change from iteration to iteration; `constants` are the Enter nodes of everything else, loop variables that
-    keep their value among them (`aliases` says under which names those are known inside). `condition_items` and `body_items` are
-    the items of one iteration, `shared` what the body takes from the condition, `inner` the loops inside. `records` are the
-    operations that tell how often it ran.
+    Attributes:
+      variables: the loop variables that change.
+      constants: the Enter nodes of loop-invariant values: captured tensors, and loop variables that the body returns unchanged.
+      aliases: the tensors inside that have the value of such an unchanged loop variable -> its Enter node.
+      known: values of tensors inside that are known before the run.
+      condition_items, body_items: the items of one iteration.
+      shared: tensors that the condition computes and the body uses.
+      inner: the loops inside. records: the tensors that tell gradients how this loop ran.
+      reads, writes: the variables (of the session) that operations inside read and write.
+      obstacle: why this loop cannot be compiled whatever the run is, or "".
+      constant_tensors: the outer tensors that must be NumPy values when it is compiled.
     """
 
     def __init__(self, loop: Loop, records: Sequence[Record], known: Known, building: Building) -> None:
@@ -97,6 +111,7 @@ class LoopProgram:
     # ---- building ----
 
     def _sort_variables(self, loop: Loop) -> None:
+        """Separates the loop variables that change from loop-invariant values."""
         self.variables: list[Variable] = []
         self.constants: list[Operation] = [op for op in loop.enters if op.attrs["is_constant"]]
         self.aliases: dict[Tensor, Operation] = {}
@@ -104,6 +119,8 @@ class LoopProgram:
         changing = set()
         for v in loop.variables():
             inside = self.names_inside(v)
+            # A body that returns a variable as it came (through Identity nodes at most) makes it loop-invariant: the backward pass
+            # then keeps one copy of it, not one for each iteration.
             if behind_identity(v.following) in inside:
                 self.constants.append(v.enter)
                 self.aliases.update(dict.fromkeys(inside, v.enter))
@@ -114,20 +131,25 @@ class LoopProgram:
         self.constants += [op for op in loop.enters if op not in changing and op not in self.constants]
 
     def _fold_inside(self, loop: Loop, known: Known) -> Known:
-        found = dict(known)
+        """Constant folding inside the loop: adds to `known` the values of invariants, and of the operations that depend on these alone."""
+        values = dict(known)
         for enter in self.constants:
             value = known.get(enter.takes[0])
             if value is not None and np.size(value) <= MAX_ENTERING_ELEMENTS:
-                found[enter.outputs[0]] = value
-        found.update({t: found[e.outputs[0]] for t, e in self.aliases.items() if e.outputs[0] in found})
-        return fold(loop.members, set(), found)
+                values[enter.outputs[0]] = value
+        values.update({t: values[e.outputs[0]] for t, e in self.aliases.items() if e.outputs[0] in values})
+        return fold(loop.members, set(), values)
 
     def _make_parts(self, loop: Loop, building: Building) -> None:
+        """Makes the items of the condition and of the body."""
         make_part, fed = building.make_part, building.fed
+        # The nodes that route values between iterations have no items: the drivers do what they do. Inner loops become items.
         routing = {v.merge for v in loop.variables()} | {v.switch for v in loop.variables()} | loop.handed_on()
         own = [op for op in loop.members if not (op in routing or op.type in ENTER | EXIT | NEXT_ITERATION or op is self.condition)]
         nodes = collapse(own, loop.children, self.known, building)
         owner = {op: node for node in nodes if isinstance(node, Item) for op in node.stands_for}
+        # The graph does not say which nodes are the condition and which the body. The condition is what LoopCond depends on; the
+        # body may take tensors of it, which are then computed once.
         in_condition = _ancestors(self.condition.takes[0], nodes, owner) if self.condition is not None else set()
         conditional = [n for n in nodes if n in in_condition]
         rest = [n for n in nodes if n not in in_condition]
@@ -144,8 +166,12 @@ class LoopProgram:
         self.inner = [loop for item in (*self.condition_items, *self.body_items) for loop in loops_of(item)]
 
     def _demands(self) -> tuple[str, set[Tensor]]:
-        """The outer tensors that must be NumPy values; or why there is no way to have all that must be inside."""
+        """(obstacle, constant tensors): the outer tensors that must be NumPy values, or why an input that must be one cannot be.
+
+        Kernels take some inputs as NumPy values (shapes, axes). Inside a loop such an input must be derived from loop-invariant values.
+        """
         needed: set[Tensor] = set()
+        # The gradient of an inner loop needs the bound of its trip count when it is compiled, if it can be computed from invariants.
         for loop in self.inner:
             if loop.wrts:
                 needed.update(*(self.static_needs(t) or () for needs in loop.program.chosen_needs(self._is_static) for t in needs))
@@ -153,53 +179,61 @@ class LoopProgram:
             for flat in opened(item):
                 for position in self._constants_of(flat):
                     tensor = flat.takes[position]
-                    found = self.static_needs(tensor)
-                    if found is None:
-                        return f"{flat.name} needs {tensor.name} when the loop is compiled", set()
-                    needed |= found
+                    needs = self.static_needs(tensor)
+                    if needs is None:
+                        return f"{flat.name} needs the value of {tensor.name} when it is compiled, but it can change in each iteration", set()
+                    needed |= needs
         return "", needed
 
     def _constants_of(self, item: Item) -> frozenset[int]:
+        """The positions of an item's inputs that must be NumPy values when it is compiled."""
         if isinstance(item, LoopGradientItem):
             return item.constants_where(item.loop.program.must_count(self._is_static))
         return item.constants
 
-    # ---- what the other stages ask ----
+    # ---- queries of the other stages ----
 
     @staticmethod
     def names_inside(variable: Variable) -> list[Tensor]:
-        """The tensors that are the value of a loop variable inside."""
+        """The tensors inside the loop that hold the value of a loop variable: the outputs of its Merge and of its Switch."""
         return [variable.merge.outputs[0]] + ([variable.switch.outputs[1]] if variable.switch is not None else [])
 
     @staticmethod
     def entering(exit: Operation) -> Operation:
-        """The Enter node of the variable that goes out."""
+        """The Enter node of the loop variable that an Exit node returns."""
         return leaving(exit)[-1].takes[0].op.takes[0].op
 
     @property
     def randoms(self) -> list[Operation]:
-        """The random operations inside, also of inner loops."""
+        """The random operations inside, including those of inner loops."""
         return [op for op in self.operations if op.spec.effects.random]
 
     def changing_reads(self) -> dict[Tensor, Operation]:
-        """The reads of refs that enter as constants, of variables that the loop writes: a read is an alias and sees what is written."""
+        """Reads of refs that enter as invariants, of variables that the loop writes -> the handle operation.
+
+        In 1.15 the read of a ref variable shares the variable's buffer, so it sees writes of earlier iterations.
+        """
         written = {variable_key(v) for v in self.writes}
         reads = {e.outputs[0]: e.takes[0].op for e in self.constants if is_ref_read(e.takes[0].op)}
         variables = {t: variable_op(read.takes[0]) for t, read in reads.items()}
         return {t: v for t, v in variables.items() if v is not None and variable_key(v) in written}
 
     def why_not_compiled(self, findings: Collection[Finding], limited: bool) -> str:
-        """Why this cannot be compiled as one loop, or "". `limited`: the run has a time limit."""
+        """Why this loop cannot be compiled into one program, or "".
+
+        Args:
+          findings: what earlier traces have found out about the graph. limited: whether the run has a time limit.
+        """
         if Finding(Kind.HOST_DRIVES, self.condition) in findings:
-            return "a loop variable changes its shape, or the body cannot be computed for the shapes of a run"
+            return "a loop variable changes its shape, or the body cannot be traced with the shapes of a run"
         if limited and self.condition is not None and next(self._bound_needs(), None) is None:
-            return "the run has a time limit, and how often the loop runs has none"
+            return "the run has a time limit, and the number of iterations has no known bound"
         if any(host_chooses(item, findings) for item in (*self.condition_items, *self.body_items)):
-            return "the shapes of a conditional depend on its predicate"
+            return "the result shapes of a conditional inside depend on its predicate"
         return self.obstacle or next(filter(None, (loop.program.why_not_compiled(findings, limited) for loop in self.inner)), "")
 
     def static_needs(self, tensor: Tensor) -> set[Tensor] | None:
-        """The outer tensors that must be NumPy values so that `tensor` is one inside; None where it changes."""
+        """The outer tensors that must be NumPy values so that `tensor`, which is inside, is one; None if it can change in each iteration."""
         if tensor in self.known:
             return set()
         op = tensor.op
@@ -207,38 +241,47 @@ class LoopProgram:
             return {self.aliases.get(tensor, op).takes[0]}
         if tensor in self._variable_of:
             return None
+        # The size of a TensorArray and a Switch pass values on without a kernel that can be folded; the rest is a walk up through
+        # operations that can be.
         if is_length(op):
             return self._length_needs(op)
         if op.type in SWITCH:
             return self.static_needs(op.takes[0])
         if not op.takes or not can_fold(op) or op.type in ENTER:
             return None
-        found: set[Tensor] = set()
+        needs: set[Tensor] = set()
         for i, t in enumerate(op.takes):
             if i not in op.spec.shape_only_positions:
                 inner = self.static_needs(t)
                 if inner is None:
                     return None
-                found |= inner
-        return found
+                needs |= inner
+        return needs
 
     def _length_needs(self, op: Operation) -> set[Tensor] | None:
-        """What the length of a TensorArray made inside the loop hangs on."""
+        """`static_needs` of the size of a TensorArray that is made inside the loop."""
         length = fixed_length(op) if op.takes[0].op.type not in FORWARDS_HANDLE else None
         return None if length is None else self.static_needs(length)
 
     def _is_static(self, tensor: Tensor) -> bool:
         return self.static_needs(tensor) is not None
 
-    # ---- how many iterations ----
+    # ---- bounds of the trip count ----
+    #
+    # A loop has a static bound if its condition is a conjunction with a comparison `counter < limit` (or <=, >, >=, on either side), where
+    # the body adds a known nonzero integer to the counter towards the limit, and start and limit are known when the loop is compiled.
 
     def must_count(self, is_static: IsStatic) -> bool:
-        """Whether a gradient must be told how often this or an inner loop ran. `is_static`: a tensor is NumPy when compiled."""
+        """Whether a gradient needs the trip count that this or an inner loop had in the run, as no bound is known when it is compiled.
+
+        Args:
+          is_static: whether an outer tensor is a NumPy value when the gradient is compiled.
+        """
         is_bounded = any(all(is_static(t) for t in needs) for needs in self._bound_needs())
         return any([loop.program.must_count(self._inside(is_static)) for loop in self.inner]) or not is_bounded
 
     def _inside(self, is_static: IsStatic) -> IsStatic:
-        """Tells of the tensors inside what `is_static` tells of those outside."""
+        """`is_static` for the tensors inside the loop, given that for the tensors outside."""
 
         def is_static_inside(tensor: Tensor) -> bool:
             needs = self.static_needs(tensor)
@@ -247,37 +290,43 @@ class LoopProgram:
         return is_static_inside
 
     def chosen_needs(self, is_static: IsStatic) -> list[set[Tensor]]:
-        """The outer tensors that tell, where they are NumPy values, how often this and each inner loop runs at most."""
+        """The outer tensors that bound the trip counts if they are NumPy values: a set for this loop and one for each inner loop.
+
+        Empty where the trip counts of the run are needed (`must_count`).
+        """
         if self.must_count(is_static):
             return []
         return [*list(self._bound_needs())[:1], *[needs for loop in self.inner for needs in loop.program.chosen_needs(self._inside(is_static))]]
 
     def _bound_needs(self) -> Iterator[set[Tensor]]:
+        """For each comparison that bounds the trip count, the outer tensors that its start and limit depend on."""
         for comparison in self._conjuncts():
-            found = self._counter(comparison)
-            if found is not None:
-                variable, limit, _, _ = found
+            counter = self._counter(comparison)
+            if counter is not None:
+                variable, limit, _, _ = counter
                 needs = self.static_needs(limit)
                 if needs is not None:
                     yield needs | {variable.enter.takes[0]}
 
     def _conjuncts(self) -> list[Operation]:
+        """The operations whose logical conjunction is the condition."""
         if self.condition is None:
             return []
-        found, pending = [], [self.condition.takes[0]]
+        conjuncts, pending = [], [self.condition.takes[0]]
         while pending:
             op = behind_identity(pending.pop()).op
             if op.spec.facts.conjoins:
                 pending.extend(op.takes)
             else:
-                found.append(op)
-        return found
+                conjuncts.append(op)
+        return conjuncts
 
     def _counter(self, op: Operation) -> tuple[Variable, Tensor, int, bool] | None:
-        """(variable, limit, step, whether the limit counts) of a comparison between a counter and its limit."""
+        """(variable, limit, step, whether the limit is inclusive) of a comparison between a counter and its limit, else None."""
         if op.spec.facts.compares is None:
             return None
         sign, closed = op.spec.facts.compares
+        # `limit > counter` is `counter < limit`. A step away from the limit bounds nothing.
         for side, direction in ((0, sign), (1, -sign)):
             variable = self._variable_of.get(behind_identity(op.takes[side]))
             if variable is None:
@@ -289,13 +338,13 @@ class LoopProgram:
 
     @property
     def predicate(self) -> Tensor:
-        """What decides whether the loop goes on; only a loop with a condition has one."""
+        """The scalar bool that LoopCond takes. Raises RuntimeError where the loop has no LoopCond."""
         if self.condition is None:
-            raise RuntimeError(f"{self.name} has no condition")
+            raise RuntimeError(f"{self.name} has no LoopCond node, so it has no predicate")
         return self.condition.takes[0]
 
     def step(self, variable: Variable) -> int | None:
-        """What a counter grows by in each iteration, or None where it is no counter."""
+        """The known integer that each iteration adds to a loop variable, or None where it is no such counter."""
         op = behind_identity(variable.following).op
         sign = op.spec.facts.counts
         if not sign or not op.outputs[0].dtype.is_integer:
@@ -307,19 +356,25 @@ class LoopProgram:
         return None
 
     def bound(self, lookup: Callable[[Tensor], Any]) -> tuple[int | None, bool]:
-        """An upper bound of the number of iterations where values known now give one, and whether it is the number itself."""
+        """(upper bound of the number of iterations or None, whether it is the exact number).
+
+        Args:
+          lookup: the value of an outer tensor; anything but a NumPy value counts as unknown.
+        """
+        # The bound is exact only if every conjunct is a counter with known start and limit.
         bounds, exact = [], True
         for comparison in self._conjuncts():
-            found = self._counter(comparison)
-            count = None if found is None else self._count(found, lookup)
+            counter = self._counter(comparison)
+            count = None if counter is None else self._count(counter, lookup)
             if count is None:
                 exact = False
             else:
                 bounds.append(count)
         return (min(bounds), exact) if bounds else (None, False)
 
-    def _count(self, found: tuple[Variable, Tensor, int, bool], lookup: Callable[[Tensor], Any]) -> int | None:
-        variable, limit_tensor, step, closed = found
+    def _count(self, counter: tuple[Variable, Tensor, int, bool], lookup: Callable[[Tensor], Any]) -> int | None:
+        """How often a counter's comparison holds, None where start or limit is unknown."""
+        variable, limit_tensor, step, closed = counter
         start, limit = lookup(variable.enter.takes[0]), self._evaluate(limit_tensor, lookup)
         if not (_is_known(start) and _is_known(limit)) or start.ndim or limit.ndim:
             return None
@@ -327,7 +382,7 @@ class LoopProgram:
         return max(0, distance // abs(step) + 1 if closed else -(-distance // abs(step)))
 
     def _evaluate(self, tensor: Tensor, lookup: Callable[[Tensor], Any]) -> Any:
-        """The value inside of a tensor that does not change, as far as it is known now; else None."""
+        """The value of a loop-invariant tensor inside the loop, computed in NumPy; None where it varies or an input is unknown."""
         if tensor in self.known:
             return self.known[tensor]
         op = tensor.op
@@ -338,6 +393,7 @@ class LoopProgram:
         values = []
         for i, t in enumerate(op.takes):
             value = self._evaluate(t, lookup)
+            # A kernel that takes only the shape of an input (Shape, Size, Rank) needs no value, so a traced array will do.
             if i in op.spec.shape_only_positions and value is not None:
                 value = KnownShape(value.shape, value.dtype)
             elif not _is_known(value):
@@ -348,7 +404,7 @@ class LoopProgram:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopItem(Item):
-    """A loop of a plan. `wrts` are what the items beside it that differentiate it need gradients of."""
+    """A loop of a plan. `wrts` are the tensors that the gradient items beside it differentiate it with respect to."""
 
     program: LoopProgram
     wrts: tuple[Wrt, ...]
@@ -356,12 +412,14 @@ class LoopItem(Item):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LoopGradientItem(Item):
-    """The gradient of a loop.
+    """The gradient (vector-Jacobian product) of a loop.
 
     Attributes:
-      exits: results of the loop. grads: their gradients.
-      wrts: what gradients are wanted of. results: what each is given as: a tensor, or values, indices and perhaps shape of slices.
-      second: the LoopGradientGradient, where it is the second derivative.
+      loop: the forward loop. record: how that ran.
+      exits: results of the loop. grads: their gradients (cotangents).
+      wrts: the tensors to differentiate with respect to.
+      results: the output tensors for each of `wrts`: the gradient, or the values, indices and perhaps dense shape of IndexedSlices.
+      second: the LoopGradientGradient node, if this is the second derivative.
     """
 
     loop: LoopItem
@@ -373,14 +431,14 @@ class LoopGradientItem(Item):
     second: Operation | None = None
 
     def constants_where(self, must_count: bool) -> frozenset[int]:
-        """What the loop needs, and the number of iterations where that must be counted before it is compiled."""
+        """The positions of inputs that must be NumPy values: those of the loop, and the trip counts if `must_count`."""
         return self.constants | {self.takes.index(self.record.steps)} if must_count else self.constants
 
 
 def _loop_item(
     loop: Loop, serving: Sequence[Operation], records: Sequence[Record], wrts: Iterable[Wrt], known: Known, building: Building
 ) -> LoopItem:
-    """The item of a loop. `serving`: operations that it stands for besides its own, which serve its gradients."""
+    """Makes the item of a loop. `serving` are further operations that it replaces: the records and pushes that only gradients use."""
     program = LoopProgram(loop, records, known, building)
     every = loop.all_members()
     mine = frozenset([*every, *serving])
@@ -390,14 +448,14 @@ def _loop_item(
         outputs=(*(op.outputs[0] for op in program.exits), *(t for r in records for t in r)),
         waits_for=tuple(dict.fromkeys(c for op in every for c in op.waits_for if c not in mine)),
         operations=program.operations, stands_for=mine,
-        reads=(*program.reads, *program.writes), writes=program.writes,  # there may be no iteration that writes
+        reads=(*program.reads, *program.writes), writes=program.writes,  # without an iteration, the value before the loop is the result
         constants=frozenset(i for i, t in enumerate(inputs) if t in program.constant_tensors),
         program=program, wrts=tuple(dict.fromkeys(wrts)),
     )  # fmt: skip
 
 
 class _Gradient(NamedTuple):
-    """A gradient of a loop before its item is made: a node of the graph, or a backward loop that is noted as one."""
+    """The fields of a `LoopGradientItem` before its loop's item is made; from a gradient node, or from a recognized backward loop."""
 
     name: str
     order: tuple[int, ...]
@@ -413,7 +471,7 @@ class _Gradient(NamedTuple):
     second: Operation | None = None
 
     def item(self, loop: LoopItem, fed: Container[Tensor]) -> LoopGradientItem:
-        """The item beside that of the loop."""
+        """Makes the item, given that of the forward loop."""
         takes = tuple(dict.fromkeys((*self.exits, *loop.takes, *self.record, *self.grads, *self.further)))
         captured = [v for t in loop.takes if t not in fed and (v := variable_op(t)) is not None]
         waits_for = dict.fromkeys(c for op in self.stands_for for c in op.waits_for if c not in self.stands_for and c not in loop.stands_for)
@@ -426,7 +484,7 @@ class _Gradient(NamedTuple):
 
 
 def _gradient_of_node(op: Operation) -> _Gradient:
-    """What a LoopGradient, or LoopGradientGradient, says."""
+    """The gradient that a LoopGradient or LoopGradientGradient node computes."""
     captured = op.input_named("captured")
     return _Gradient(
         op.name, op.order, Record(op.input_named("steps"), op.input_named("counters")), tuple(op.input_named("exits")),
@@ -436,10 +494,12 @@ def _gradient_of_node(op: Operation) -> _Gradient:
 
 
 def _gradient_of_loop(backward: Loop, derivative: LoopDerivative) -> _Gradient:
-    """What a backward loop computes, as far as the run asks for it."""
+    """The gradient that a backward loop of the graph computes, as far as the run asks for it."""
     members = backward.all_members()
     exits, entries = derivative.exits, derivative.entries
     outputs = tuple(t for entry in entries for t in entry.parts)
+    # 1.15's backward loop has no tensors for a Record. These two are not in the graph: outputs 1 and 2 of the node that counts the
+    # iterations, int32[loops] and uint32[random operations, 6].
     steps, counters = (Tensor(derivative.counter, i, kind) for i, kind in enumerate((dtypes.int32, dtypes.uint32), 1))
     steps._sizes, counters._sizes = (None,), (None, 6)
     return _Gradient(
@@ -451,8 +511,17 @@ def _gradient_of_loop(backward: Loop, derivative: LoopDerivative) -> _Gradient:
 
 
 def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, building: Building) -> list[Node]:
-    """`ops` in order, with one item in place of each of `loops` and of each gradient of one."""
+    """Replaces each loop, and each gradient of a loop, by one item.
+
+    Args:
+      ops: the operations of a region, outside of its loops. loops: the outermost loops of the region.
+      known: values known before the run.
+
+    Returns:
+      operations and items in topological order.
+    """
     derivatives = building.derivatives
+    # A recognized backward loop becomes part of the items of its forward loop, and has none of its own.
     backward = {loop: d for loop in loops if (d := derivatives.of(loop.exits[0])) is not None and not _leaves_forward(loop, d)}
     items: list[Item] = []
     for whole in loops:
@@ -463,15 +532,16 @@ def collapse(ops: Sequence[Operation], loops: list[Loop], known: Known, building
 
 
 def _leaves_forward(loop: Loop, derivative: LoopDerivative) -> bool:
-    """Whether a loop is the forward one of a derivative."""
+    """Whether a loop has nodes of the forward loop of a derivative."""
     return any(op in derivative.forward for op in loop.members)
 
 
 def _with_gradients(
     whole: Loop, backward: dict[Loop, LoopDerivative], ops: Sequence[Operation], known: Known, building: Building
 ) -> list[Item]:
-    """The items of a loop and of its gradients: of the loops that go back over it, and of the nodes that say so."""
+    """The items of a loop and of its gradients, which are recognized backward loops (`backward`) or nodes among `ops`."""
     every = whole.all_members()
+    # The forward loop of a recognized derivative does not push onto stacks: JAX's vjp keeps the residuals.
     serving = [op for op in every if any(op in d.made for d in backward.values())]
     loop = whole.without(frozenset(serving)) if serving else whole
     mine = set(every)
@@ -490,21 +560,21 @@ def _is_known(value: object) -> bool:
 
 
 def behind_identity(tensor: Tensor) -> Tensor:
-    """The tensor that Identity nodes pass on."""
+    """The tensor that a chain of Identity nodes forwards."""
     while tensor.op.type == "RefIdentity" or is_identity(tensor.op):
         tensor = tensor.op.takes[0]
     return tensor
 
 
 def loops_of(item: Item) -> Iterator[LoopItem]:
-    """The loops of an item: itself, or those in the branches of a conditional."""
+    """The loops of an item: the item itself, or those in the branches of a conditional. Loops inside loops are not among them."""
     for inner in opened(item):
         if isinstance(inner, LoopItem):
             yield inner
 
 
 def host_chooses(item: Item, findings: Collection[Finding]) -> bool:
-    """Whether the branches of a conditional in an item cannot be in one program."""
+    """Whether an item has a conditional whose branches cannot be in one program, as an earlier trace has found."""
     if isinstance(item, LoopItem):
         program = item.program
         return any(host_chooses(i, findings) for i in (*program.condition_items, *program.body_items))
@@ -515,7 +585,7 @@ def host_chooses(item: Item, findings: Collection[Finding]) -> bool:
 
 
 def opened(item: Item) -> Iterator[Item]:
-    """An item, or those in the branches of a conditional."""
+    """Yields an item, or for a conditional the items in its branches, recursively."""
     if isinstance(item, CondItem):
         for branch in item.branches.values():
             for inner in branch:
@@ -525,15 +595,15 @@ def opened(item: Item) -> Iterator[Item]:
 
 
 def _ancestors(tensor: Tensor, nodes: list[Node], owner: dict[Operation, Item]) -> set[Node]:
-    """The nodes that a tensor hangs on."""
+    """The nodes among `nodes` that a tensor depends on, also by control edges."""
     inside = set(nodes)
     pending = [tensor.op]
-    found: set[Node] = set()
+    ancestors: set[Node] = set()
     while pending:
         op = pending.pop()
         node = owner.get(op, op)
-        if node in inside and node not in found:
-            found.add(node)
+        if node in inside and node not in ancestors:
+            ancestors.add(node)
             pending.extend(t.op for t in node.takes)
             pending.extend(node.waits_for)
-    return found
+    return ancestors

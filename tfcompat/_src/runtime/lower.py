@@ -1,4 +1,8 @@
-"""Lowering: operations become calls of their kernels on traced arrays."""
+"""Lowering: traces the items of a plan by calling the kernels of their operations on JAX's tracers.
+
+`lower` is a single-dispatch function over kinds of items; operations are here, other kinds register theirs (`lower_cond.py`,
+`lower_towers.py`, `loop_differentiated.py`). Values of tensors, variables, random state and checks are kept in a `Frame`.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +47,13 @@ T = TypeVar("T", bound=checks.Truth)
 
 @dataclass(eq=False)
 class Write:
-    """What an operation leaves in a variable: entry `position` of what `kernel()` gives again.
+    """A write of a variable by one operation, kept so that it can be made again inside a conditional on the checks of the run.
 
-    `is_guarded` says that it is `before` where one of the first `checks` checks of the run has failed.
+    Attributes:
+      value: the new value. before: the old one.
+      kernel: computes the kernel's results again. position: which of them is the new value.
+      checks: how many checks the run had when the write was made.
+      is_guarded: whether `value` is already `before` if one of these checks has failed.
     """
 
     value: object
@@ -58,14 +66,18 @@ class Write:
 
 @dataclass(eq=False)
 class Frame:
-    """What is known at one point of a trace or of a host step.
+    """The state of a trace, or of a host step, at one point.
 
-    `values` by tensor, `state` by variable key, `rng` the row of each random operation, `reserves` how far each has moved on.
-    `differentiated` says how many times gradients go through loops, which must be made for that; `lengths` gives bounds of how often they run,
-    `counts` takes how often they ran; `differentiated_here` are loops whose gradients follow in the same trace, `pullbacks` these gradients.
-    `through_updates` says whether gradients go through updates of variables too, `chosen` which variables a host step works on where the
-    run chooses them, `dead` why tensors of branches that are not taken have no
-    value here, of which only the other side of a conditional makes use.
+    Attributes:
+      values: by tensor: tracers, NumPy arrays that are known while tracing, TensorArrays. state: values of variables by key.
+      rng: the key and counter (uint32[6]) of each random operation. reserves: how far each counter advances.
+      differentiated: how many times JAX differentiates this trace (0, 1 or 2), so that loops are made differentiable.
+      lengths: bounds of the trip counts of loops, for gradients. counts: takes the trip counts; None where nobody asks.
+      differentiated_here: loops whose gradients are in the same trace. pullbacks: the pullbacks of these.
+      writes: the last write of each variable key.
+      through_updates: whether gradients go through updates of variables too.
+      chosen: the variables behind handles that a host step chooses when it runs.
+      dead: tensors of a branch not taken that have no value -> why; raised if they leave the trace.
     """
 
     values: dict[Tensor, Any]
@@ -83,20 +95,20 @@ class Frame:
     dead: dict[Tensor, Replan] = field(default_factory=dict)
 
     def branch(self) -> Frame:
-        """A frame that starts with what is known here; what happens in it stays there."""
+        """A copy for tracing a branch: changes of values and state in it do not show here."""
         return Frame(
             dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates, dead=self.dead
         )
 
     def leave(self, tensor: Tensor) -> object:
-        """What leaves the trace for a tensor. Replan where it is dead: another program could ask for it."""
+        """The value of a tensor that is an output of the trace. Raises Replan where it is dead: another program may take it."""
         if tensor in self.dead:
             raise self.dead[tensor]
         return self.values.get(tensor)
 
 
 class _Stopping(threading.local):
-    """The array of a run_limits.StopFlag, which loops that are traced in this thread look at in each iteration; None without one."""
+    """The array of the run_limits.StopFlag that loops traced in this thread poll in each iteration, or None."""
 
     flag: jax.Array | None = None
 
@@ -105,7 +117,7 @@ STOPPING = _Stopping()
 
 
 class Replan(Exception):
-    """What a trace has found makes another plan necessary."""
+    """Raised by a trace that needs another plan; `finding` is kept with the graph, and plans made from then on heed it."""
 
     def __init__(self, finding: Finding, why: str) -> None:
         super().__init__(why)
@@ -114,8 +126,8 @@ class Replan(Exception):
 
 @functools.singledispatch
 def lower(item: Item, frame: Frame) -> None:
-    """Traces an item: what it gives goes to `frame.values`, what it writes to `frame.state`. Each kind of item registers how."""
-    raise NotImplementedError(f"there is no way to compile {item.name} ({item.type})")
+    """Traces an item: its outputs go to `frame.values`, written variables to `frame.state`. Each kind of item registers its function."""
+    raise NotImplementedError(f"{item.name} ({item.type}) cannot be compiled: no function is registered that lowers items of this kind.")
 
 
 @lower.register
@@ -130,12 +142,14 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if op.type in ROUTES:
         ROUTES[op.type](op, frame)
         return
+    # A resource handle whose variable is known has no value in a trace.
     if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
         return
     inputs: Sequence[object] = gather_inputs(op, frame)
     if frame.differentiated:
         inputs = _with_numpy_values(op, inputs)
     effects = spec.effects
+    # Constant folding: shapes and axes must stay NumPy values for the kernels that take them.
     if op.takes and _all_static(inputs, spec):
         if not can_fold(op):
             inputs = _hidden(op, inputs)
@@ -146,8 +160,10 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     if effects.random:
         row = frame.rng[op]
         keywords["rng"] = (row[:2], row[2:])
+    # In a differentiated trace kernels come with TensorFlow's derivative, which differs from JAX's for some ops.
     as_it_is = not frame.differentiated or (frame.through_updates and bool(effects.writes))
     kernel = spec.padded or spec.kernel if as_it_is else differentiable.kernel(op, _lowered)
+    # Kernels report failed conditions on traced values to the collector; errors in shapes or static values are raised here, and get the node.
     checks.COLLECTOR.op = op
     checks.COLLECTOR.guarded = []
     try:
@@ -160,6 +176,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
+    # A random update is not noted in `frame.writes`: its kernel must not run twice.
     before = {k: frame.state.get(k) for k in _written_keys(op)} if effects.writes and not effects.random else {}
     store_results(op, flat, frame)
     if before:
@@ -169,7 +186,14 @@ def run_device_op(op: Operation, frame: Frame) -> None:
 
 
 def _lowered(ops: list[Operation], values: Values) -> Values:
-    """Traces operations, sources first, where some tensors have values; these, and what the operations give."""
+    """Traces operations, in topological order, in a frame of their own.
+
+    Args:
+      values: those of their inputs.
+
+    Returns:
+      `values` with the operations' results.
+    """
     frame = Frame(dict(values), {})
     for op in ops:
         run_device_op(op, frame)
@@ -177,26 +201,32 @@ def _lowered(ops: list[Operation], values: Values) -> Values:
 
 
 def _require_room(results: list[object]) -> None:
-    """ResourceExhaustedError where the machine could not hold a result, whether or not the compiled program keeps it."""
+    """Raises ResourceExhaustedError if a result is larger than the machine's memory, even if fusion would never materialize it."""
     for result in results:
         if isinstance(result, jax.core.Tracer):
             checks.require_room(result.shape, result.dtype)
 
 
 def _with_numpy_values(op: Operation, inputs: Sequence[object]) -> list[object]:
-    """The inputs where iterations are differentiated one by one: what a kernel takes as NumPy values has a value then."""
+    """The inputs of a kernel in a differentiated trace, with concrete JAX arrays as NumPy where the kernel needs NumPy values.
+
+    Inside a loop that the host drives, each iteration is traced with concrete values.
+    """
+    # A kernel on the host has no derivative that JAX could trace.
     is_on_host, positions = op.spec.side == HOST, op.constant_positions()
-    found = list(inputs)
+    converted = list(inputs)
     for i, value in enumerate(inputs):
         if isinstance(value, jax.core.Tracer) and is_on_host:
-            raise NotImplementedError(f"the gradient through {op.name} (op type {op.type}), which runs on the host")
+            raise NotImplementedError(
+                f"The gradient of a loop cannot go through {op.name} (op type {op.type}), which runs on the host. Take it out of the loop's body."
+            )
         if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and (is_on_host or i in positions):
-            found[i] = np.asarray(value)
-    return found
+            converted[i] = np.asarray(value)
+    return converted
 
 
 def _fold_traced(op: Operation, inputs: Sequence[object], frame: Frame) -> bool:
-    """Computes an operation in NumPy; False where its values are bad, which the kernel then reports when it runs."""
+    """Computes an operation in NumPy while tracing; False if the kernel rejects the values, so that the error is raised when it runs."""
     try:
         with checks.at_once():
             results = constant_value.call_numpy_kernel(op, inputs)
@@ -207,13 +237,14 @@ def _fold_traced(op: Operation, inputs: Sequence[object], frame: Frame) -> bool:
 
 
 def _hidden(op: Operation, inputs: Sequence[Array]) -> Sequence[object]:
-    """Inputs that are all constants, as values that the compiler takes for unknown until it has optimized the program.
+    """Hides constant inputs from XLA's constant folding behind an optimization barrier.
 
-    It would else compute the operation while it compiles: in minutes where that is a convolution, or never, on a division by zero.
+    XLA would compute the operation while it compiles: for minutes if that is a convolution, and forever on an integer division by zero.
     """
     spec = op.spec
     if spec.side == HOST or spec.numpy_kernel is spec.kernel or not op.outputs:
         return inputs
+    # Inputs that the kernel needs as NumPy values, or of which it takes the shape only, and arrays of strings stay as they are.
     kept = op.constant_positions()
     return [
         v if i in kept or i in spec.shape_only_positions or v.dtype == object else jax.lax.optimization_barrier(v)
@@ -222,10 +253,12 @@ def _hidden(op: Operation, inputs: Sequence[Array]) -> Sequence[object]:
 
 
 def _written_keys(op: Operation) -> list[str]:
+    """The keys of the variables that an operation writes."""
     return [variable_key(v) for name in op.spec.effects.writes for v in _variables(op, name, NONE_CHOSEN)]
 
 
 def _note_writes(flat: list[object], before: dict[str, object], kernel: Callable[[], list[object]], frame: Frame) -> None:
+    """Adds the writes of an operation to `frame.writes`; new variable values come first among kernel results."""
     made = len(checks.COLLECTOR.checks or ())
     for position, (key, old) in enumerate(before.items()):
         guarded = any(flat[position] is v for v in checks.COLLECTOR.guarded)
@@ -233,7 +266,7 @@ def _note_writes(flat: list[object], before: dict[str, object], kernel: Callable
 
 
 def truth(predicate: Tensor, value: T) -> T:
-    """The value of a predicate; InvalidArgumentError where it is no scalar."""
+    """Returns the value of a predicate; raises InvalidArgumentError where it is not a scalar."""
     if np.ndim(value):
         op = predicate.op
         raise errors.InvalidArgumentError(op.node_def, op, f"The second input must be a scalar, but it has shape {list(np.shape(value))}")
@@ -241,17 +274,18 @@ def truth(predicate: Tensor, value: T) -> T:
 
 
 def _switch(op: Operation, frame: Frame) -> None:
-    """A Switch whose predicate is decided: its input goes out on that side."""
+    """Routes the input of a Switch whose predicate is known to the output of that side."""
     side = int(bool(truth(op.inputs[1], frame.values[op.inputs[1]])))
     if op.inputs[0] in frame.values:
         frame.values[op.outputs[side]] = frame.values[op.inputs[0]]
 
 
 def _merge(op: Operation, frame: Frame) -> None:
-    """A Merge whose branch is decided: the one input that is there goes out; a ref is there where no value is."""
+    """Forwards the one input of a Merge that is not dead, where the predicates are known."""
     for index, tensor in enumerate(op.inputs):
         if tensor in frame.values:
             return _put_merged(op, index, frame.values[tensor], frame)
+    # Refs and resource handles have no values: the Switch that an input comes from tells whether it is dead.
     if op.type == "RefMerge" or op.outputs[0].dtype.name == "resource":
         for index, tensor in enumerate(op.inputs):
             if _is_taken(tensor, frame.values):
@@ -260,14 +294,15 @@ def _merge(op: Operation, frame: Frame) -> None:
                     frame.values[op.outputs[0]] = variable_in(tensor, frame.values)
                 return None
         return None
+    # A Merge of a ref with values takes the value of the variable.
     for index, tensor in enumerate(op.inputs):
         if tensor.dtype._is_ref_dtype:
             return _put_merged(op, index, frame.state[variable_key(required_variable_op(tensor))], frame)
-    raise RuntimeError(f"no input of {op.name} has a value")
+    raise RuntimeError(f"No input of the Merge {op.name} has a value in this trace.")
 
 
 def _is_taken(tensor: Tensor, values: Values) -> bool:
-    """Whether a ref or handle comes from the side of a Switch that is taken."""
+    """Whether a ref or handle comes from the taken side of a Switch."""
     source: Tensor | None = tensor
     while source is not None and source.op.type not in SWITCH:
         source = handed_on(source)
@@ -282,45 +317,49 @@ def _put_merged(op: Operation, index: int, value: object, frame: Frame) -> None:
 
 
 def _pass_ref(op: Operation, frame: Frame) -> None:
-    """Nothing to compute: the output is the same variable, of which only a run knows which it is where the run chooses it."""
+    """Forwards a ref. Most refs have no value; one of a variable that is chosen when the run executes has the handle operation."""
     if is_chosen(op.outputs[0]):
         frame.values[op.outputs[0]] = frame.values[op.takes[0]]
 
 
 def _select_ref(op: Operation, frame: Frame) -> None:
-    """The variable that an index says."""
+    """RefSelect: forwards the ref at an index. Raises InvalidArgumentError where the index is out of range."""
     index, refs = int(frame.values[op.takes[0]]), op.takes[1:]
     if not 0 <= index < len(refs):
         raise errors.InvalidArgumentError(op.node_def, op, f"Index must be in the range [0, {len(refs)}) but got {index}")
     frame.values[op.outputs[0]] = variable_in(refs[index], frame.values)
 
 
+# Ops that route values instead of computing any: their kernels are these functions of the frame.
 ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge, "RefIdentity": _pass_ref, SELECT: _select_ref}
 
 
 def gather_inputs(op: Operation, frame: Frame) -> list[object]:
-    """Input values in order; refs and variable handles that the op reads or writes are their current values."""
+    """The values of an operation's inputs, in order; for a ref or a variable handle that it reads or writes, the variable's current value."""
     args = op.spec.signature.inputs
     plain = not any(a.is_list for a in args)
     accessed = set(op.spec.effects.reads + op.spec.effects.writes)
-    found = []
+    inputs = []
     for i, tensor in enumerate(op.takes):
         kind = tensor.dtype
+        # The position of a tensor is that of its argument only where no argument is a list.
         if kind._is_ref_dtype or (plain and args[i].name in accessed):
             variable = frame.chosen.get(tensor) or variable_op(tensor) if tensor not in frame.values else None
             if variable is not None:
-                found.append(frame.state.get(variable_key(variable)))
+                inputs.append(frame.state.get(variable_key(variable)))
                 continue
-        found.append(frame.values.get(tensor) if kind.name == "resource" else _current(tensor, frame))
-    return found
+        inputs.append(frame.values.get(tensor) if kind.name == "resource" else _current(tensor, frame))
+    return inputs
 
 
 def _current(tensor: Tensor, frame: Frame) -> Any:
-    """The value of a tensor; a read of a ref shares the variable's memory, so it is what the variable holds by now.
+    """The value of a tensor; for a read of a ref variable, what the variable holds now.
 
-    An assignment of another shape gives the variable other memory.
+    In 1.15 an Identity of a ref shares the variable's buffer, and a consumer that runs after an assignment sees the new value. An
+    assignment of another shape allocates a new buffer, so that the earlier read keeps the old value.
     """
     producer = tensor.op
+    # A Switch of the read forwards the buffer too.
     while producer.type == "Switch":
         producer = producer.inputs[0].op
     if is_ref_read(producer) and producer.takes[0] not in frame.values:
@@ -332,12 +371,13 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
 
 
 def _all_static(inputs: Sequence[object], spec: OpSpec) -> TypeGuard[Sequence[Array]]:
+    """Whether all inputs are NumPy values, but for those of which the kernel takes only the shape."""
     shape_only = spec.shape_only_positions
     return all(isinstance(v, (np.ndarray, np.generic)) or i in shape_only for i, v in enumerate(inputs))
 
 
 def flatten_results(results: object) -> list[object]:
-    """Kernel results as a flat list."""
+    """Kernel results (None, one value, or a sequence whose entries may be lists) as a flat list."""
     if results is None:
         return []
     if not isinstance(results, (tuple, list)):
@@ -346,36 +386,51 @@ def flatten_results(results: object) -> list[object]:
 
 
 MOST_ELEMENTS = 2**59
-"""Elements of 16 bytes beyond this number have no 64-bit address; the compiler ends the process on such a shape."""
+"""More elements of 16 bytes (complex128) have no 64-bit address; XLA aborts the process on such a shape."""
 
 
 def store_results(op: Operation, flat: list[object], frame: Frame) -> None:
-    """Files kernel results: new variable values first, then the outputs (refs only where they are handles that the op makes)."""
+    """Stores kernel results in the frame.
+
+    Args:
+      flat: the new values of written variables, then the outputs. A ref output counts only if the op creates the handle.
+
+    Raises:
+      RuntimeError: the kernel returned another number of values, or another dtype, than its op declares.
+      errors.InvalidArgumentError: an output has more than `MOST_ELEMENTS` elements.
+    """
     writes = [h for name in op.spec.effects.writes for h in _variables(op, name, frame.chosen)]
     for variable, value in zip(writes, flat):
         frame.state[variable_key(variable)] = value
     outputs = value_outputs(op)
     values = flat[len(writes) :]
     if len(values) != len(outputs):
-        raise RuntimeError(f"the kernel of {op.type} gave {len(flat)} values for {len(writes)} variables and {len(outputs)} outputs")
+        raise RuntimeError(
+            f"The kernel of {op.type} returned {len(flat)} values for {op.name}, "
+            f"which writes {len(writes)} variables and has {len(outputs)} outputs."
+        )
     for tensor, value in zip(outputs, values):
+        # A dtype other than the declared one is a defect of the kernel, and would show as wrong results far from here.
         wanted = tensor.dtype.as_numpy_dtype if tensor.dtype.is_numpy_compatible else object
         if getattr(value, "dtype", None) != wanted and wanted is not object and isinstance(value, (jax.Array, np.ndarray, np.generic, int, float, bool)):
-            raise RuntimeError(f"the kernel of {op.type} gave {getattr(value, 'dtype', type(value))} for {tensor.name}, not {np.dtype(wanted)}")
+            raise RuntimeError(
+                f"The kernel of {op.type} returned {getattr(value, 'dtype', type(value))} for {tensor.name}, which is {np.dtype(wanted)}."
+            )
         sizes = getattr(value, "shape", ())
         if math.prod(sizes) > MOST_ELEMENTS:
             raise errors.InvalidArgumentError(
-                op.node_def, op, f"{tensor.name} would have the shape {list(sizes)}: that is more elements than can be counted"
+                op.node_def, op, f"{tensor.name} would have the shape {list(sizes)}, which is more than the greatest number of elements, 2**59"
             )
         frame.values[tensor] = value
 
 
 def value_outputs(op: Operation) -> list[Tensor]:
-    """The outputs that a kernel returns: a ref output is another name of an input, unless the op makes the handle."""
+    """The outputs that a kernel returns: all but ref outputs that forward an input."""
     return [t for t in op.outputs if op.spec.effects.creates or not t.dtype._is_ref_dtype]
 
 
 def _variables(op: Operation, name: str, chosen: Mapping[Tensor, Operation]) -> list[Operation]:
+    """The handle operations of the variables that are an operation's input (or list of inputs) `name`."""
     tensors = op.input_named(name)
     return [chosen.get(t) or required_variable_op(t) for t in (tensors if isinstance(tensors, list) else [tensors])]
 
@@ -385,28 +440,29 @@ def _reserve_attrs(spec: OpSpec) -> tuple[str, ...]:
 
 
 def _with_node(error: errors.OpError, op: Operation) -> errors.OpError:
+    """The error, at a node: `op` unless it has one."""
     return error if error.op is not None else error.at_node(op.node_def, op)
 
 
 def read(tensor: Tensor, frame: Frame) -> object:
-    """The value of a tensor; of a ref that of its variable by now."""
+    """The value of a tensor; for a ref without one, the current value of its variable."""
     return frame.values[tensor] if tensor in frame.values else frame.state[variable_key(required_variable_op(tensor))]
 
 
 def primal(tensor: Tensor, frame: Frame) -> jax.Array:
-    """The differentiable part of a tensor's value: the buffer of a TensorArray, the value of a variable."""
+    """The array to differentiate with respect to for a tensor: its value, the buffer of a TensorArray, or the value of a variable."""
     return leaf(read(tensor, frame))
 
 
 def leaf(value: object) -> jax.Array:
-    """The array in a value."""
+    """The array in a value: the buffer of a TensorArray (empty if it has none yet), else the value itself."""
     if isinstance(value, DeviceArray):
         return jnp.zeros(0, value.meta.dtype) if value.buffer is None else jnp.asarray(value.buffer)
     return jnp.asarray(value)
 
 
 class collecting:
-    """Collects the checks that kernels demand inside the block."""
+    """Context manager: collects the checks that kernels make inside the block into the list that it returns."""
 
     def __enter__(self) -> list[checks.Check]:
         collector = checks.COLLECTOR
