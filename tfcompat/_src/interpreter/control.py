@@ -1,4 +1,8 @@
-"""Branches and loops, which take their arguments as a list that they empty, and what passes values on."""
+"""Branches, loops and primitives that forward their arguments.
+
+Functions of branches and loops take one list of arguments and clear it (`evaluator.EMPTYING`): the list owns the carry, so that a loop body may
+update its arrays in place.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from tfcompat._src.interpreter.table import Equation, ToArray, ToArrays, primiti
 
 
 class _Branch:
-    """A branch, prepared when it is taken for the first time."""
+    """A branch of a conditional, prepared when it is first taken."""
 
     def __init__(self, body: ClosedJaxpr) -> None:
         self._body = body
@@ -30,6 +34,7 @@ class _Branch:
 @primitive("cond")
 def cond(e: Equation) -> ToArrays:
     branches = [_Branch(b) for b in e.params["branches"]]
+    # As in XLA, an index out of range selects the nearest branch.
     last = len(branches) - 1
     return lambda arguments: branches[min(max(int(arguments.pop(0)), 0), last)].run(arguments)
 
@@ -37,14 +42,16 @@ def cond(e: Equation) -> ToArrays:
 @primitive("while")
 def while_loop(e: Equation) -> ToArrays:
     test, body = Evaluator(e.params["cond_jaxpr"]).run, Evaluator(e.params["body_jaxpr"]).run
-    of_test, of_body = e.params["cond_nconsts"], e.params["body_nconsts"]
-    of_a_round = cost(e.params["cond_jaxpr"], 0).plus(cost(e.params["body_jaxpr"], 0)).nanoseconds
+    test_consts, body_consts = e.params["cond_nconsts"], e.params["body_nconsts"]
+    # Zero iterations for inner loops of unknown length: those spend their own work when they run.
+    per_iteration = cost(e.params["cond_jaxpr"], 0).plus(cost(e.params["body_jaxpr"], 0)).nanoseconds
 
     def run(carry: list[NDArray]) -> list[NDArray]:
-        for_test, for_body = carry[:of_test], carry[of_test : of_test + of_body]
-        del carry[: of_test + of_body]
+        for_test, for_body = carry[:test_consts], carry[test_consts : test_consts + body_consts]
+        del carry[: test_consts + body_consts]
         while test([*for_test, *carry])[0]:
-            spend(of_a_round)
+            spend(per_iteration)
+            # The body clears `carry`; constants go before it in the same list, so that no second list refers to the carried arrays.
             carry[:0] = for_body
             carry[:] = body(carry)
         return carry
@@ -56,11 +63,13 @@ def while_loop(e: Equation) -> ToArrays:
 def scan(e: Equation) -> ToArrays:
     p = e.params
     body, length, (consts, carries) = Evaluator(p["jaxpr"]).run, p["length"], scan_counts(p)
+    # Stacked results are written at the index of the iteration, in a reversed scan too.
     order = range(length - 1, -1, -1) if p["reverse"] else range(length)
     stacked = e.outputs[carries:]
 
     def run(carry: list[NDArray]) -> list[NDArray]:
         constants, sequences = carry[:consts], carry[consts + carries :]
+        # Outside of `carry` the sequences are referred to by `sequences` alone; the body gets one element of each per iteration.
         del carry[consts + carries :], carry[:consts]
         stacks = [np.empty(a.shape, a.dtype) for a in stacked]
         for i in order:

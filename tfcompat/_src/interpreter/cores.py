@@ -1,4 +1,4 @@
-"""Work of one function, divided among the cores that the process has."""
+"""Divides the work of one function among the cores that the process may use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 
 def for_each(parts: Sequence[T], compute: Callable[[T], object]) -> None:
-    """Computes parts that write to memory of their own: this thread and helpers take one after another."""
+    """Computes parts that each write memory of their own. The calling thread and helper threads take parts from one queue until it is empty."""
     left = collections.deque(parts)
 
     def take() -> None:
@@ -27,6 +27,7 @@ def for_each(parts: Sequence[T], compute: Callable[[T], object]) -> None:
             compute(part)
 
     def help_out() -> None:
+        # Flushing denormals is a setting of the thread: helpers need it too, or results would depend on who computes a part.
         with AsInPrograms():
             take()
 
@@ -39,7 +40,7 @@ def for_each(parts: Sequence[T], compute: Callable[[T], object]) -> None:
 
 
 def ranges(length: int, count: int) -> list[slice]:
-    """At most `count` slices of about the same length that make up `length`."""
+    """Returns at most `count` slices of about equal length that together cover `length`."""
     count = max(1, min(count, length))
     edges = [length * i // count for i in range(count + 1)]
     return [slice(a, b) for a, b in zip(edges, edges[1:])]

@@ -1,4 +1,7 @@
-"""The entry of the interpreter: `prepare`, `missing` and `has_unbounded_loops`, with all primitives in the table."""
+"""Entry point of the interpreter. Importing it fills the table: each family module registers its primitives when it is imported.
+
+Exports `prepare`, `missing` and `has_unbounded_loops` of `evaluator`.
+"""
 
 from tfcompat._src.interpreter import (
     control,

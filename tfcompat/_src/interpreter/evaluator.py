@@ -1,4 +1,9 @@
-"""Evaluates a trace equation by equation; a value is let go before the equation that uses it last is evaluated."""
+"""Evaluates a closed jaxpr with NumPy, one equation at a time.
+
+A trace becomes, once, a flat list of steps over numbered slots: calls are inlined, equations that no result and no effect depends on are
+removed, and small constant subexpressions are folded. A slot is cleared before the step that reads it last runs, so that memory is freed early
+and that step's function holds the only reference to its argument, which it may then overwrite (`memory.writable`).
+"""
 
 from __future__ import annotations
 
@@ -21,24 +26,24 @@ from tfcompat._src.interpreter.table import CALLS, REFUSED, ArrayType, Equation,
 
 Slots: TypeAlias = tuple[int, ...]
 Get: TypeAlias = Callable[[list[Any]], tuple[Any, ...]]
-"""Takes the values of some slots from the values of all, of which those that are not there yet are None."""
+"""Reads the values of some slots from the list of all values; slots that are not written yet hold None."""
 Prepared: TypeAlias = tuple[Callable[..., Any], Get, Slots | int, Slots]
-"""A function, what gets its arguments, the slots of its results (one, if it gives one array), and those to let go of before it."""
+"""A step as `run` executes it: function, getter of its arguments, slots of its results (an int if it returns one array), slots to clear first."""
 FOLDED = 2**14
-"""What constants alone determine is computed once, where it has no more elements."""
+"""Largest number of elements that a result of constant folding may have: larger constants would stay in memory between runs."""
 EMPTYING = {"cond", "while", "scan"}
-"""Primitives whose functions take a list of arguments and empty it, so that what is inside may write to what nothing else has."""
+"""Primitives whose functions take one list of arguments and clear it, so that their bodies may overwrite arrays with no other reference."""
 FEW_PRODUCTS = 2**12
-"""As few multiplications are made by one thread anyway."""
+"""Up to this many multiply-adds in a trace, BLAS's thread setting is left alone: BLAS computes such products in one thread anyway."""
 
 
 def _inlined(equation: JaxprEqn) -> ClosedJaxpr | None:
-    """The trace that is evaluated in place of an equation; None where the table has a function for it, or nothing is called."""
+    """Returns the trace to evaluate in place of a call; None if the table has a function for the equation, or if it is no call."""
     return called(equation) if preparation(equation) is None else None
 
 
 def missing(jaxpr: Jaxpr) -> set[str]:
-    """The names of the primitives in a trace, and in the traces inside it, that cannot be interpreted."""
+    """Returns the names of the primitives that cannot be interpreted, those in nested traces included."""
     names = set()
     for equation in jaxpr.eqns:
         name, body = equation.primitive.name, _inlined(equation)
@@ -50,7 +55,10 @@ def missing(jaxpr: Jaxpr) -> set[str]:
 
 
 def has_unbounded_loops(jaxpr: Jaxpr) -> bool:
-    """Whether evaluating a trace goes round in loops whose length only a run shows; what a call has a form in NumPy for is no such loop."""
+    """Returns whether a trace contains a `while` loop, whose number of iterations is known only at run time.
+
+    Loops inside a call that has a NumPy form (`numpy_forms`) do not count: that form is computed instead.
+    """
     return any(
         e.primitive.name == "while" or (e.primitive.name not in CALLS or preparation(e) is None) and any(map(has_unbounded_loops, jaxprs_in_params(e.params)))
         for e in jaxpr.eqns
@@ -58,7 +66,7 @@ def has_unbounded_loops(jaxpr: Jaxpr) -> bool:
 
 
 class _Step(NamedTuple):
-    """An equation, the slots that it reads and writes, and those that nothing reads later."""
+    """An equation with the slots that it reads and writes, and those (`last`) that no later step reads."""
 
     equation: JaxprEqn
     reads: Slots
@@ -67,13 +75,19 @@ class _Step(NamedTuple):
 
 
 class Evaluator:
-    """A prepared trace: called with NumPy arrays, it gives a list of NumPy arrays that share no memory with them."""
+    """A prepared trace: called with NumPy arrays, it returns a list of NumPy arrays that share no memory with them.
+
+    Args:
+      closed: the trace.
+      has_products: whether it computes enough products for BLAS to be limited to the calling thread.
+    """
 
     def __init__(self, closed: ClosedJaxpr, has_products: bool = False) -> None:
         self._threads = OneThread() if has_products else contextlib.nullcontext()
         self._initial: list[Any] = [None]  # slot 0 is for results that nothing reads
         self._is_constant = [False]
         self._flat: list[_Step] = []
+        # Arguments get their slots before the equations: `_flatten` and `_alive` only read this numbering.
         jaxpr = closed.jaxpr
         slots = {v: self._new(value) for v, value in zip(jaxpr.constvars, closed.consts, strict=True)}
         slots.update((v, self._new()) for v in jaxpr.invars)
@@ -85,12 +99,13 @@ class Evaluator:
         del self._flat, self._is_constant
 
     def _new(self, value: object = None) -> int:
+        """Allocates a slot and returns its number; a slot with a value is a constant."""
         self._is_constant.append(value is not None)
         self._initial.append(None if value is None else frozen(value))
         return len(self._initial) - 1
 
     def _flatten(self, jaxpr: Jaxpr, slots: dict[Var, int]) -> list[int]:
-        """Enters the equations of a trace, and of those that it calls; the slots of its results."""
+        """Appends the equations of a trace to `_flat`, those of called traces in place of the calls; returns the slots of its results."""
 
         def read(atom: Atom) -> int:
             return self._new(np.asarray(atom.val, array_type(atom).dtype)) if isinstance(atom, Literal) else slots[atom]
@@ -102,6 +117,7 @@ class Evaluator:
                 writes = tuple(self._new() for _ in equation.outvars)
                 self._flat.append(_Step(equation, reads, writes))
             else:
+                # A call costs nothing: its body reads the slots of the arguments and writes slots that the caller then reads.
                 inner = body.jaxpr
                 own = {v: self._new(value) for v, value in zip(inner.constvars, body.consts, strict=True)}
                 own.update(zip(inner.invars, reads, strict=True))
@@ -110,8 +126,9 @@ class Evaluator:
         return [read(v) for v in jaxpr.outvars]
 
     def _alive(self, results: list[int]) -> list[_Step]:
-        """The steps that results or effects need."""
+        """Returns the steps that results or effects depend on (dead code elimination), with the slots that each of them reads last."""
         needed, alive = set(results), []
+        # Backwards, a slot that is not yet needed has no later reader: this step is its last one.
         for step in reversed(self._flat):
             if step.equation.effects or not needed.isdisjoint(step.writes):
                 last = tuple(set(step.reads) - needed)
@@ -121,18 +138,19 @@ class Evaluator:
         return alive[::-1]
 
     def _prepared(self, step: _Step) -> Prepared | None:
-        """Prepares a step for `run`; computes it at once, and returns None, where its inputs are constants and its results small."""
+        """Prepares a step for `run`. Folds it instead, and returns None, if its inputs are constants and its results are small."""
         equation, reads, writes, last = step
         name, outputs = equation.primitive.name, [array_type(v) for v in equation.outvars]
         prepare = preparation(equation)
         if prepare is None:
-            raise NotImplementedError(f"The interpreter has no function for the primitive {name!r}.")
+            raise NotImplementedError(f"The interpreter has no function for the primitive {name!r}; set TFCOMPAT_ENGINE=compile to compile programs.")
         function = prepare(Equation(equation.params, [array_type(v) for v in equation.invars], outputs))
         targets = writes if equation.primitive.multiple_results else writes[0]
         if all(self._is_constant[r] for r in reads) and self._is_foldable(equation, outputs):
+            # Folding uses the floating-point environment of a run, so that folded and computed values are the same bits.
             with AsInPrograms():
-                found = function(*[self._initial[r] for r in reads])
-            for slot, value in zip(writes, found if equation.primitive.multiple_results else [found], strict=True):
+                results = function(*[self._initial[r] for r in reads])
+            for slot, value in zip(writes, results if equation.primitive.multiple_results else [results], strict=True):
                 self._initial[slot], self._is_constant[slot] = frozen(value), slot > 0
             return None
         get = _getter(reads)
@@ -144,22 +162,26 @@ class Evaluator:
         return size <= FOLDED and not equation.effects and not any(jaxprs_in_params(equation.params))
 
     def __call__(self, *arguments: NDArray) -> list[NDArray]:
-        """The results for arguments of the shapes and dtypes that the trace was made for."""
+        """Returns the results for arguments of the shapes and dtypes that the trace was made with."""
         return self.evaluate(list(arguments))
 
     def evaluate(self, arguments: list[NDArray]) -> list[NDArray]:
-        """The same for a list of arguments, which is emptied: those that are `lent` may be written to, and given back as results."""
+        """Returns the results for a list of arguments, which it clears.
+
+        Arguments that are `lent` (`memory.lent`) may be overwritten and returned; others stay untouched and share no memory with results.
+        """
         kept = list(itertools.filterfalse(is_lent, arguments))
         with AsInPrograms(), self._threads:
             return given_away(self.run(arguments), kept)
 
     def run(self, arguments: list[NDArray]) -> tuple[NDArray, ...]:
-        """The results as they come, which may be views of arguments; for use inside another evaluation. The list is emptied."""
+        """Returns the results without copying: they may be views of arguments. For use inside another evaluation; clears the list."""
         argument: NDArray | None
         values = self._initial.copy()
         for slot, argument in zip(self._arguments, arguments, strict=True):
             values[slot] = argument
         arguments.clear()
+        # A reference in a local variable would make `memory.writable` copy: it counts references. The same holds for `value` below.
         argument = None
         for function, get, targets, last in self._steps:
             taken = get(values)
@@ -185,16 +207,16 @@ def _getter(slots: Slots) -> Get:
 
 
 def prepare(closed: ClosedJaxpr) -> Evaluator:
-    """Prepares a closed jaxpr.
+    """Prepares a closed jaxpr for evaluation.
 
     Args:
       closed: a `ClosedJaxpr`.
 
     Returns:
-      What evaluates it: NumPy arrays in, a list of NumPy arrays out.
+      an Evaluator, which takes NumPy arrays and returns a list of NumPy arrays.
 
     Raises:
-      NotImplementedError: the table lacks a primitive; the message names all that it lacks.
+      NotImplementedError: the table lacks primitives; the message names all of them.
     """
     absent = missing(closed.jaxpr)
     if absent:

@@ -1,4 +1,4 @@
-"""How the processor does arithmetic where XLA's programs run on it."""
+"""Sets the processor's floating-point mode as XLA's CPU programs have it, so that both engines treat denormal numbers alike."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from types import TracebackType
 
 import numpy as np
 
-_FLUSH_BOTH = 0x8040  # in the control word of SSE: operands and results that are denormal count as zero
-_WORDS, _CONTROL_WORD = 8, 7  # of fenv_t, and the place of that word in it
+_FLUSH_BOTH = 0x8040  # MXCSR bits FTZ and DAZ: denormal results and denormal operands become zero
+_WORDS, _CONTROL_WORD = 8, 7  # size of glibc's fenv_t in 32-bit words, and the index of MXCSR in it
 _IS_KNOWN = platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
 _C = ctypes.PyDLL("libm.so.6") if _IS_KNOWN else None
 _Environment = ctypes.c_uint32 * _WORDS
 
 
 class AsInPrograms:
-    """A block in which denormal floats are zero (where the C library is glibc on x86-64), and arithmetic warns of nothing."""
+    """A block in which denormal floats are zero (with glibc on x86-64; elsewhere they stay) and NumPy gives no floating-point warnings.
+
+    The mode belongs to the thread: each thread that computes enters a block of its own.
+    """
 
     __slots__ = ("_errors", "_outer")
 

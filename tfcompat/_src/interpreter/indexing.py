@@ -1,4 +1,4 @@
-"""Gather and scatter with their full dimension numbers."""
+"""Gather and scatter with XLA's full dimension numbers, as NumPy's indexing by integer arrays."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Indices: TypeAlias = tuple[NDArray, ...]
 
 
 class _Windows(NamedTuple):
-    """Windows of an array, at places that indices give.
+    """Windows of one array at positions that indices give.
 
-    `front` are the axes along which windows have different places: those of the columns of the indices, then those that go along with an axis of the
-    indices, whose number is in `paired`. `sizes` are the windows' along all axes, and `kept` are the axes that a window is not one element of.
+    `shape` is the array's, `sizes` the windows' extent along each axis. `columns` are the axes whose start a column of the indices gives, in the
+    order of the columns; `paired` maps each batching axis of the array to the axis of the indices that it goes along with; `kept` are the axes
+    that remain in a window, all others are collapsed.
     """
 
     shape: Shape
@@ -30,61 +31,69 @@ class _Windows(NamedTuple):
 
     @property
     def front(self) -> Shape:
+        """The axes indexed by arrays of integers, in the order of these arrays."""
         return (*self.columns, *self.paired)
 
     @property
     def moving(self) -> Shape:
-        """The kept axes of `front`."""
+        """The kept axes of `front`. Windows start at different positions along them, and index arrays have an axis for each."""
         return tuple(a for a in self.kept if a in self.columns)
 
     @property
     def rest(self) -> Shape:
-        """The axes of which every window has the same part."""
+        """The axes along which every window has the same part, starting at 0."""
         return tuple(a for a in range(len(self.shape)) if a not in self.front)
 
     @property
     def order(self) -> list[int]:
-        """The kept axes as they come after indexing: those that move, then the others."""
+        """The kept axes in the order that indexing leaves them in: moving ones, then the others."""
         return [*self.moving, *(a for a in self.rest if a in self.kept)]
 
     def placed(self, x: NDArray) -> NDArray:
-        """A view whose first axes are `front`, with the windows' part of the others."""
+        """Returns a view of an array whose first axes are `front`, cut to the windows' part of the other axes."""
         parts = tuple(slice(0, self.sizes[a]) if a in self.kept else 0 for a in self.rest)
         return x.transpose((*self.front, *self.rest))[(*(slice(None),) * len(self.front), *parts)]
 
     def places(self, drops: bool) -> Callable[[NDArray], tuple[Indices, NDArray | None]]:
-        """A function of indices to arrays of indices along `front`, and which windows are inside: None for all, if they are moved inside or are there."""
+        """Returns a function of indices to one integer array for each axis of `front`, and a mask of windows that lie inside.
+
+        The mask is None if all do, or if windows outside are moved inside (not `drops`).
+        """
         limits = [self.shape[a] - self.sizes[a] for a in self.columns]
         moving = self.moving
+        # Offsets within a window along each moving axis, shaped to broadcast against the starts.
         spans = {}
         for position, a in enumerate(moving):
             spans[a] = np.arange(self.sizes[a]).reshape([-1 if i == position else 1 for i in range(len(moving))])
         added = (1,) * len(moving)
 
         def places(indices: NDArray) -> tuple[Indices, NDArray | None]:
-            batch, valid, found = indices.shape[:-1], None, []
+            batch, valid, arrays = indices.shape[:-1], None, []
             for k, (a, limit) in enumerate(zip(self.columns, limits)):
+                # Clamped starts are safe to index with; with `drops` the mask says which of them were changed.
                 start = _signed(indices[..., k])
                 inside = np.minimum(np.maximum(start, 0), limit)
                 if drops:
                     valid = (inside == start) if valid is None else valid & (inside == start)
                 inside = inside.reshape(batch + added)
-                found.append(inside + spans[a] if a in spans else inside)
+                arrays.append(inside + spans[a] if a in spans else inside)
             for position in self.paired.values():
                 form = [n if i == position else 1 for i, n in enumerate(batch)]
-                found.append(np.arange(batch[position]).reshape((*form, *added)))
-            return tuple(found), None if valid is None or valid.all() else valid
+                arrays.append(np.arange(batch[position]).reshape((*form, *added)))
+            return tuple(arrays), None if valid is None or valid.all() else valid
 
         return places
 
 
 def _signed(indices: NDArray) -> NDArray:
+    """Returns indices as int64; uint64 ones beyond its range become its maximum, which is out of bounds in any array."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
     return indices.astype(np.int64)
 
 
 def _fill(e: Equation) -> NDArray:
+    """Returns the value of elements gathered from out of bounds; by default JAX's: NaN, the lowest signed or the highest unsigned integer, True."""
     value, dtype = e.params.get("fill_value"), e.dtype
     if value is None:
         value = np.iinfo(dtype).min if dtype.kind == "i" else np.iinfo(dtype).max if dtype.kind == "u" else dtype.kind == "b" or np.nan
@@ -97,6 +106,7 @@ def _mode(e: Equation) -> str:
 
 @primitive("gather")
 def gather(e: Equation) -> ToArray:
+    """Prepares a gather: one indexing by integer arrays, then a transposition to XLA's order of axes."""
     n, shape, result_shape, dtype = e.params["dimension_numbers"], e.inputs[0].shape, e.shape, e.dtype
     drops = _mode(e) == "FILL_OR_DROP"
     fill = _fill(e) if drops else np.zeros((), dtype)
@@ -107,6 +117,7 @@ def gather(e: Equation) -> ToArray:
     w = _Windows(shape, e.params["slice_sizes"], tuple(n.start_index_map), paired, kept)
     places, batch = w.places(drops), len(e.inputs[1].shape) - 1
     rank, order = len(result_shape), w.order
+    # Indexing returns axes of the indices' batch, then those of windows; `moved` says where each axis of the result comes from.
     of_batch, of_window = iter(range(batch)), iter(kept)
     moved = [batch + order.index(next(of_window)) if i in n.offset_dims else next(of_batch) for i in range(rank)]
     axes = None if moved == list(range(rank)) else moved
@@ -115,16 +126,16 @@ def gather(e: Equation) -> ToArray:
     def run(x: NDArray, indices: NDArray) -> NDArray:
         where, valid = places(indices)
         x = w.placed(x)
-        found = x.take(where[0], 0) if is_one else x[where] if where else np.broadcast_to(x, result_shape)
+        gathered = x.take(where[0], 0) if is_one else x[where] if where else np.broadcast_to(x, result_shape)
         if valid is not None:
-            found = np.where(valid.reshape(valid.shape + added), found, fill)
-        return found if axes is None else found.transpose(axes)
+            gathered = np.where(valid.reshape(valid.shape + added), gathered, fill)
+        return gathered if axes is None else gathered.transpose(axes)
 
     return run
 
 
 def _scatter(ufunc: np.ufunc | None) -> Prepare:
-    """Puts updates in their places, or what `ufunc` makes of values and updates, one after the other."""
+    """Returns the preparation of a scatter: writes updates at positions, or combines them with present values by `ufunc`, in order."""
 
     def prepared(e: Equation) -> ToArray:
         n, shape, given = e.params["dimension_numbers"], e.inputs[0].shape, e.inputs[2].shape
@@ -138,6 +149,7 @@ def _scatter(ufunc: np.ufunc | None) -> Prepare:
         w = _Windows(shape, tuple(sizes), tuple(n.scatter_dims_to_operand_dims), paired, kept)
         places = w.places(_mode(e) != "CLIP")
         of_batch = [d for d in range(len(given)) if d not in n.update_window_dims]
+        # Updates are brought to the order that indexing the array gives: batch of the indices, moving axes, other kept axes.
         axes = (*of_batch, *(n.update_window_dims[kept.index(a)] for a in w.order))
         grid = tuple(given[d] for d in axes)
         entries = len(of_batch) + len(w.moving)
@@ -148,6 +160,7 @@ def _scatter(ufunc: np.ufunc | None) -> Prepare:
             updates = updates.transpose(axes) if axes else updates
             where, valid = places(indices)
             if valid is not None:
+                # A window that reaches out of bounds is dropped as a whole.
                 where = tuple(np.broadcast_to(i, grid[:entries])[valid] for i in where)
                 updates = updates[valid]
             put(result, where, updates)
@@ -169,6 +182,7 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> 
 
     def combine(result: NDArray, where: Indices, updates: NDArray) -> None:
         view = w.placed(result)
+        # Indexed assignment would keep only the last of several updates of one element; `ufunc.at` applies all.
         if unique or not where:
             view[where] = ufunc(view[where], updates)
         else:
@@ -180,25 +194,26 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> 
 
     def combine_rows(result: NDArray, where: Indices, updates: NDArray) -> None:
         table = result.reshape(rows, width)
-        place = where[0]
+        row = where[0]
         for size, index in zip(sizes[1:], where[1:]):
-            place = place * size + index
-        place = (place if place.ndim == updates.ndim - len(w.rest) and place.size * width == updates.size else np.broadcast_to(place, grid)).reshape(-1)
-        if place.size:
-            _combine_rows(ufunc, table, place, updates.reshape(-1, width))
+            row = row * size + index
+        row = (row if row.ndim == updates.ndim - len(w.rest) and row.size * width == updates.size else np.broadcast_to(row, grid)).reshape(-1)
+        if row.size:
+            _combine_rows(ufunc, table, row, updates.reshape(-1, width))
 
     return combine_rows if is_rows and not unique and w.front else combine
 
 
 _ROUNDS = 16
-"""So often a row may be updated for updates to be made row by row, each row once in a round."""
+"""Largest number of updates of one row for which updates are applied in rounds, each row once per round."""
 
 
 def _combine_rows(ufunc: np.ufunc, table: NDArray, place: NDArray, updates: NDArray) -> None:
-    """Combines rows of a table with updates, those for one row in their order."""
+    """Combines rows of a table with updates; several updates of one row are applied in their order."""
     if updates.shape[1] == 1:
         ufunc.at(table[:, 0], place, updates[:, 0])
         return
+    # Groups updates by row with a stable sort; round k applies the k-th update of every row that has one.
     order = np.argsort(place, kind="stable")
     ordered = place[order]
     first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -1,4 +1,7 @@
-"""The work that an evaluation may take; loops, whose length only a run shows, count their rounds."""
+"""A limit on the work of an evaluation in this thread. Loops of unknown length report each iteration, and the evaluation stops at the limit.
+
+The runtime sets the limit to what compiling the program would cost (`runtime/engines/interpreter.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import threading
 
 
 class OverLimit(Exception):
-    """An evaluation has taken all the work that it was given."""
+    """The evaluation has used up the work that it was allowed."""
 
 
 class _Limit(threading.local):
@@ -15,14 +18,14 @@ class _Limit(threading.local):
 
 
 LIMIT = _Limit()
-"""What the evaluation in this thread may still take, in nanoseconds of `Cost`."""
+"""Work that the evaluation in this thread may still do, in nanoseconds of `Cost`."""
 
 
 def spend(nanoseconds: float) -> None:
-    """Counts work.
+    """Subtracts work from the limit.
 
     Raises:
-      OverLimit: it is more than what is left.
+      OverLimit: less than this was left.
     """
     LIMIT.left -= nanoseconds
     if LIMIT.left < 0:

@@ -1,4 +1,4 @@
-"""Decompositions, triangular systems and Fourier transforms, matrix by matrix through LAPACK, which XLA's programs call too."""
+"""Decompositions, triangular systems and Fourier transforms. Stacks of matrices go to LAPACK one by one, as in XLA's CPU programs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tfcompat._src.base.on_demand import blas, lapack, transforms
 from tfcompat._src.interpreter.table import Equation, ToArray, ToArrays, primitive
 
 Decomposition: TypeAlias = Callable[..., Sequence[ArrayLike]]
-"""A function of matrices to what their decomposition has."""
+"""Maps matrices to the parts of their decomposition."""
 
 
 def _each(e: Equation, function: Decomposition) -> ToArrays:
-    """A function of stacks of matrices to a list of stacks, from one of matrices to one or several arrays."""
+    """Returns a function of stacks of matrices to a list of stacks, given one of single matrices to one or several arrays."""
     outputs = [(o.shape, o.dtype) for o in e.outputs]
     places = list(np.ndindex(e.inputs[0].shape[:-2]))
 
@@ -33,7 +33,7 @@ def _each(e: Equation, function: Decomposition) -> ToArrays:
 
 
 def _or_nan(e: Equation, function: Decomposition) -> Decomposition:
-    """A decomposition that gives NaN where it cannot be made."""
+    """Returns a decomposition whose parts are NaN for matrices that have none: XLA raises no errors."""
     count = len(e.outputs)
 
     def run(x: NDArray) -> Sequence[ArrayLike]:
@@ -49,6 +49,7 @@ def _or_nan(e: Equation, function: Decomposition) -> Decomposition:
 def cholesky(e: Equation) -> ToArray:
     if 0 in e.shape:
         return np.zeros_like
+    # Only the lower triangle is read, as XLA does.
     run = _each(e, _or_nan(e, lambda x: (np.linalg.cholesky(np.tril(x)),)))
     return lambda x: np.tril(run(x)[0])
 
@@ -61,13 +62,14 @@ def lu(e: Equation) -> ToArrays:
     def one(x: NDArray) -> Sequence[ArrayLike]:
         if x.size == 0:
             return x, (), np.arange(rows)
-        found, pivots, _ = factor(x)
-        return found, pivots, _permutation(pivots, rows)
+        factors, pivots, _ = factor(x)
+        return factors, pivots, _permutation(pivots, rows)
 
     return _each(e, one)
 
 
 def _permutation(pivots: NDArray, size: int) -> NDArray:
+    """Returns the order of rows after LAPACK's row exchanges: row i was swapped with row `pivots[i]`, in turn."""
     order = np.arange(size)
     for i, j in enumerate(pivots.tolist()):
         order[i], order[j] = order[j], order[i]

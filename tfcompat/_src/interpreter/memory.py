@@ -1,4 +1,9 @@
-"""Which arrays nothing else refers to, so that they may be written in place or given away."""
+"""Ownership of arrays: which arrays have no other reference, so that they may be overwritten or returned without a copy.
+
+Functions of primitives may return views, so ownership is decided when an array is about to be written: by CPython's reference count, compared
+with the count of a known case that is measured when this module is imported. It counts the interpreter's own references correctly in
+whichever version runs.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +25,17 @@ def _counted(x: NDArray) -> int:
     return count if x.ndim else 0
 
 
+# The call is written as `Evaluator.run` writes it: a tuple of arguments is unpacked into a function that reads the count one call deeper.
 _taken = (np.empty(1),)
 _ALONE = _counted(*_taken)
-"""The references to an array that the function of a primitive was called with, where there are none but those of the call."""
+"""Reference count of an argument, seen from a primitive's function, when nothing but the call refers to it."""
 
 
 class _Lent:
-    """Owns the memory of an array that is lent, as its `base`."""
+    """Owner of a lent array's memory: the `base` of the array that the evaluation gets.
+
+    `is_written` says whether the evaluation has overwritten it.
+    """
 
     def __init__(self, array: NDArray) -> None:
         self.array, self.is_written = array, False
@@ -43,28 +52,29 @@ def _holders(values: tuple[object, ...], position: int) -> int:
 
 _kept = {"variable": np.empty(1)}
 _HELD = _holders((_kept["variable"],), 0)
-"""The references to an array that is in a map and in a tuple."""
+"""Reference count of an array that one map and one tuple refer to."""
 
 
 def lent(values: tuple[Array, ...]) -> list[NDArray]:
-    """Values of variables, each in one map: as arrays that an evaluation may write to where nothing but the map and `values` has them."""
+    """Returns values of variables as arrays for an evaluation. Those that only their variable's map and `values` refer to may be overwritten."""
     is_held_alone = [_holders(values, i) <= _HELD for i in range(len(values))]
     return [np.asarray(_Lent(x) if alone and _can_be_lent(x) else x) for x, alone in zip(values, is_held_alone)]
 
 
 def lenders(values: list[NDArray]) -> list[_Lent]:
-    """Who has the memory of those values that are lent: each knows its `array`, and whether it `is_written`."""
+    """Returns the owners of those values that are lent."""
     bases: list[object] = [x.base for x in values]
     return [base for base in bases if isinstance(base, _Lent)]
 
 
 def is_lent(x: object) -> bool:
-    """Whether this array may be written to, and given away, though a variable has its memory."""
+    """Returns whether an array may be overwritten and returned although a variable holds its memory."""
     return type(x) is np.ndarray and isinstance(x.base, _Lent)
 
 
 def writable(x: NDArray) -> NDArray:
-    """The argument of a primitive's function, to be written to: `x` itself where that function alone has it, else a copy."""
+    """Returns an array that a primitive's function may write: its argument `x` if only that function refers to it, else a copy."""
+    # One reference more than in the measured call: this function's own parameter.
     if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.writeable:
         lender: object = x.base
         if isinstance(lender, _Lent):
@@ -76,13 +86,14 @@ def writable(x: NDArray) -> NDArray:
 
 
 def _root(x: NDArray) -> NDArray:
+    """Returns the array at the end of a chain of views."""
     while isinstance(x.base, np.ndarray):
         x = x.base
     return x
 
 
 def frozen(x: object) -> NDArray:
-    """A value as an array that, like all views of it, cannot be written to."""
+    """Returns a value as an array that neither it nor any view of it can write to."""
     x = np.asarray(x).view()
     x.flags.writeable = False
     return x
@@ -93,17 +104,19 @@ def _is_whole(x: NDArray) -> bool:
 
 
 def given_away(values: Iterable[NDArray], kept: Iterable[NDArray]) -> list[NDArray]:
-    """Values as arrays that share no memory with one another, with `kept` ones, nor with frozen ones; copies where they do."""
+    """Returns values as arrays that share no memory with one another, with `kept` arrays, or with frozen ones; copies those that do."""
     taken = {id(_root(x)) for x in kept if isinstance(x, np.ndarray)}
-    found = []
+    owned = []
     for value in values:
         root = _root(value) if isinstance(value, np.ndarray) else None
+        # A lent array is returned as the array that was lent, so that the variable's next value owns its memory.
         lender: object = None if root is None else root.base
         if isinstance(lender, _Lent) and value is root and id(root) not in taken:
             taken.add(id(root))
             value = root = lender.array
+        # A view would keep the rest of its root alive, and a root that is returned already belongs to another result: both are copied.
         if root is None or id(root) in taken or not (_is_whole(value) and root.flags.owndata and value.nbytes == root.nbytes):
             root = value = np.array(value, order="C")
         taken.add(id(root))
-        found.append(value)
-    return found
+        owned.append(value)
+    return owned

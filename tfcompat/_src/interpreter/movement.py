@@ -1,4 +1,4 @@
-"""Primitives that move elements without computing: shapes, slices, padding."""
+"""Primitives that move elements without computing: shapes, slices, padding. Where NumPy can, they return views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfcompat._src.interpreter.memory import writable
 from tfcompat._src.interpreter.table import Equation, Scalar, Shape, ToArray, ToArrays, primitive
 
 SMALL = 2**10
-"""A broadcast array of at most as many elements is quicker to fill than to be made a view."""
+"""Broadcasting to at most this many elements fills an array, which is quicker than making a view."""
 
 
 @primitive("reshape")
@@ -31,6 +31,7 @@ def _in_shape(e: Equation) -> ToArray:
 
 
 def _same(x: NDArray) -> NDArray:
+    """Returns the argument."""
     return x
 
 
@@ -126,15 +127,15 @@ def slice_(e: Equation) -> ToArray:
 
 
 def _window(shape: Shape, sizes: Shape) -> Callable[[Sequence[NDArray]], tuple[slice, ...]]:
-    """A function of starts to where a window lies that is moved into an array of this shape."""
+    """Returns a function of starts to slices of an array of this shape, with starts clamped so that the window fits, as in XLA."""
     ends = [(n - m, m) for n, m in zip(shape, sizes, strict=True)]
 
     def window(starts: Sequence[NDArray]) -> tuple[slice, ...]:
-        found = []
+        slices = []
         for start, (end, size) in zip(starts, ends):
             first = min(max(int(start), 0), end)
-            found.append(slice(first, first + size))
-        return tuple(found)
+            slices.append(slice(first, first + size))
+        return tuple(slices)
 
     return window
 
@@ -163,9 +164,16 @@ def pad(e: Equation) -> ToArray:
 
 
 def padding(shape: Shape, old: Shape, config: Iterable[tuple[int, int, int]]) -> ToArray:
-    """A function of an array and a fill value; edges may be negative, which cuts off."""
+    """Returns a function of an array and a fill value that pads the array.
+
+    Args:
+      shape: of the result.
+      old: of the argument.
+      config: for each axis the elements before, after, and between any two; negative counts before and after remove elements.
+    """
     takes, puts = [], []
     for size, length, (low, _, between) in zip(shape, old, config, strict=True):
+        # Elements `first` to `stop` of the axis survive cropping; element i goes to position low + i * step.
         step = between + 1
         first = max(0, -(low // step)) if low < 0 else 0
         stop = min(length, max(first, math.ceil((size - low) / step)))

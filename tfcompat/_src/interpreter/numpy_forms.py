@@ -1,4 +1,6 @@
-"""Calls of functions that have a form in NumPy (`base/one_call.py`) are computed by that: random numbers, convolutions that a program sums up tap by tap."""
+"""Computes calls of functions that have a NumPy form (`base/one_call.py`) by that form: random numbers, and convolutions that a compiled
+program adds up one kernel element at a time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from tfcompat._src.interpreter.table import CALLED, Prepare
 
 
 def of_call(equation: JaxprEqn) -> Prepare | None:
-    """What prepares the call of such a function; None for other calls."""
+    """Returns how to prepare a call of such a function; None for other calls."""
     body = equation.params.get("jaxpr")
     form = IN_NUMPY.get(body) if isinstance(body, ClosedJaxpr) else None
     return (lambda equation: form) if form is not None else None

@@ -1,4 +1,4 @@
-"""How many threads the library of matrix products (BLAS) uses."""
+"""Limits the BLAS libraries to the calling thread."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from threadpoolctl import LibController, ThreadpoolController
 
 @functools.cache
 def _libraries() -> list[LibController]:
-    """NumPy's library and SciPy's, which may be two."""
-    found: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return found
+    """Returns the BLAS libraries of NumPy and of SciPy, which may be different ones."""
+    controllers: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return controllers
 
 
 class OneThread:
-    """A block in which products are made by the thread that asks for them.
+    """A block in which BLAS uses only the calling thread.
 
-    The library's own threads wait for one another by spinning: where other processes, or a limit of the container's, leave them fewer cores
-    than there are, a product takes a hundred times as long. The setting is the process's, so blocks of several threads share it:
-    the first sets it and the last sets it back.
+    BLAS threads wait for one another by spinning: where other processes or a container's limit leave them fewer cores than they count on, a
+    product takes a hundred times as long. The setting belongs to the process, so concurrent blocks share it: the first one sets it, the last one
+    restores it.
     """
 
     _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Products of arrays through BLAS."""
+"""Products of arrays: `dot_general` as products of matrices by BLAS, large ones divided among cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfcompat._src.interpreter.table import Equation, Shape, ToArray, primitive,
 
 
 def _form(shape: Shape, order: Shape, target: Shape) -> ToArray:
-    """A function that moves axes and joins them."""
+    """Returns a function that transposes an array to `order` and reshapes it to `target`, doing neither if it changes nothing."""
     moves, joins = order != tuple(range(len(shape))), tuple(shape[i] for i in order) != target
     if moves:
         return (lambda x: x.transpose(order).reshape(target)) if joins else lambda x: x.transpose(order)
@@ -20,26 +20,29 @@ def _form(shape: Shape, order: Shape, target: Shape) -> ToArray:
 
 
 LARGE = 2**26
-"""A product of so many multiplications, which takes a core 4 ms, is divided among cores: the side that is longer, since BLAS copies the other factor
-in each part."""
+"""Products of at least this many multiply-adds, 4 ms on one core, are divided among cores along the longer side of the result: each part makes
+BLAS copy the other factor."""
 
 
 def _by_columns(x: NDArray, y: NDArray) -> NDArray:
-    found = np.empty((x.shape[0], y.shape[1]), x.dtype)
-    cores.for_each(cores.ranges(y.shape[1], cores.CORES), lambda columns: np.matmul(x, y[:, columns], out=found[:, columns]))
-    return found
+    """Multiplies with the columns of the result divided among cores."""
+    product = np.empty((x.shape[0], y.shape[1]), x.dtype)
+    cores.for_each(cores.ranges(y.shape[1], cores.CORES), lambda columns: np.matmul(x, y[:, columns], out=product[:, columns]))
+    return product
 
 
 def _by_rows(x: NDArray, y: NDArray) -> NDArray:
-    found = np.empty((x.shape[0], y.shape[1]), x.dtype)
-    cores.for_each(cores.ranges(x.shape[0], cores.CORES), lambda rows: np.matmul(x[rows], y, out=found[rows]))
-    return found
+    """Multiplies with the rows of the result divided among cores."""
+    product = np.empty((x.shape[0], y.shape[1]), x.dtype)
+    cores.for_each(cores.ranges(x.shape[0], cores.CORES), lambda rows: np.matmul(x[rows], y, out=product[rows]))
+    return product
 
 
 @primitive("dot_general")
 def dot_general(e: Equation) -> ToArray:
     (left, right), (left_batch, right_batch) = e.params["dimension_numbers"]
     a, b = (i.shape for i in e.inputs)
+    # As matrices: batch, rows by summed axes and batch, summed axes by columns; rows and columns are the axes of one factor only.
     left_free = [i for i in range(len(a)) if i not in (*left, *left_batch)]
     right_free = [i for i in range(len(b)) if i not in (*right, *right_batch)]
     batch = tuple(a[i] for i in left_batch)
@@ -50,7 +53,8 @@ def dot_general(e: Equation) -> ToArray:
     shape, dtype, inside = e.shape, e.dtype, wide(e.dtype)
     if 0 in (*a, *b):
         return lambda x, y: np.zeros(shape, dtype)
-    multiply: ToArray = np.multiply if inner == 1 and inside.kind != "b" else np.matmul  # of columns and rows; quicker than BLAS
+    # An outer product is quicker as an elementwise one. Boolean matmul is a disjunction, which multiply does not compute.
+    multiply: ToArray = np.multiply if inner == 1 and inside.kind != "b" else np.matmul
     if not batch and inside.kind == "f" and rows * inner * columns >= LARGE:
         multiply = _by_rows if rows >= columns else _by_columns
     if all(i.dtype == inside == dtype for i in e.inputs) and (*batch, rows, columns) == shape:

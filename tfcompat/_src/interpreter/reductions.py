@@ -1,4 +1,4 @@
-"""Sums, extremes and their cumulative forms."""
+"""Reductions and their cumulative forms: sums, products, extremes, and reductions by a traced function."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tfcompat._src.interpreter.table import (
 )
 
 Combination: TypeAlias = Callable[[Sequence[NDArray], Sequence[NDArray]], list[NDArray]]
-"""Makes of two lists of arrays one."""
+"""Combines two lists of arrays into one, element by element."""
 
 
 def lowest(dtype: DType) -> Scalar:
@@ -46,10 +46,11 @@ UFUNCS: dict[str, tuple[np.ufunc, Callable[[DType], Scalar]]] = {
     "and": (np.bitwise_and, lambda dtype: np.invert(dtype.type(0))), "or": (np.bitwise_or, lambda dtype: dtype.type(0)),
     "xor": (np.bitwise_xor, lambda dtype: dtype.type(0)),
 }  # fmt: skip
-"""How two values become one, and the value that changes nothing."""
+"""For each kind of reduction the function that combines two values, and its neutral element for a dtype."""
 
 
 def _reduction(kind: str) -> Prepare:
+    """Returns the preparation of a reduction; small floats are accumulated in float32 and rounded once."""
     ufunc, neutral = UFUNCS[kind]
 
     def prepared(e: Equation) -> ToArray:
@@ -69,7 +70,7 @@ _OF_ELEMENTS = (elementwise.__name__, special_functions.__name__)
 
 
 def is_combination(jaxpr: Jaxpr | ClosedJaxpr) -> bool:
-    """Whether a trace on scalars can be evaluated on arrays, element by element."""
+    """Returns whether a trace on scalars uses elementwise primitives only, so that it can be evaluated on whole arrays."""
     return all(map(_is_on_elements, (jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr).eqns))
 
 
@@ -81,32 +82,35 @@ def _is_on_elements(equation: JaxprEqn) -> bool:
 
 
 def combination(jaxpr: Jaxpr | ClosedJaxpr, consts: Sequence[NDArray] = ()) -> Combination:
-    """Returns a function that combines two lists of arrays into one, element by element, as a trace on scalars says."""
+    """Returns a function that combines two lists of arrays by a trace on scalars, which is evaluated on arrays of any shape."""
     run = Evaluator(jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)).run
     return lambda left, right: list(run([*left, *right]))
 
 
 @primitive("reduce", refused=lambda params: not is_combination(params["jaxpr"]))
 def reduce(e: Equation) -> ToArrays:
+    """Prepares a reduction by a traced function, as a tree: log2(n) combinations of halves instead of n of single elements."""
     combine, axes = combination(e.params["jaxpr"], e.params.get("consts", ())), tuple(e.params["dimensions"])
     count, shape = len(e.outputs), e.shape
+    # The reduced axes become one leading axis; an odd last element goes to the totals, the rest is combined by halves.
     order = (*axes, *(a for a in range(len(e.inputs[0].shape)) if a not in axes))
     length = math.prod(e.inputs[0].shape[a] for a in axes)
 
     def run(*args: NDArray) -> list[NDArray]:
-        found = [np.broadcast_to(start, shape) for start in args[count:]]
+        totals = [np.broadcast_to(start, shape) for start in args[count:]]
         left = [x.transpose(order).reshape(length, *shape) for x in args[:count]]
         while left[0].shape[0]:
             half, odd = divmod(left[0].shape[0], 2)
             if odd:
-                found = combine(found, [x[-1] for x in left])
+                totals = combine(totals, [x[-1] for x in left])
             left = combine([x[:half] for x in left], [x[half : 2 * half] for x in left]) if half else [x[:0] for x in left]
-        return found
+        return totals
 
     return run
 
 
 def _extreme_place(function: ToArray) -> Prepare:
+    """Returns the preparation of argmax or argmin; the first of equal values wins, and NaN wins over numbers."""
     def prepared(e: Equation) -> ToArray:
         (axis,), dtype = e.params["axes"], np.dtype(e.params["index_dtype"])
         small = is_small_float(e.inputs[0].dtype)
@@ -119,6 +123,7 @@ TABLE["argmax"], TABLE["argmin"] = _extreme_place(np.argmax), _extreme_place(np.
 
 
 def _cumulative(accumulate: ToArray) -> Prepare:
+    """Returns the preparation of a cumulative form; in reverse, the array is flipped before and after."""
     def prepared(e: Equation) -> ToArray:
         axis, back, dtype, inside = e.params["axis"], e.params["reverse"], e.dtype, wide(e.dtype)
 

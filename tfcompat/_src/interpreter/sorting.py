@@ -1,4 +1,4 @@
-"""Sorting, and the greatest elements."""
+"""Sorting by one or several keys, and the k greatest elements. Both are stable."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tfcompat._src.interpreter.table import Equation, ToArrays, is_small_float, 
 
 
 def _key(x: NDArray) -> NDArray:
+    """Returns values that NumPy can sort: small floats as float32."""
     return x.astype(np.float32) if is_small_float(x.dtype) else x
 
 
@@ -19,6 +20,7 @@ def sort(e: Equation) -> ToArrays:
         return lambda x: [np.sort(x, axis, kind="stable")]
 
     def sorted_together(*args: NDArray) -> list[NDArray]:
+        # `lexsort` takes the most significant key last.
         order = np.lexsort([_key(a) for a in reversed(args[:keys])], axis=axis)
         return [np.take_along_axis(a, order, axis) for a in args]
 
@@ -30,6 +32,7 @@ def top_k(e: Equation) -> ToArrays:
     k, axis, dtype = e.params["k"], e.params.get("axis", -1), e.outputs[1].dtype
 
     def top(x: NDArray) -> list[NDArray]:
+        # Ascending on the flipped axis and flipped back: of equal elements the one with the lower index comes first. NaN counts as greatest.
         backwards = np.flip(_key(x), axis)
         order = np.flip(np.argsort(backwards, axis=axis, kind="stable"), axis)
         order = x.shape[axis] - 1 - np.take(order, range(k), axis)

@@ -1,4 +1,4 @@
-"""Transcendental functions, by NumPy and SciPy; small floats are computed in float32 and rounded once."""
+"""Transcendental functions by NumPy and SciPy, with XLA's values at poles and infinities; small floats are computed in float32 and rounded once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from tfcompat._src.interpreter.table import TABLE, Equation, Prepare, ToArray, i
 
 
 def _exp(x: NDArray) -> NDArray:
-    """Rounded once: NumPy's own of float32 are up to three units in the last place off, which graphs with folded constants show."""
+    """Exponential function, rounded once: NumPy's float32 loop errs by up to 3 units in the last place.
+
+    Graphs with folded constants, which other code computes, would show the difference.
+    """
     return np.exp(x, dtype=np.float64).astype(x.dtype) if x.dtype == np.float32 else np.exp(x)
 
 
 def _of_scipy(name: str) -> ToArray:
+    """Returns a function of `scipy.special`, which is imported on the first call."""
     return lambda *args: getattr(special, name)(*args)
 
 
 def _odd(function: ToArray) -> ToArray:
-    """An odd function that gives -0 for -0."""
+    """Returns an odd function that keeps the sign of zero."""
     return lambda x: np.copysign(function(x), x)
 
 
@@ -35,23 +39,26 @@ def _digamma(x: NDArray) -> NDArray:
 
 
 def _igamma(function: ToArray, at_infinities: float, near_zero: float) -> ToArray:
+    """Returns a regularized incomplete gamma function with XLA's values where SciPy's differ: infinite `a`, and `a` = 0 with x in (0, 1)."""
     def regularized(a: NDArray, x: NDArray) -> NDArray:
-        found = np.where(np.isposinf(a) & (x >= 1), np.where(np.isinf(x), at_infinities, np.nan), function(a, x))
-        return np.where((a == 0) & (x > 0) & (x < 1), near_zero, found)
+        value = np.where(np.isposinf(a) & (x >= 1), np.where(np.isinf(x), at_infinities, np.nan), function(a, x))
+        return np.where((a == 0) & (x > 0) & (x < 1), near_zero, value)
 
     return regularized
 
 
 def _zeta(x: NDArray, q: NDArray) -> NDArray:
+    """Hurwitz zeta function. At poles q = 0, -1, ... it is inf for even x and NaN for odd or fractional x, as in XLA."""
     at_poles = np.where((x == 1) | (x % 2 == 0), np.inf, np.nan)
-    found = np.where((q <= 0) & (q == np.floor(q)), at_poles, special.zeta(x, q))
-    return np.where(np.isfinite(x) & ((q < np.inf) | (x <= 1)), found, np.nan)
+    value = np.where((q <= 0) & (q == np.floor(q)), at_poles, special.zeta(x, q))
+    return np.where(np.isfinite(x) & ((q < np.inf) | (x <= 1)), value, np.nan)
 
 
 def _polygamma(n: NDArray, x: NDArray) -> NDArray:
+    """Polygamma function by the zeta function: (-1)**(n + 1) * n! * zeta(n + 1, x); NaN unless n is a natural number."""
     size = special.gamma(n + 1) * _zeta(n + 1, x)
-    found = np.where(n == 0, _digamma(x), np.where(n % 2 == 0, -size, size))
-    return np.where((n >= 0) & (n == np.floor(n)), found, np.nan)
+    value = np.where(n == 0, _digamma(x), np.where(n % 2 == 0, -size, size))
+    return np.where((n >= 0) & (n == np.floor(n)), value, np.nan)
 
 
 _FUNCTIONS: dict[str, ToArray] = {
@@ -66,6 +73,7 @@ _FUNCTIONS: dict[str, ToArray] = {
 
 
 def _in_float32(function: ToArray) -> Prepare:
+    """Returns the preparation of a function that computes small floats in float32; a ufunc with a loop for the dtype is used directly."""
     def prepared(e: Equation) -> ToArray:
         dtype = e.dtype
         if is_small_float(dtype):
@@ -78,12 +86,12 @@ def _in_float32(function: ToArray) -> Prepare:
 
 
 TABLE.update({name: _in_float32(function) for name, function in _FUNCTIONS.items()})
-TABLE["logistic"] = lambda e: lambda x: 1 / (1 + np.exp(-x))  # of which XLA rounds each step, for small floats too
+TABLE["logistic"] = lambda e: lambda x: 1 / (1 + np.exp(-x))  # in the dtype itself: XLA rounds after each step, of small floats too
 
 
 @primitive("igamma_grad_a")
 def igamma_grad_a(e: Equation) -> ToArray:
-    """JAX's own series and continued fractions, evaluated: SciPy has no such derivative."""
+    """Derivative of igamma by its parameter, which SciPy lacks: JAX's series and continued fractions are traced and interpreted."""
     dtype, inside = e.dtype, wide(e.dtype)
     shapes = [jax.ShapeDtypeStruct(i.shape, inside) for i in e.inputs]
     with x64():

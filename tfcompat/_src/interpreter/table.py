@@ -1,4 +1,4 @@
-"""The table of primitives: how an equation of a trace becomes a NumPy function."""
+"""The table of primitives: for each primitive's name, how to prepare a NumPy function from an equation of a trace."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tfcompat._src.base.jax_compat import ClosedJaxpr, JaxprEqn, expanded
 DType: TypeAlias = np.dtype[Any]
 Shape: TypeAlias = tuple[int, ...]
 Scalar: TypeAlias = "np.generic | int"
-"""A number of NumPy, or one of Python that takes the type of the array beside it."""
+"""A NumPy number, or a Python int, which takes the dtype of the array that it is combined with."""
 Params: TypeAlias = dict[str, Any]
-"""The parameters of an equation; what they are is the primitive's own."""
+"""The parameters of an equation; their meaning is the primitive's own."""
 ToArray: TypeAlias = Callable[..., NDArray]
-"""A function of arrays to one array; NumPy may give a scalar, which has the same methods, where that has no dimensions."""
+"""A function of arrays that returns one array. For results of rank 0 NumPy may return a scalar, which has the same methods."""
 ToArrays: TypeAlias = Callable[..., Sequence[NDArray]]
-"""A function of arrays to as many arrays as the primitive has results."""
+"""A function of arrays that returns a sequence of arrays, one for each result of the primitive."""
 Kernel: TypeAlias = ToArray | ToArrays
 
 
@@ -34,7 +34,7 @@ class ArrayType(Protocol):
 
 
 class Equation(NamedTuple):
-    """What a function of NumPy arrays is prepared from: the parameters of an equation, and the types of what it takes and gives."""
+    """All that a NumPy function is prepared from: the parameters of an equation and the types of its inputs and outputs."""
 
     params: Params
     inputs: Sequence[ArrayType]
@@ -55,14 +55,18 @@ Prepare: TypeAlias = Callable[[Equation], Kernel]
 _Prepare = TypeVar("_Prepare", bound=Prepare)
 TABLE: dict[str, Prepare] = {}
 CALLED: list[Callable[[JaxprEqn], Prepare | None]] = []
-"""What prepare calls of functions that have a form in NumPy."""
+"""Lookups of functions for calls that have a NumPy form: each returns how to prepare the call, or None."""
 REFUSED: dict[str, Callable[[Params], bool]] = {}
-"""Of primitives of which some forms cannot be evaluated: whether an equation with these parameters is one."""
+"""For primitives with forms that cannot be evaluated: returns whether an equation with these parameters is one of them."""
 
 
 def primitive(*names: str, refused: Callable[[Params], bool] | None = None) -> Callable[[_Prepare], _Prepare]:
-    """Enters a function in the table: it takes an `Equation` and gives a function from arrays to one array, or a list where JAX's primitive
-    has several results. `refused` says of parameters whether such an equation cannot be evaluated.
+    """Registers a function for primitives. It takes an `Equation` and returns a function of arrays, which returns one array, or a list if
+    the JAX primitive has several results.
+
+    Args:
+      names: of the primitives.
+      refused: returns, from parameters, whether such an equation cannot be evaluated.
     """
 
     def enter(prepare: _Prepare) -> _Prepare:
@@ -76,26 +80,27 @@ def primitive(*names: str, refused: Callable[[Params], bool] | None = None) -> C
 
 
 EXPANDED = "call_hi_primitive"
+"""JAX's primitive for calls of user-defined high-level primitives; its trace is made by `expanded`."""
 CALLS = {
     "pjit", "jit", "closed_call", "core_call", "core_closed_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call", EXPANDED,
 }  # fmt: skip
-"""Primitives that do no more than a trace."""
+"""Primitives that only call a trace."""
 
 
 def called(equation: JaxprEqn) -> ClosedJaxpr | None:
-    """The trace that an equation does no more than; None where it does something of its own."""
+    """Returns the trace that an equation calls; None if the equation is no call."""
     name, params = equation.primitive.name, equation.params
     if name not in CALLS:
         return None
-    found = expanded(equation) if name == EXPANDED else params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
-    return found if isinstance(found, ClosedJaxpr) else ClosedJaxpr(found, ())
+    jaxpr = expanded(equation) if name == EXPANDED else params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+    return jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ())
 
 
 def preparation(equation: JaxprEqn) -> Prepare | None:
-    """What prepares an equation; None where it does no more than a trace, or the table lacks its primitive."""
+    """Returns how to prepare an equation; None for a call to be inlined, and for a primitive that the table lacks."""
     if equation.primitive.name not in CALLS:
         return TABLE.get(equation.primitive.name)
-    return next((found for prepared in CALLED if (found := prepared(equation)) is not None), None)
+    return next((prepare for prepared in CALLED if (prepare := prepared(equation)) is not None), None)
 
 
 def is_small_float(dtype: DType) -> bool:
@@ -104,5 +109,5 @@ def is_small_float(dtype: DType) -> bool:
 
 
 def wide(dtype: DType) -> DType:
-    """The type to compute in: float32 for small floats, whose results are rounded once."""
+    """Returns the dtype to compute in: float32 for small floats, whose results are then rounded once; else the dtype itself."""
     return np.dtype(np.float32) if is_small_float(dtype) else dtype

@@ -1,4 +1,4 @@
-"""Reductions over windows, and the gradient of choosing from windows."""
+"""Reductions over windows, and the gradient of choosing from windows (of max pooling)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from tfcompat._src.interpreter.table import TABLE, DType, Equation, Prepare, Sha
 
 
 def dilated(shape: Shape, edges: Sequence[tuple[int, int]], dilation: Sequence[int]) -> Shape:
-    """The shape of an array with `dilation - 1` elements put between its elements, and edges around."""
+    """Returns the shape of an array after `dilation - 1` elements are put between neighbours and edges are added."""
     return tuple(low + high + max(0, (n - 1) * d + 1 if n else 0) for n, (low, high), d in zip(shape, edges, dilation, strict=True))
 
 
 def view_of_windows(x: NDArray, sizes: Shape, strides: Shape, dilation: Shape) -> NDArray:
-    """A view of the windows of a padded array: first where, along all axes, then what is inside, along the last `len(dilation)`."""
+    """Returns a strided view of the windows of a padded array: axes of their positions first, then `len(dilation)` axes inside a window."""
     along = [s * n for s, n in zip(x.strides, strides, strict=True)]
     inside = [s * n for s, n in zip(x.strides[len(strides) - len(dilation) :], dilation, strict=True)]
     return np.lib.stride_tricks.as_strided(x, sizes, along + inside, writeable=False)
 
 
 def _over_windows(e: Equation, combine: ToArray, padded: ToArray, inside: DType) -> ToArray:
-    """A reduction that combines shifted views of a padded array, one for each place in a window."""
+    """Returns a reduction that combines shifted views of a padded array, one per position in a window.
+
+    The loop goes over the few positions of one window; each step is one NumPy call on all windows.
+    """
     p, shape, dtype = e.params, e.shape, e.dtype
     sizes, strides, dilation = p["window_dimensions"], p["window_strides"], p["window_dilation"]
     shifts = []
@@ -37,15 +40,16 @@ def _over_windows(e: Equation, combine: ToArray, padded: ToArray, inside: DType)
 
     def run(x: NDArray, start: NDArray) -> NDArray:
         x = padded(x.astype(inside, copy=False), start)
-        found = np.full(shape, start, inside)
+        total = np.full(shape, start, inside)
         for shift in shifts:
-            found = combine(found, x[shift])
-        return found.astype(dtype, copy=False)
+            total = combine(total, x[shift])
+        return total.astype(dtype, copy=False)
 
     return run if 0 not in shape else lambda x, start: np.empty(shape, dtype)
 
 
 def _padded(e: Equation) -> ToArray:
+    """Returns the padding of a window reduction, with dilation of its argument."""
     p, old = e.params, e.inputs[0].shape
     config = [(low, high, d - 1) for (low, high), d in zip(p["padding"], p["base_dilation"], strict=True)]
     return padding(dilated(old, p["padding"], p["base_dilation"]), old, config)
@@ -74,6 +78,7 @@ def reduce_window(e: Equation) -> ToArrays:
 
 @primitive("select_and_scatter_add")
 def select_and_scatter_add(e: Equation) -> ToArray:
+    """Adds each source element to the position that its window of the operand selects: the first greatest or first smallest one."""
     p, old, dtype = e.params, e.inputs[1].shape, e.dtype
     highest_wins = p["select_prim"].name == "ge"
     sizes, strides, edges = p["window_dimensions"], p["window_strides"], p["padding"]
@@ -85,6 +90,7 @@ def select_and_scatter_add(e: Equation) -> ToArray:
     choose = np.argmax if highest_wins else np.argmin
 
     def run(source: NDArray, operand: NDArray) -> NDArray:
+        # The position within a window, then within the padded array; windows may overlap, so `np.add.at` adds repeated positions.
         view = view_of_windows(pad(operand.astype(inside, copy=False), fill), (*source.shape, *sizes), strides, none)
         at = np.unravel_index(choose(view.reshape(*source.shape, math.prod(sizes)), -1), sizes)
         places = tuple(a + i * s for a, i, s in zip(at, np.indices(source.shape), strides, strict=True))
