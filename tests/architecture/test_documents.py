@@ -78,11 +78,11 @@ def test_the_stages_are_those_of_the_planner_and_have_files():
 
 
 def test_the_interpreter_lacks_what_its_document_says():
-    text = (ROOT / "tfcompat/_src/interpreter/README.md").read_text().partition("## What is not there")[2].partition("##")[0]
+    text = (ROOT / "tfcompat/_src/interpreter/README.md").read_text().partition("## What is missing")[2].partition("##")[0]
     named = set(re.findall(r"`(\w+)`", text))
     assert {name for name in named if name not in engine.TABLE} == {"eig", "schur", "select_and_gather_add"}
     assert REFUSED["qr"]({"pivoting": True}) and not REFUSED["qr"]({"pivoting": False}) and named >= {"qr"}
-    scatters = re.search(r"scatters with other functions than ([\w, ]+), random", text)[1].split(", ")
+    scatters = re.search(r"scatters with functions other than ([\w, ]+), random", text)[1].split(", ")
     assert {name for name in engine.TABLE if name.startswith("scatter_")} == {f"scatter_{kind}" for kind in scatters}
 
 

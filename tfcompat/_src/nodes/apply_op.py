@@ -1,4 +1,7 @@
-"""Adding an op to the graph from Python values: conversion of inputs, inference and checks of attributes, naming."""
+"""Adds an op to the graph from Python values: converts inputs, infers and checks attributes, names the node.
+
+Error messages are those of 1.15's op_def_library, which programs and tests compare.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,17 @@ _NOWHERE = contextlib.nullcontext()
 
 
 def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None, skip_frames: int = 3) -> Any:
-    """Adds a node and returns its output: a Tensor, a list, a named tuple of them, or the Operation where it has none.
+    """Adds a node, or runs the op in eager mode, and returns its outputs.
 
     Args:
       spec: the op type.
       inputs: one Python value per input of the signature.
-      attrs: the attributes given; the rest is inferred from the inputs or has defaults.
+      attrs: the given attributes; the others are inferred from the inputs or have defaults.
       name: the node's name; by default the op type.
+      skip_frames: number of innermost stack frames to leave out of the node's traceback.
+
+    Returns:
+      a Tensor, a list or named tuple of them, or the Operation if it has no outputs (None in eager mode).
 
     Raises:
       TypeError, ValueError: an input or attribute does not fit the signature.
@@ -44,53 +51,57 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     graph = get_default_graph()
     if graph.executes:
         elements = (e for value in inputs for e in (value if isinstance(value, (list, tuple)) else (value,)))
+        # In eager mode, symbolic tensors of a Keras model make the op a node of the model's graph.
         keras_graph = keras_graph_of(e for e in elements if isinstance(e, Tensor))
         if keras_graph is None:
             return _apply_eagerly(graph, spec, inputs, attrs, name)
         with keras_graph.as_default():
             return apply_op(spec, inputs, attrs, name, skip_frames + 1)
+    # As in 1.15, a node goes to the graph of its inputs, whichever graph is the default one.
     other = _foreign_graph(inputs, graph)
     if other is not None:
         with other.as_default():
             return apply_op(spec, inputs, attrs, name, skip_frames + 1)
     name = name.decode() if isinstance(name, bytes) else name or spec.name
     scope = name[:-1] if name.endswith("/") else _unique_scope(graph, name)
-    inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
-    outer_scope, graph._name_stack = graph._name_stack, scope
+    node_attrs = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
+    # Constants made from inputs get names below the node's, as "Add/y".
+    scope_before, graph._name_stack = graph._name_stack, scope
     try:
-        tensors_in = _convert_inputs(spec, inputs, inside)
-        _complete_attrs(spec, inside)
+        tensors_in = _convert_inputs(spec, inputs, node_attrs)
+        _complete_attrs(spec, node_attrs)
         with _beside_refs(graph, spec, tensors_in):
-            op = graph.make_op(spec, scope, tensors_in, inside, skip_frames=skip_frames)
+            op = graph.make_op(spec, scope, tensors_in, node_attrs, skip_frames=skip_frames)
     finally:
-        graph._name_stack = outer_scope
+        graph._name_stack = scope_before
     return results(op)
 
 
 def _apply_eagerly(graph: Graph, spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
-    """Runs an operation; its outputs, None where it has none.
+    """Runs an operation and returns its outputs, or None if it has none.
 
     Raises:
-      RuntimeError: it takes or gives references, which are of graphs only. errors.OpError: it fails.
+      RuntimeError: the op takes or returns references, which exist in graphs only. errors.OpError: the operation fails.
     """
     ref = next((a.name for a in (*spec.signature.inputs, *spec.signature.outputs) if a.is_ref), None)
     if ref is not None:
         raise RuntimeError(f"{spec.name} op does not support eager execution. Arg {ref!r} is a ref.")
-    inside = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
-    tensors_in = _convert_inputs(spec, inputs, inside)
-    _complete_attrs(spec, inside)
+    node_attrs = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
+    tensors_in = _convert_inputs(spec, inputs, node_attrs)
+    _complete_attrs(spec, node_attrs)
     try:
-        op = graph.make_op(spec, name or spec.name, tensors_in, inside)
+        op = graph.make_op(spec, name or spec.name, tensors_in, node_attrs)
     except errors.OpError as e:
         if spec.node_class is None:
             e.at_call(spec.name, name)
         raise
-    found = results(op)
-    return None if found is op else found
+    values = results(op)
+    return None if values is op else values
 
 
 @contextlib.contextmanager
 def _colocated(graph: Graph, tensors: list[Tensor]) -> Iterator[None]:
+    """A block whose nodes are colocated with all of these tensors' nodes."""
     with contextlib.ExitStack() as exits:
         for tensor in tensors:
             exits.enter_context(graph.colocate_with(tensor.op))
@@ -98,7 +109,7 @@ def _colocated(graph: Graph, tensors: list[Tensor]) -> Iterator[None]:
 
 
 def _beside_refs(graph: Graph, spec: OpSpec, tensors: list[Tensor]) -> contextlib.AbstractContextManager[None]:
-    """Places a node with the variables that it takes by reference."""
+    """A block that colocates a node with the variables that it takes by reference."""
     refs = [t for t, arg in zip(tensors, spec.signature.inputs) if arg.is_ref]
     return _colocated(graph, refs) if refs else _NOWHERE
 
@@ -109,7 +120,12 @@ def _unique_scope(graph: Graph, name: str) -> str:
 
 
 def _foreign_graph(inputs: list[Any], default: Graph) -> Graph | None:
-    """The graph of the inputs where it is not the default one; ValueError where they are of several."""
+    """Returns the graph of the inputs if it is not the default one.
+
+    Raises:
+      ValueError: inputs belong to different graphs. RuntimeError: an input is an eager tensor.
+    """
+    # The body of a function captures tensors of other graphs instead.
     if default.building_function:
         return None
     for value in inputs:
@@ -119,8 +135,8 @@ def _foreign_graph(inputs: list[Any], default: Graph) -> Graph | None:
                 if getattr(graph, "executes", False):
                     raise RuntimeError("Attempting to capture an EagerTensor without building a function.")
                 flat = [e for v in inputs for e in (v if isinstance(v, (list, tuple)) else (v,))]
-                found = graph_from_inputs(flat)
-                return None if found is default else found
+                graph_of_inputs = graph_from_inputs(flat)
+                return None if graph_of_inputs is default else graph_of_inputs
     return None
 
 
@@ -128,21 +144,23 @@ def _foreign_graph(inputs: list[Any], default: Graph) -> Graph | None:
 
 
 def _convert_inputs(spec: OpSpec, values: list[Any], attrs: dict[str, Any]) -> list[Tensor]:
-    """Converts input values, filling in the attributes that they determine."""
-    found: list[Tensor] = []
+    """Converts input values to tensors and records in `attrs` the attributes that they determine."""
+    tensors: list[Tensor] = []
     first_use: dict[str, str] = {}
     for arg, value in zip(spec.signature.inputs, values):
         if arg.type_list_attr and not arg.number_attr:
-            found.extend(_convert_tuple(spec, arg, value, attrs))
+            tensors.extend(_convert_tuple(spec, arg, value, attrs))
         elif arg.number_attr:
-            found.extend(_convert_list(spec, arg, value, attrs, first_use))
+            tensors.extend(_convert_list(spec, arg, value, attrs, first_use))
         else:
-            found.append(_convert_single(spec, arg, value, attrs, first_use))
-    return found
+            tensors.append(_convert_single(spec, arg, value, attrs, first_use))
+    return tensors
 
 
 def _convert_single(spec: OpSpec, arg: Arg, value: object, attrs: dict[str, Any], first_use: dict[str, str]) -> Tensor:
+    """Converts the value of an input that is one tensor; checks its dtype against attributes or earlier inputs."""
     wanted = arg.dtype if arg.dtype is not None else attrs.get(arg.type_attr)
+    # The default of an open type attribute is only tried: a value that does not fit it decides the dtype itself.
     preferred = None
     if wanted is None and arg.type_attr:
         default = spec.signature.attrs[arg.type_attr].default
@@ -166,6 +184,7 @@ def _convert_single(spec: OpSpec, arg: Arg, value: object, attrs: dict[str, Any]
 
 
 def _convert_value(spec: OpSpec, arg: Arg, value: object, wanted: dtypes.DType | None, preferred: dtypes.DType | None) -> Tensor:
+    """Converts a value to a tensor of the wanted dtype, with the op and parameter named in errors."""
     try:
         return to_tensor(value, wanted, arg.name, arg.is_ref, preferred)
     except TypeError as e:
@@ -178,6 +197,7 @@ def _convert_value(spec: OpSpec, arg: Arg, value: object, wanted: dtypes.DType |
     except ValueError:
         if wanted is None:
             raise ValueError(f"Tried to convert '{arg.name}' to a tensor and failed. Error: {_reason(value)}") from None
+        # A value with a dtype of its own that converts without a wanted dtype has the wrong dtype: 1.15 raises TypeError for that.
         found = to_tensor(value, None, arg.name, arg.is_ref).dtype.base_dtype if hasattr(value, "dtype") else None
         if found is None or found is wanted:
             raise
@@ -185,6 +205,7 @@ def _convert_value(spec: OpSpec, arg: Arg, value: object, wanted: dtypes.DType |
 
 
 def _reason(value: object) -> str:
+    """Returns why a value cannot be converted."""
     try:
         to_tensor(value)
     except ValueError as e:
@@ -193,6 +214,7 @@ def _reason(value: object) -> str:
 
 
 def _mismatch(spec: OpSpec, arg: Arg, dtype: dtypes.DType, wanted: dtypes.DType, first_use: dict[str, str]) -> str:
+    """Returns the message for an input whose dtype differs from the wanted one."""
     head = f"Input '{arg.name}' of '{spec.name}' Op has type {dtype.name} that does not match"
     if arg.type_attr in first_use:
         return f"{head} type {wanted.name} of argument '{first_use[arg.type_attr]}'."
@@ -200,7 +222,7 @@ def _mismatch(spec: OpSpec, arg: Arg, dtype: dtypes.DType, wanted: dtypes.DType,
 
 
 def _convert_list(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any], first_use: dict[str, str]) -> list[Tensor]:
-    """A `N*T` input: all elements of one dtype; the first tensor among them says which."""
+    """Converts an `N*T` input: all elements have one dtype, which the first Tensor among them decides."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(
             f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}."
@@ -209,27 +231,27 @@ def _convert_list(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any],
     if wanted is None:
         wanted = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor)), None)
     try:
-        found = [
+        tensors = [
             to_tensor(value, None if isinstance(value, Tensor) else wanted, f"{arg.name}_{i}", arg.is_ref)
             for i, value in enumerate(values)
         ]
-        kinds = {t.dtype.base_dtype for t in found}
+        kinds = {t.dtype.base_dtype for t in tensors}
     except (TypeError, ValueError) as error:
         raise TypeError(_list_mismatch(spec, arg, values, attrs)) from error
     if len(kinds | ({wanted} if wanted is not None else set())) > 1:
-        raise TypeError(_list_mismatch(spec, arg, found, attrs))
-    if wanted is None and found:
-        wanted = found[0].dtype.base_dtype
-    _set_length(spec, arg, len(found), attrs)
+        raise TypeError(_list_mismatch(spec, arg, tensors, attrs))
+    if wanted is None and tensors:
+        wanted = tensors[0].dtype.base_dtype
+    _set_length(spec, arg, len(tensors), attrs)
     if arg.type_attr and arg.type_attr not in attrs and wanted is not None:
         _check_allowed_dtype(spec, arg, spec.signature.attrs[arg.type_attr], wanted)
         attrs[arg.type_attr] = wanted
         first_use[arg.type_attr] = arg.name
-    return found
+    return tensors
 
 
 def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence[Any], attrs: dict[str, Any]) -> str:
-    """What is wrong with a list whose elements do not become tensors of the dtype that they should have."""
+    """Returns the message for a list whose elements cannot all be converted to one dtype."""
     names = []
     for value in values:
         try:
@@ -245,6 +267,7 @@ def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence[Any], attrs: dict[st
 
 
 def _set_length(spec: OpSpec, arg: Arg, length: int, attrs: dict[str, Any]) -> None:
+    """Records the length of a list input, and checks it against the minimum and other lists of the same length attribute."""
     minimum = spec.signature.attrs[arg.number_attr].minimum
     if minimum is not None and length < minimum:
         raise ValueError(
@@ -258,20 +281,20 @@ def _set_length(spec: OpSpec, arg: Arg, length: int, attrs: dict[str, Any]) -> N
 
 
 def _convert_tuple(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any]) -> list[Tensor]:
-    """A `list(type)` input: each element has a dtype of its own."""
+    """Converts a `list(type)` input: each element has a dtype of its own."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}.")
     kinds = attrs.get(arg.type_list_attr) or [None] * len(values)
-    found = [to_tensor(v, k, f"{arg.name}_{i}", arg.is_ref) for i, (v, k) in enumerate(zip(values, kinds))]
+    tensors = [to_tensor(v, k, f"{arg.name}_{i}", arg.is_ref) for i, (v, k) in enumerate(zip(values, kinds))]
     attr = spec.signature.attrs[arg.type_list_attr]
-    attrs[arg.type_list_attr] = [t.dtype.base_dtype for t in found]
+    attrs[arg.type_list_attr] = [t.dtype.base_dtype for t in tensors]
     for dtype in attrs[arg.type_list_attr]:
         _check_allowed_dtype(spec, arg, attr, dtype)
-    if attr.minimum is not None and len(found) < attr.minimum:
+    if attr.minimum is not None and len(tensors) < attr.minimum:
         raise ValueError(
-            f"Attr '{arg.type_list_attr}' of '{spec.name}' Op passed list of length {len(found)} less than minimum {attr.minimum}."
+            f"Attr '{arg.type_list_attr}' of '{spec.name}' Op passed list of length {len(tensors)} less than minimum {attr.minimum}."
         )
-    return found
+    return tensors
 
 
 def _check_allowed_dtype(spec: OpSpec, arg: Arg, attr: Attr, dtype: dtypes.DType) -> None:
@@ -328,14 +351,14 @@ def _as_type(attr: Attr, value: object) -> dtypes.DType:
 
 def _as_shape(attr: Attr, value: object) -> TensorShape:
     try:
-        found = value if isinstance(value, TensorShape) else TensorShape(value)
+        shape = value if isinstance(value, TensorShape) else TensorShape(value)
     except (TypeError, ValueError) as e:
         kind = TypeError if isinstance(e, TypeError) else ValueError
         raise kind(f"Error converting {attr.name} to a TensorShape: {e}.") from None
-    for size in found.sizes or ():
+    for size in shape.sizes or ():
         if size is not None and size >= 2**63:
             raise ValueError(f"Error converting {attr.name} to a TensorShape: Value out of range: {size}")
-    return found
+    return shape
 
 
 def _as_array(attr: Attr, value: object) -> NDArray:
@@ -364,24 +387,24 @@ _CONVERTERS: dict[str, Callable[[Attr, Any], Any]] = {
 
 
 def _convert_attr(spec: OpSpec, attr: Attr, value: object) -> Any:
-    """Checks an attribute and makes an inside value of it; None means the default."""
+    """Returns an attribute's value in its internal form, checked; None means the default."""
     if value is None and attr.default is not REQUIRED:
         return attr_values.default_value(attr)
     convert = _CONVERTERS[attr.element_kind]
     if not attr.is_list:
-        found = convert(attr, value)
-        _check_value(spec, attr, found)
-        return found
+        converted = convert(attr, value)
+        _check_value(spec, attr, converted)
+        return converted
     if not isinstance(value, (list, tuple)):
         raise TypeError(f"Expected list for attr {attr.name}, obtained {type(value).__name__} instead.")
-    found = [convert(attr, v) for v in value]
-    if attr.minimum is not None and len(found) < attr.minimum:
+    converted = [convert(attr, v) for v in value]
+    if attr.minimum is not None and len(converted) < attr.minimum:
         raise ValueError(
-            f"Attr '{attr.name}' of '{spec.name}' Op passed list of length {len(found)} less than minimum {attr.minimum}."
+            f"Attr '{attr.name}' of '{spec.name}' Op passed list of length {len(converted)} less than minimum {attr.minimum}."
         )
-    for v in found:
+    for v in converted:
         _check_value(spec, attr, v)
-    return found
+    return converted
 
 
 def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
@@ -398,7 +421,7 @@ def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
 
 
 def _complete_attrs(spec: OpSpec, attrs: dict[str, Any]) -> None:
-    """Fills in defaults; TypeError where a required attribute is missing."""
+    """Fills in defaults; raises TypeError if a required attribute is missing."""
     for name, attr in spec.signature.attrs.items():
         if name not in attrs:
             if attr.default is REQUIRED:
@@ -410,7 +433,10 @@ def _complete_attrs(spec: OpSpec, attrs: dict[str, Any]) -> None:
 
 
 def results(op: Operation) -> Any:
-    """The outputs of a node grouped by its signature; itself where it has none, as a stateful one with an empty list of them."""
+    """Returns the outputs of a node, grouped by its signature.
+
+    A node without outputs is returned itself, and so is a stateful one whose only output is an empty list, as in 1.15.
+    """
     args, outputs = op.spec.signature.outputs, op_callbacks.outputs_for(op)
     if not args:
         return op
@@ -428,4 +454,5 @@ def results(op: Operation) -> Any:
 
 @functools.cache
 def _result_type(spec: OpSpec) -> type:
+    """Returns the named tuple class for the outputs of an op type."""
     return collections.namedtuple(spec.name, [a.name for a in spec.signature.outputs], rename=True)

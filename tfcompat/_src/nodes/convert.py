@@ -1,4 +1,4 @@
-"""convert_to_tensor and its registry of conversion functions."""
+"""`convert_to_tensor` and its registry of conversion functions, which are tried in order of priority until one accepts the value."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _cache: dict[type, list[Callable[..., Any]]] = {}
 
 @export("register_tensor_conversion_function")
 def register_tensor_conversion_function(base_type: object, conversion_func: Callable[..., Any], priority: int = 100) -> None:
-    """Teaches `convert_to_tensor` a type.
+    """Registers a function by which `convert_to_tensor` converts values of a type.
 
     Args:
       base_type: a type or tuple of types.
-      conversion_func: `f(value, dtype=None, name=None, as_ref=False)` giving a Tensor, or NotImplemented to pass on.
-      priority: lower numbers are tried first.
+      conversion_func: `f(value, dtype=None, name=None, as_ref=False)`, returns a Tensor, or NotImplemented to try the next function.
+      priority: functions with lower numbers are tried first.
 
     Raises:
-      TypeError: the types are no types, or the function cannot be called.
+      TypeError: `base_type` is not a type, or is one that NumPy handles, or the function cannot be called.
     """
     kinds = base_type if isinstance(base_type, tuple) else (base_type,)
     if not all(isinstance(k, type) for k in kinds):
@@ -50,18 +50,30 @@ def _register(kinds: tuple[type, ...], conversion_func: Callable[..., Any], prio
 
 
 def _conversions(kind: type) -> list[Callable[..., Any]]:
-    found = _cache.get(kind)
-    if found is None:
-        found = [f for _, entries in sorted(_functions.items()) for kinds, f in entries if issubclass(kind, kinds)]
-        _cache[kind] = found
-    return found
+    """Returns the functions for values of a type, those of lower priority number first; cached until another one is registered."""
+    functions = _cache.get(kind)
+    if functions is None:
+        functions = [f for _, entries in sorted(_functions.items()) for kinds, f in entries if issubclass(kind, kinds)]
+        _cache[kind] = functions
+    return functions
 
 
 def to_tensor(
     value: object, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False,
     preferred_dtype: dtypes.DType | None = None,
 ) -> Tensor:  # fmt: skip
-    """Converts anything to a Tensor; `as_ref` gives a variable's ref where it has one."""
+    """Converts a value to a Tensor.
+
+    Args:
+      value: anything that a registered function accepts.
+      dtype: the required DType; None to infer it.
+      name: of a new node.
+      as_ref: whether a reference variable is converted to its reference.
+      preferred_dtype: tried if `dtype` is None; a function that fails with it is called again without it.
+
+    Raises:
+      ValueError: `value` is a Tensor of another dtype. TypeError: no function accepts it. RuntimeError: a function returns something else.
+    """
     if isinstance(value, Tensor):
         if dtype is not None and dtype is not value.dtype and not dtype.is_compatible_with(value.dtype):
             raise ValueError(
@@ -71,18 +83,19 @@ def to_tensor(
     for function in _conversions(type(value)):
         if dtype is None and preferred_dtype is not None:
             try:
-                found = function(value, dtype=preferred_dtype, name=name, as_ref=as_ref)
+                converted = function(value, dtype=preferred_dtype, name=name, as_ref=as_ref)
             except (TypeError, ValueError):
-                found = NotImplemented
-            if found is not NotImplemented:
-                return _checked(found, function, value, preferred_dtype)
-        found = function(value, dtype=dtype, name=name, as_ref=as_ref)
-        if found is not NotImplemented:
-            return _checked(found, function, value, dtype)
+                converted = NotImplemented
+            if converted is not NotImplemented:
+                return _checked(converted, function, value, preferred_dtype)
+        converted = function(value, dtype=dtype, name=name, as_ref=as_ref)
+        if converted is not NotImplemented:
+            return _checked(converted, function, value, dtype)
     raise TypeError(f"Cannot convert {value!r} with type {type(value)} to Tensor: no conversion function registered.")
 
 
 def _checked(found: object, function: Callable[..., Any], value: object, dtype: dtypes.DType | None) -> Tensor:
+    """Returns the result of a conversion function; RuntimeError if it is not a Tensor of a compatible dtype."""
     if not isinstance(found, Tensor):
         raise RuntimeError(f"Conversion function {function!r} for type {type(value)} returned non-Tensor: {found!r}")
     if dtype is not None and not dtype.is_compatible_with(found.dtype):
@@ -115,6 +128,7 @@ def convert_to_tensor(value: object, dtype: DTypeLike | None = None, name: str |
 
 
 def internal_convert_to_tensor(value: object, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False, preferred_dtype: DTypeLike | None = None, **_: object) -> Tensor:
+    """1.15's internal form of `convert_to_tensor`; further keywords that its callers pass change nothing."""
     return to_tensor(
         value, None if dtype is None else dtypes.as_dtype(dtype), name, as_ref,
         None if preferred_dtype is None else dtypes.as_dtype(preferred_dtype),
@@ -129,6 +143,7 @@ def convert_n_to_tensor(values: Iterable[Any], dtype: DTypeLike | None = None, n
 
 
 def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: DTypeLike | None = None, name: str | None = None) -> list[Any]:
+    """Converts each of `values` to a Tensor; None and sparse values (with a `dense_shape`) are returned unchanged."""
     return [
         v if v is None or hasattr(v, "dense_shape") else convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}")
         for i, v in enumerate(values)
@@ -136,7 +151,7 @@ def convert_n_to_tensor_or_indexed_slices(values: Iterable[Any], dtype: DTypeLik
 
 
 def add_constant(value: NDArray, dtype: dtypes.DType, name: str | None) -> Tensor:
-    """A Const node holding `value`."""
+    """Adds a Const node that holds `value`; in eager mode, returns an EagerTensor."""
     graph = get_default_graph()
     if graph.executes:
         return EagerTensor.of(value, dtype, graph, graph.device_of("Const"))
@@ -147,17 +162,17 @@ def add_constant(value: NDArray, dtype: dtypes.DType, name: str | None) -> Tenso
 
 @export("constant")
 def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const", verify_shape: bool = False) -> Tensor:
-    """A constant tensor.
+    """Returns a constant tensor.
 
     Args:
-      value: a number, string, nested list, array or TensorProto; a message states its own dtype and shape.
+      value: a number, string, nested list, array or TensorProto; a TensorProto has its own dtype and shape.
       dtype: element type; by default that of `value`.
-      shape: shape of the result; a shorter `value` is filled up with its last element.
+      shape: shape of the result; a shorter `value` is padded with its last element.
       name: node name.
       verify_shape: whether `value` must have exactly `shape`.
 
     Raises:
-      TypeError: the value cannot be of that dtype, or its shape is wrong with `verify_shape`. ValueError: too many values.
+      TypeError: `value` cannot be of this dtype, or has another shape and `verify_shape` is true. ValueError: it has too many elements.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if verify_shape and shape is not None:
@@ -167,7 +182,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
 
 @export("compat.v2.constant")
 def constant_v2(value: object, dtype: DTypeLike | None = None, shape: object = None, name: str = "Const") -> Tensor:
-    """`tf.constant` that fills a shape with a single value only, and gives as many values as it holds that shape."""
+    """`tf.constant` of TensorFlow 2: with a shape, `value` must be a single element or have exactly as many elements as the shape."""
     return _constant(value, None if dtype is None else dtypes.as_dtype(dtype), shape, name, allow_broadcast=True)
 
 
@@ -178,13 +193,14 @@ def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, all
         array = variant.array_of(value)
         return add_constant(array, dtypes.as_dtype(value.dtype), name)
     array = tensor_proto.to_numpy(value, dtype, shape, allow_broadcast)
+    # The program may change its array afterwards; the constant keeps the value of now.
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):
         array = array.copy()
     return add_constant(array, dtype or dtypes.as_dtype(array.dtype), name)
 
 
 def _check_for_eager(value: object, shape: object, allow_broadcast: bool) -> None:
-    """Refuses what a constant may be in graphs only: a message, or a value that is filled up with its last element."""
+    """Refuses values that 1.15 accepts in graphs only: a TensorProto, and a value that would be padded with its last element."""
     if isinstance(value, messages.TensorProto):
         raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
     count = None if shape is None else as_shape(shape).num_elements()
@@ -202,6 +218,7 @@ def _shape_conversion(value: TensorShape, dtype: dtypes.DType | None = None, nam
         raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {value}")
     sizes = [s for s in value.as_list() if s is not None]
     if dtype is None:
+        # Shapes are int32 unless a size needs 64 bits.
         dtype = dtypes.int64 if any(s >= 2**31 for s in sizes) else dtypes.int32
     elif dtype not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype.name}")
@@ -222,6 +239,7 @@ def _dimension_conversion(value: Dimension, dtype: dtypes.DType | None = None, n
     return add_constant(np.array(value.value, dtype.as_numpy_dtype), dtype, name or "shape_as_tensor")
 
 
+# Constants come last: any type may register a conversion of its own at the default priority, 100.
 _register((object,), _constant_conversion, 200)
 _register((TensorShape,), _shape_conversion, 100)
 _register((Dimension,), _dimension_conversion, 100)

@@ -1,8 +1,8 @@
-"""Functions inside a graph: their bodies, the nodes that call them, and how a run sees through a call.
+"""Functions inside a graph: bodies, the nodes that call them, and their inlining.
 
-A node that calls a function has the function's signature in the graph. A run sees an identity of the function's results,
-which hang on a copy of the body with the call's arguments put in: calls are inlined, so all that holds for nodes of the
-graph (order, state, random counters, devices, gradients) holds inside functions.
+In the graph, a call is one node with the function's signature. For a run it is an identity of the results of a copy of the body, with
+the call's inputs in place of the body's arguments. Because calls are inlined, whatever holds for nodes of a graph (order, state, random
+counters, devices, gradients) also holds inside functions.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
 
 _LARGEST_INLINED = 128
+"""Eager tensors of up to this many elements are captured as constants, so that they take part in constant folding."""
 
 
 class FuncGraph(Graph):
-    """The graph of a function's body; tensors of the outer graph that its nodes use become further inputs.
+    """The graph of a function's body. Tensors of the outer graph that its nodes use are captured: they become further inputs.
 
     Args:
-      outer_graph: the graph around it.
-      copied_ops: where given, nodes of the outer graph are copied into the body and not passed in, if this says so of them.
+      outer_graph: the enclosing graph.
+      copied_ops: if given, nodes of the outer graph are copied into the body instead of captured; it decides for stateful ones.
 
     Attributes:
-      keeps_effects: whether nodes that act run also where no result hangs on them.
+      keeps_effects: whether nodes with side effects run although no result depends on them.
     """
 
     building_function = True
@@ -59,22 +60,22 @@ class FuncGraph(Graph):
         self.saving_errors: list[str] = []
 
     def mark_as_unsaveable(self, error_message: str) -> None:
-        """Has tf.saved_model.save refuse the function, for this reason."""
+        """Makes tf.saved_model.save refuse the function, with this message."""
         self.saving_errors.append(error_message)
 
     @property
     def saveable(self) -> bool:
-        """Whether nothing has marked the function as one that cannot be saved."""
+        """Whether nothing has marked the function as unsaveable."""
         return not self.saving_errors
 
     @property
     def external_captures(self) -> list[Tensor]:
-        """The tensors from outside that the function takes."""
+        """The captured tensors of the outer graph."""
         return list(self.captures)
 
     @property
     def internal_captures(self) -> list[Tensor]:
-        """The inputs that stand for them."""
+        """The placeholders of captured tensors, in the order of `external_captures`."""
         return list(self.captures.values())
 
     @property
@@ -84,11 +85,11 @@ class FuncGraph(Graph):
 
     @property
     def extra_args(self) -> list[Tensor]:
-        """The placeholders that stand for them inside."""
+        """The placeholders of captured tensors inside the body."""
         return list(self.captures.values())
 
     def add_input(self, dtype: dtypes.DType, sizes: tuple[Any, ...] | None, name: str) -> Tensor:
-        """A new placeholder as the next argument."""
+        """Adds a placeholder as the next argument and returns its tensor."""
         attrs = {"dtype": dtype.base_dtype, "shape": TensorShape.of(sizes)}
         with self.control_dependencies(None):
             node = super().make_op(op_spec.get("Placeholder"), self._final_name(name), (), attrs)
@@ -96,30 +97,37 @@ class FuncGraph(Graph):
         return node.outputs[0]
 
     def capture(self, tensor: Tensor, name: str | None = None) -> Tensor:
-        """What stands inside for a tensor of the outer graph."""
+        """Returns the tensor that represents a tensor of the outer graph in this body: a placeholder, a constant, or a copy.
+
+        Raises:
+          errors.InaccessibleTensorError: the tensor belongs to a function inside this one.
+        """
         if self._copied_ops is not None:
             return self._copied(tensor.op).outputs[tensor.value_index]
-        found = self.captures.get(tensor)
-        if found is None:
+        inner = self.captures.get(tensor)
+        if inner is None:
             if self._encloses(tensor.graph):
                 raise errors.InaccessibleTensorError(
                     f"The tensor '{tensor}' cannot be accessed here: it is defined in another function or code block. Use return values, "
                     f"explicit Python locals or TensorFlow collections to access it. Defined in: {tensor.graph}; accessed from: {self}."
                 )
+            # A small eager tensor becomes a constant, unless a tape follows it. Of a floating-point one in nested functions the outermost
+            # function holds the constant, and the inner ones capture that.
             value = None if getattr(tensor, "stays_captured", False) else eager_value(tensor)
             outer = self.outer_graph
             if value is not None and value.size <= _LARGEST_INLINED and not recorders.order([tensor]):
                 is_differentiable = tensor.dtype.is_floating or tensor.dtype.is_complex
                 return self.capture(outer.capture(tensor)) if isinstance(outer, FuncGraph) and is_differentiable else self._inlined(tensor, value)
+            # A tensor from further out is captured by every function in between.
             if tensor.graph is not outer and isinstance(outer, FuncGraph) and not outer._encloses(tensor.graph):
                 outer.capture(tensor)
-            found = self.captures[tensor] = self.add_input(tensor.dtype, tensor._sizes, name or "Placeholder")
-            found._handle_data = tensor._handle_data
-            self.captured_from[found] = tensor
-        return found
+            inner = self.captures[tensor] = self.add_input(tensor.dtype, tensor._sizes, name or "Placeholder")
+            inner._handle_data = tensor._handle_data
+            self.captured_from[inner] = tensor
+        return inner
 
     def _encloses(self, graph: object) -> bool:
-        """Whether a graph is the body of a function inside of this one."""
+        """Returns whether a graph is the body of a function nested in this one."""
         while isinstance(graph, FuncGraph):
             graph = graph.outer_graph
             if graph is self:
@@ -127,18 +135,22 @@ class FuncGraph(Graph):
         return False
 
     def _inlined(self, tensor: Tensor, value: NDArray) -> Tensor:
-        """A small tensor that has a value, as a constant."""
-        found = self._constants.get(tensor)
-        if found is None:
+        """Returns a constant node with the value of a small eager tensor, one for each tensor."""
+        const = self._constants.get(tensor)
+        if const is None:
             with self.control_dependencies(None):
                 attrs = {"value": value, "dtype": tensor.dtype}
-                found = super().make_op(op_spec.get("Const"), self.unique_name("Const"), (), attrs, [tensor.dtype]).outputs[0]
-            self._constants[tensor] = found
-            self.captured_from[found] = tensor
-        return found
+                const = super().make_op(op_spec.get("Const"), self.unique_name("Const"), (), attrs, [tensor.dtype]).outputs[0]
+            self._constants[tensor] = const
+            self.captured_from[const] = tensor
+        return const
 
     def _copied(self, op: Operation) -> Operation:
-        """A copy of a node of the outer graph, and of what it takes."""
+        """Returns the copy of a node of the outer graph, made with copies of all nodes that it depends on.
+
+        Raises:
+          ValueError: it is a placeholder, or a stateful node that may not be copied.
+        """
         if op.graph is self:
             return op
         if op not in self._copies:
@@ -158,17 +170,19 @@ class FuncGraph(Graph):
 
 
 class GraphFunction:
-    """A function: name, body, and signature.
+    """A function of a graph: name, body and signature.
 
     Args:
-      name: under which a graph holds it, and the op type of its calls.
-      body: the graph with its nodes; `body.inputs` and `body.outputs` are arguments and results.
-      arg_names: of the arguments. out_names: of the results.
-      attrs: attributes of the function, inside values.
+      name: its name in a graph's library, and the op type of its calls.
+      body: the graph of its nodes; `body.inputs` and `body.outputs` are its arguments and results.
+      arg_names: names of the arguments.
+      out_names: names of the results.
+      attrs: attributes of the function, in internal form.
 
-    `acts_in_order` says that other programs shall run what acts in it in the order of its nodes.
-    `extra_outputs` are tensors of the body that it gives after the body's outputs; `programs` is where operations that run at once
-    keep what they compile of it.
+    Attributes:
+      extra_outputs: tensors of the body that are returned after the body's outputs.
+      acts_in_order: whether other programs must run its side effects in the order of its nodes.
+      programs: where eager execution caches the programs compiled for it.
     """
 
     extra_outputs: tuple[Tensor, ...] = ()
@@ -198,12 +212,12 @@ class GraphFunction:
 
     @property
     def held(self) -> dict[str, GraphFunction]:
-        """The functions that it may call, by name."""
+        """The functions that its nodes may call, by name."""
         return self.body._functions
 
     @property
     def is_stateful(self) -> bool:
-        """Whether a call acts, or what it gives hangs on variables."""
+        """Whether a call has side effects, or its results depend on variables."""
         return any(is_stateful(op) or bool(spec_of(op).effects.reads) for op in self.body.get_operations())
 
     @property
@@ -213,7 +227,7 @@ class GraphFunction:
 
     @property
     def spec(self) -> op_spec.OpSpec:
-        """The record of the nodes that call the function."""
+        """The op spec of the nodes that call the function."""
         inputs = tuple(_arg(n, t) for n, t in zip(self.arg_names, self.body.inputs))
         outputs = tuple(_arg(n, t) for n, t in zip(self.out_names, self.outputs))
         return call_spec(self.name, inputs, outputs, op_spec.Effects(external=self.is_stateful))
@@ -224,14 +238,14 @@ def _arg(name: str, tensor: Tensor) -> Arg:
 
 
 def is_stateful(op: Operation) -> bool:
-    """Whether running the node matters beside its outputs: it acts, or checks."""
+    """Returns whether a node matters beyond its outputs: it has side effects, writes variables, or checks something."""
     spec = spec_of(op)
     acts = spec.effects.is_stateful or bool(spec.effects.writes) or not spec.signature.outputs
     return acts and op.type not in ("NoOp", "ControlTrigger")
 
 
 def call_spec(name: str, inputs: tuple[Arg, ...], outputs: tuple[Arg, ...], effects: op_spec.Effects) -> op_spec.OpSpec:
-    """The record of the calls of one function, with a signature that is given and not parsed."""
+    """Returns the op spec of a function's calls, from a signature that is given instead of parsed."""
     spec = op_spec.OpSpec(
         name, f"call of {name}", _unknown_shapes, _never_called, _call_gradient, effects=effects, node_class=CallOperation
     )
@@ -249,21 +263,21 @@ def _never_called(*arguments: object) -> NoReturn:
 
 
 def _call_gradient(op: Operation, *grads: Tensor) -> list[Tensor]:
-    """The gradient of a call: what the function says, or the gradient of its body."""
+    """Returns the gradients of a call's inputs: by the function's Python gradient, or by a SymbolicGradient node of its body."""
     function = op.graph._get_function(op.type)
     if function is not None and function.python_grad_func is not None:
-        found = function.python_grad_func(op, *grads)
-        return list(found) if isinstance(found, (list, tuple)) else [found]
+        gradients = function.python_grad_func(op, *grads)
+        return list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
     kinds = [t.dtype.base_dtype for t in op.inputs]
-    found = raw.SymbolicGradient([*op.inputs, *grads], kinds, attr_values.FunctionRef(op.type, dict(op.attrs)))
-    return found if isinstance(found, list) else [found]
+    gradients = raw.SymbolicGradient([*op.inputs, *grads], kinds, attr_values.FunctionRef(op.type, dict(op.attrs)))
+    return gradients if isinstance(gradients, list) else [gradients]
 
 
 # ---- calls ----
 
 
 def results_spec(gradient: Callable[..., Any]) -> op_spec.OpSpec:
-    """The record of a call as a run sees it: an identity of the results of the inlined body."""
+    """Returns the op spec under which a run sees a call: an identity of the inlined body's results."""
     return op_spec.OpSpec(
         "results of a function", "(input: T, *, T: list(type)) -> (output: T)", shape_inference.unknown,
         lambda values: tuple(values), gradient, fold=True,
@@ -271,7 +285,7 @@ def results_spec(gradient: Callable[..., Any]) -> op_spec.OpSpec:
 
 
 class _ArgumentContext(shape_inference.InferenceContext):
-    """A call as its shape function sees it: with the arguments of the graph."""
+    """Inference context of a call with the shapes of its arguments, which `InferenceContext` would read from the inlined body."""
 
     def __init__(self, op: CallOperation) -> None:
         self.op = op
@@ -281,14 +295,17 @@ class _ArgumentContext(shape_inference.InferenceContext):
 
 @dataclass(frozen=True)
 class Site:
-    """Where copies of the nodes of a body are to stand.
+    """Where the copied nodes of a body go in a graph.
 
     Attributes:
-      graph, order, stack: those of the node for whose sake they are made. name: what their names begin with.
-      device: of those whose body gives them none. context: the control flow context that they are in.
-      waits_for: what all of them wait for. sources: what those wait for that take nothing and wait for nothing in the body.
-      inside_others: arguments made in branches and loops of other calls: the body runs whether they have values or not.
-      callers: the functions in whose bodies they are.
+      graph, order, stack: those of the node that the copies replace.
+      name: prefix of their names.
+      device: of copies whose original has none.
+      context: the control flow context that they belong to.
+      waits_for: control inputs of all copies.
+      sources: control inputs of copies that have no inputs or control inputs in the body.
+      inside_others: arguments that were made in branches and loops of other calls: the body runs whether or not they have values.
+      callers: the functions in whose bodies the copies are, outermost first.
     """
 
     graph: Graph
@@ -304,16 +321,16 @@ class Site:
 
 
 class Inlined(NamedTuple):
-    """A copy of a function's body behind the arguments of a call: what it gives, and what must have run."""
+    """The copy of a function's body at a call: its results, and the nodes that must have run when the call is done."""
 
     results: tuple[Tensor, ...]
     acting: list[Operation]
 
 
 class CallOperation(Operation):
-    """A node that calls a function. To a run it is an identity of the results of its `inlined` body, as `takes` and `waits_for` say.
+    """A node that calls a function. For a run, `takes` and `waits_for` are the results and side effects of its `inlined` body.
 
-    `_inside_others` are arguments made in branches and loops of other such nodes: the body runs whether they have values or not.
+    `_inside_others` are arguments that were made in branches and loops of other calls: the body runs whether or not they have values.
     """
 
     differentiates_inlined = False
@@ -334,7 +351,7 @@ class CallOperation(Operation):
 
     @property
     def function(self) -> GraphFunction:
-        """What this node calls."""
+        """The function that this node calls."""
         return FUNCTION_OF.get(self.type, _function_of_type)(self)
 
     @property
@@ -358,7 +375,7 @@ class CallOperation(Operation):
 
     @property
     def inlined(self) -> Inlined:
-        """A copy of the body behind the arguments, made where it is first asked for: once, whichever threads ask.
+        """The copy of the body with this call's inputs as arguments. It is made on first use, once even if several threads ask.
 
         Raises:
           errors.UnimplementedError: the function calls itself.
@@ -389,6 +406,7 @@ class CallOperation(Operation):
         self._controls, self._inlined = controls, None
 
     def _site(self, function: GraphFunction) -> Site:
+        # Inputs made by nodes of other inlined bodies may be dead (in a branch not taken); the call does not wait for their producers.
         captured = self._inside_others.union(t for t in self.inputs if is_listed(self) and not is_listed(t.op))
         sources = dict.fromkeys(t.op for t in self.inputs if t not in captured)
         return Site(
@@ -398,24 +416,26 @@ class CallOperation(Operation):
 
 
 def calls_itself(name: str) -> errors.UnimplementedError:
-    """What a function that calls itself raises."""
-    return errors.UnimplementedError(None, None, f"Function {name} calls itself: tfcompat inlines functions and does not run recursive ones.")
+    """Returns the error for a function that calls itself."""
+    return errors.UnimplementedError(
+        None, None, f"Function {name} calls itself: tfcompat inlines functions and does not run recursive ones. Use tf.while_loop instead."
+    )
 
 
 def with_held(functions: Iterable[GraphFunction]) -> dict[str, GraphFunction]:
-    """Functions, those that they may call, and so on, by name."""
-    found: dict[str, GraphFunction] = {}
+    """Returns functions by name, with all functions that they may call, directly or not."""
+    functions_by_name: dict[str, GraphFunction] = {}
     pending = list(functions)
     while pending:
         function = pending.pop()
-        if function.name not in found:
-            found[function.name] = function
+        if function.name not in functions_by_name:
+            functions_by_name[function.name] = function
             pending.extend(function.held.values())
-    return found
+    return functions_by_name
 
 
 def operations_within(op: Operation, callers: tuple[GraphFunction, ...] = ()) -> Iterator[Operation]:
-    """A node, and the nodes of the functions that it calls."""
+    """Yields a node and, recursively, the nodes of the functions that it calls."""
     yield op
     if isinstance(op, CallOperation):
         if op.function in callers:
@@ -430,54 +450,61 @@ def _function_of_type(op: Operation) -> GraphFunction:
 
 
 FUNCTION_OF: dict[str, Callable[[CallOperation], GraphFunction]] = {}
-"""Op types that call the function an attribute names -> which one."""
+"""How to find the called function, by op type, for ops that name it in an attribute. For other calls the op type is the function's name."""
 
 
 def body_at(function: GraphFunction, arguments: Sequence[Tensor], site: Site) -> Inlined:
-    """Copies of the nodes of a function's body, which the graph does not list."""
+    """Copies the nodes of a function's body to a site. The graph does not list the copies: only runs and gradients reach them."""
     nodes = body_nodes(function.body)
-    *outer, place = site.order
+    *outer, position = site.order
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
-        found = type(op)(
+        new = type(op)(
             site.graph, spec_of(op), f"{site.name}/{op._name}", inputs, [t.dtype for t in op.outputs], attrs,
             [*site.waits_for, *(controls if inputs or controls else site.sources)], site.order[0], op._stack,
         )  # fmt: skip
-        found.order = (*outer, place - 1, nodes[op])  # after all that was made before the call
-        found._device = op._device or site.device
-        found._control_flow_context = site.context
-        if isinstance(found, CallOperation):
-            found._inside_others = site.inside_others.intersection(inputs)
-            found._callers = site.callers
+        new.order = (*outer, position - 1, nodes[op])  # after all nodes made before the call, and before the call itself
+        new._device = op._device or site.device
+        new._control_flow_context = site.context
+        if isinstance(new, CallOperation):
+            new._inside_others = site.inside_others.intersection(inputs)
+            new._callers = site.callers
         else:
+            # Arguments may have more precise shapes than the body's placeholders: shapes are inferred again.
             try:
-                shape_inference.infer(found)
+                shape_inference.infer(new)
             except ValueError as e:
-                raise errors.InvalidArgumentError(found.node_def, found, str(e)) from e
-        return found
+                raise errors.InvalidArgumentError(new.node_def, new, str(e)) from e
+        return new
 
+    # Only now are the copies complete: edges that close loops are set at the end of `copied`.
     made, values = copied(function.body, arguments, copy)
     acting = [made[op] for op in acting_nodes(nodes)]
     return Inlined(tuple(values[t] for t in function.outputs), [*site.waits_for, *acting])
 
 
 def is_listed(op: Operation) -> bool:
-    """Whether the graph lists a node: those that take the place of a call it does not."""
+    """Returns whether the graph lists a node; copies of a body's nodes are not listed."""
     return op._graph._nodes_by_name.get(op._name) is op
 
 
 _LEVELS = {"Switch": 1, "RefSwitch": 1, "Enter": 1, "RefEnter": 1, "Exit": -2, "RefExit": -2}
+"""Change of the nesting depth of branches and loops at a node. A loop's values pass one Enter and one Switch; its Exit undoes both."""
 _MERGE = ("Merge", "RefMerge")
 _ENTER = ("Enter", "RefEnter")
 _COPIES = itertools.count()
 
 
 def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
-    """The nodes that must have run when a function ends; for those in a branch or loop, where these come together again."""
+    """Returns the nodes that must have run when a function ends: those with side effects outside of branches and loops.
+
+    For side effects inside of them these are the nodes where branches and loops end: the nodes themselves may be dead or run many times.
+    """
     levels: dict[Operation, int] = {}
     for op in nodes:
         sources = [*(t.op for t in op.inputs), *op.control_inputs]
         level = max((levels.get(s, 0) for s in sources), default=0)
+        # The Merge of a conditional ends it; one with an Enter is the head of a loop.
         if op.type in _MERGE and not any(t.op.type in _ENTER for t in op.inputs):
             level -= 1
         levels[op] = level + _LEVELS.get(op.type, 0)
@@ -487,56 +514,67 @@ def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
 
 
 def body_nodes(body: FuncGraph) -> dict[Operation, int]:
-    """The nodes of a body that run, but for its arguments, sources first, numbered from 1; with those that already take the place of
-    calls.
+    """Returns the nodes of a body that run, without its arguments, in topological order, numbered from 1.
+
+    Where a call is already inlined, its copied nodes are included.
     """
     arguments = {t.op for t in body.inputs}
-    found: dict[Operation, int] = {}
+    numbers: dict[Operation, int] = {}
     roots = body.get_operations() if body.keeps_effects else [t.op for t in body.outputs]
+    # Depth-first search without recursion. Back edges of loops are not followed; their sources are roots of the next round.
     while roots:
         pending, roots = list(reversed(roots)), []
         while pending:
             op = pending.pop()
-            if op in found or op in arguments:
+            if op in numbers or op in arguments:
                 continue
             inputs, controls = _taken(op)
-            sources = {*(t.op for t in inputs), *controls} - arguments - found.keys()
+            sources = {*(t.op for t in inputs), *controls} - arguments - numbers.keys()
             closing = {s for s in sources if s.type in BACK_EDGE}
             roots.extend(closing)
             if sources - closing:
                 pending.extend([op, *sorted(sources - closing, key=_created, reverse=True)])
             else:
-                found[op] = len(found) + 1
-        roots = sorted(set(roots) - found.keys(), key=_created)
-    return found
+                numbers[op] = len(numbers) + 1
+        roots = sorted(set(roots) - numbers.keys(), key=_created)
+    return numbers
 
 
 def _created(op: Operation) -> tuple[int, ...]:
+    """Sort key: the order in which nodes were made."""
     return op.order
 
 
 def _taken(op: Operation) -> tuple[Sequence[Tensor], Sequence[Operation]]:
-    """What a node of a body takes: for a call that nodes already take the place of, their results."""
+    """Returns the tensors and nodes that a node depends on; for an inlined call, the results and side effects of the copied body."""
     if isinstance(op, CallOperation) and op._inlined is not None:
         return op._inlined
     return op.inputs, op.control_inputs
 
 
 def spec_of(op: Operation) -> op_spec.OpSpec:
-    """The record that a node was made with."""
+    """Returns the op spec that a node was made with; that of a call is the function's signature."""
     return op.call_spec if isinstance(op, CallOperation) else op.spec
 
 
 def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable[..., Any]) -> tuple[dict[Any, Any], dict[Tensor, Tensor]]:
-    """Copies of a body's nodes by node, and what stands for each tensor of it; edges that close loops are set last.
+    """Copies the nodes of a body.
 
-    `copy` gets a node and the attributes, inputs and control inputs of its copy; each copy of a loop is a frame of its own.
+    Args:
+      body: the body.
+      arguments: tensors in place of its inputs.
+      copy: makes a copy from a node and the attributes, inputs and control inputs of the copy.
+
+    Returns:
+      a dict from nodes to copies, and one from tensors to tensors of copies.
     """
+    # Each copy of a loop is a frame of its own: frames are told apart by name.
     frame = f"/{next(_COPIES)}".encode()
     made: dict[Operation, Operation] = {}
     values: dict[Tensor, Tensor] = dict(zip(body.inputs, arguments))
     open_inputs: list[tuple[Operation, int]] = []
     for op in body_nodes(body):
+        # The input of a Merge that closes a loop is not copied yet; its other input takes the place until the end.
         known = [t for t in op.inputs if t in values]
         inputs = [values[t] if t in values else values[known[0]] for t in op.inputs]
         open_inputs += [(op, i) for i, t in enumerate(op.inputs) if t not in values]
@@ -546,6 +584,7 @@ def copied(body: FuncGraph, arguments: Sequence[Tensor], copy: Callable[..., Any
     for op, index in open_inputs:
         node = made[op]  # a new Merge: no plan holds it, so nothing has to be told that it changes
         node.takes = (*node.takes[:index], values[op.inputs[index]], *node.takes[index + 1 :])
+    # A call that is inlined in the body stays inlined in the copy, at the copies of its nodes.
     for op, copy_of_call in made.items():
         if isinstance(op, CallOperation) and op._inlined is not None and isinstance(copy_of_call, CallOperation):
             results, controls = op._inlined
@@ -557,7 +596,7 @@ def make_call(graph: Graph, function: GraphFunction, inputs: Sequence[Tensor], n
     """Adds a node that calls a function of the graph.
 
     Raises:
-      ValueError: number or dtypes of the inputs are wrong.
+      ValueError: the number or dtypes of the inputs are wrong.
     """
     spec = function.spec
     check_inputs(spec.signature, inputs, function.name, name)
@@ -565,6 +604,7 @@ def make_call(graph: Graph, function: GraphFunction, inputs: Sequence[Tensor], n
 
 
 def check_inputs(signature: Signature, inputs: Sequence[Tensor], function: str, name: str) -> None:
+    """Checks the number and dtypes of a call's inputs; ValueError in 1.15's words if they are wrong."""
     if len(inputs) != len(signature.inputs):
         raise ValueError(f"Expected number of arguments: {len(signature.inputs)}, received: {len(inputs)}")
     for arg, tensor in zip(signature.inputs, inputs):
@@ -576,24 +616,24 @@ def check_inputs(signature: Signature, inputs: Sequence[Tensor], function: str, 
 
 
 def short_name(dtype: dtypes.DType) -> str:
-    """A dtype as signatures show it."""
+    """Returns a dtype's name as signatures show it, for example float_ref."""
     name = dtype.base_dtype.name
     return dtypes.cpp_name(name) + ("_ref" if dtype._is_ref_dtype else "")
 
 
 def copier_into(graph: Graph) -> Callable[..., Any]:
-    """What `copied` takes to add the copies to a graph, on the devices of the nodes or else those of the graph's scopes."""
+    """Returns a `copy` for `copied` that adds the copies to a graph, on the originals' devices or else those of the graph's scopes."""
 
     def copy(op: Operation, attrs: dict[str, Any], inputs: list[Tensor], controls: list[Operation]) -> Operation:
         with graph.control_dependencies(controls):
-            found = graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t.dtype for t in op.outputs])
-        found._device = op._device or found._device
-        return found
+            new = graph.make_op(spec_of(op), graph.unique_name(op.name), inputs, attrs, [t.dtype for t in op.outputs])
+        new._device = op._device or new._device
+        return new
 
     return copy
 
 
 def copy_into(graph: FuncGraph, body: FuncGraph, arguments: Sequence[Tensor]) -> list[Tensor]:
-    """Adds copies of a body's nodes to `graph` with `arguments` in place of its inputs; its results there."""
+    """Adds copies of a body's nodes to `graph`, with `arguments` in place of the body's inputs, and returns the results."""
     values = copied(body, arguments, copier_into(graph))[1]
     return [values[t] for t in body.outputs]

@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.function_def_to_graph`: FunctionDef messages as GraphDefs, and as graphs that can be read."""
+"""`tensorflow.python.framework.function_def_to_graph`: turns a FunctionDef into a GraphDef, or into a graph that can be inspected."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from tfcompat._src.proto import messages
 
 
 def is_function(fname: str) -> bool:
-    """Whether the default graph has a function of this name."""
+    """Returns whether the default graph has a function of this name."""
     return get_default_graph()._is_function(fname)
 
 
 def function_def_to_graph(fdef: messages.FunctionDef, input_shapes: Sequence[object] | None = None, copy_functions: bool = True) -> FuncGraph:
-    """The nodes of a function as a graph, with `name`, `inputs`, `outputs` and `control_outputs`.
+    """Returns the body of a function as a graph with `name`, `inputs`, `outputs` and `control_outputs`.
 
     Args:
-      fdef: the FunctionDef. input_shapes, copy_functions: as of `function_def_to_graph_def`; the function may state shapes itself.
+      fdef: the FunctionDef.
+      input_shapes: see `function_def_to_graph_def`; by default the function's `_input_shapes` attribute.
+      copy_functions: see `function_def_to_graph_def`.
     """
     stated = fdef.attr["_input_shapes"].list.shape if "_input_shapes" in fdef.attr else None
     graph_def, flat = function_def_to_graph_def(fdef, stated if input_shapes is None else input_shapes, copy_functions)
@@ -40,17 +42,18 @@ def function_def_to_graph(fdef: messages.FunctionDef, input_shapes: Sequence[obj
 def function_def_to_graph_def(
     fdef: messages.FunctionDef, input_shapes: Sequence[object] | None = None, copy_functions: bool = True
 ) -> tuple[messages.GraphDef, dict[str, str]]:
-    """The nodes of a function as a GraphDef with a placeholder for each argument.
+    """Returns the nodes of a function as a GraphDef with a placeholder for each argument.
 
     Args:
-      fdef: the FunctionDef. input_shapes: TensorShapes or their messages, or None for a shape that is not known.
-      copy_functions: whether the library has all functions of the default graph, not only those that the nodes call.
+      fdef: the FunctionDef.
+      input_shapes: TensorShapes or TensorShapeProtos, one per argument; None for an unknown shape.
+      copy_functions: whether the library gets all functions of the default graph, not only those that the nodes call.
 
     Returns:
-      the GraphDef, and the name that each tensor of the function has in it.
+      the GraphDef, and a dict from tensor names in the function to names in the GraphDef.
 
     Raises:
-      ValueError: there are more or fewer shapes than arguments, or a node names a function that there is not.
+      ValueError: the number of shapes differs from that of arguments, or a node names an unknown function or op type.
     """
     arguments = fdef.signature.input_arg
     if input_shapes and len(input_shapes) != len(arguments):
@@ -58,24 +61,26 @@ def function_def_to_graph_def(
             f"Length of input_shapes must match the number of input_args. len(input_shapes): {len(input_shapes)} len(input_arg): {len(arguments)}"
         )
     graph = get_default_graph()
-    found = messages.GraphDef(versions=graph.graph_def_versions)
+    graph_def = messages.GraphDef(versions=graph.graph_def_versions)
     for i, arg in enumerate(arguments):
-        _add_placeholder(found, arg, input_shapes[i] if input_shapes else None, fdef.arg_attr[i].attr if i in fdef.arg_attr else {})
-    found.node.extend(fdef.node_def)
+        _add_placeholder(graph_def, arg, input_shapes[i] if input_shapes else None, fdef.arg_attr[i].attr if i in fdef.arg_attr else {})
+    graph_def.node.extend(fdef.node_def)
     called = {name for node in fdef.node_def for name in _functions_of(graph, node)}
     copied = graph._functions if copy_functions else [name for name in graph._functions if name in called]
     for name in copied:
-        found.library.function.add().CopyFrom(graph._functions[name].definition)
+        graph_def.library.function.add().CopyFrom(graph._functions[name].definition)
+    # Bodies name tensors "node:output:index", graphs "node:number"; control inputs keep their names.
     flat = {arg.name: f"{arg.name}:0" for arg in arguments}
     for node in fdef.node_def:
         flat.update(_outputs(graph, node))
     flat |= {f"^{name}": f"^{name}" for name in [*(arg.name for arg in arguments), *(node.name for node in fdef.node_def)]}
-    for node in found.node:
+    for node in graph_def.node:
         node.input[:] = [flat[source] for source in node.input]
-    return found, flat
+    return graph_def, flat
 
 
 def _add_placeholder(graph_def: messages.GraphDef, arg: messages.OpDef.ArgDef, shape: object, attrs: Mapping[str, messages.AttrValue]) -> None:
+    """Adds the placeholder of an argument, with the argument's private attributes (names that begin with "_")."""
     node = graph_def.node.add(name=arg.name, op="Placeholder")
     node.attr["dtype"].type = arg.type
     if shape is not None:
@@ -86,10 +91,10 @@ def _add_placeholder(graph_def: messages.GraphDef, arg: messages.OpDef.ArgDef, s
 
 
 def _functions_of(graph: Graph, node: messages.NodeDef) -> Iterator[str]:
-    """The functions that a node calls, by its op type or by its attributes.
+    """Yields the names of the functions that a node calls, by its op type or in its attributes.
 
     Raises:
-      ValueError: the graph lacks one.
+      ValueError: the graph has no function of such a name.
     """
     if graph._is_function(node.op):
         yield node.op
@@ -103,7 +108,7 @@ def _functions_of(graph: Graph, node: messages.NodeDef) -> Iterator[str]:
 
 
 def _outputs(graph: Graph, node: messages.NodeDef) -> Iterator[tuple[str, str]]:
-    """The name of each output of a node in a function, and its name in a graph."""
+    """Yields, for each output of a node, its name in a function and its name in a graph."""
     function = graph._get_function(node.op)
     spec = op_spec.find(node.op) if function is None else function.spec
     if spec is None:
@@ -116,7 +121,7 @@ def _outputs(graph: Graph, node: messages.NodeDef) -> Iterator[tuple[str, str]]:
 
 
 def _count(arg: messages.OpDef.ArgDef, node: messages.NodeDef) -> int:
-    """How many tensors an output is."""
+    """Returns the number of tensors that an output argument consists of."""
     if arg.number_attr:
         return int(node.attr[arg.number_attr].i)
     return len(node.attr[arg.type_list_attr].list.type) if arg.type_list_attr else 1

@@ -1,4 +1,7 @@
-"""tf.import_graph_def: the nodes of a GraphDef message become nodes of the default graph."""
+"""tf.import_graph_def: the nodes of a GraphDef message become nodes of the default graph.
+
+Error messages are those of 1.15's GraphConstructor, which programs and tests compare.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,14 @@ from tfcompat._src.platform.versions import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION
 from tfcompat._src.proto import messages
 
 _LATER_ATTRS = frozenset((("VarHandleOp", "debug_name"),))
-"""Attributes that TensorFlow 2 writes with values of its own and that change no result."""
+"""Attributes that TensorFlow 2 writes with values other than their defaults, and that change no result."""
 _SHAPES_ONCE_WRONG = frozenset((
     "RandomShuffleQueue", "PaddingFIFOQueue", "FIFOQueue", "PriorityQueue", "QueueSize", "Stack", "Barrier",
     "BarrierReadySize", "BarrierIncompleteSize", "HashTable", "MutableHashTable", "MutableHashTableOfTensors", "Mutex",
     "WholeFileReader", "TextLineReader", "FixedLengthRecordReader", "TFRecordReader", "IdentityReader", "LMDBReader",
     "RefSwitch", "RefEnter", "RefNextIteration", "RefMerge", "RefIdentity",
 ))  # fmt: skip
-"""Op types whose shapes early versions wrote otherwise: 1.15 passes over what a GraphDef says of them."""
+"""Op types whose output shapes were written wrongly by early versions: as in 1.15, a `_output_shapes` that contradicts inference is ignored."""
 _MOST_TENSORS = 1 << 20
 _INT32 = range(-(1 << 31), 1 << 31)
 _MERGE_TYPES = frozenset(("Merge", "RefMerge"))
@@ -50,11 +53,11 @@ def import_graph_def(
 
     Args:
       graph_def: a GraphDef message.
-      input_map: tensors of this graph by names in `graph_def` ("x:0", "x", "^x" for control inputs), taken in their place.
-      return_elements: names of operations ("a") and tensors ("a:0") in `graph_def` to give back.
+      input_map: tensors of this graph that replace inputs, by their names in `graph_def` ("x:0", "x", "^x" for control inputs).
+      return_elements: names of operations ("a") and tensors ("a:0") in `graph_def` to return.
       name: prefix of the names; "import" by default, "" for none.
-      op_dict: ignored as in 1.15, deprecated.
-      producer_op_list: an OpList of the producer; attributes that hold its defaults and are unknown here are dropped.
+      op_dict: deprecated; ignored, as in 1.15.
+      producer_op_list: an OpList of the producer; attributes that are unknown here are dropped if they have its default.
 
     Returns:
       the `return_elements`, or None.
@@ -81,7 +84,7 @@ def import_graph_def(
 
 
 def check_versions(versions: messages.VersionDef) -> None:
-    """ValueError where a VersionDef says that its graph is too old, too new or not for this version."""
+    """Raises ValueError if a VersionDef says that its graph is too old, too new, or must not be read by this version."""
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
             f"GraphDef producer version {versions.producer} below min producer {GRAPH_DEF_VERSION_MIN_PRODUCER} supported "
@@ -99,21 +102,22 @@ def check_versions(versions: messages.VersionDef) -> None:
 
 
 def _as_tensors(input_map: dict[Any, Any], scope: str) -> dict[str, Any]:
-    found = {}
+    """Returns an input map with full names as keys ("x:0", "^x") and tensors or operations as values."""
+    mapped = {}
     if not scope and not all(isinstance(v, (Tensor, Operation)) for v in input_map.values()):
         raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values.")
     for key, value in input_map.items():
         key = key.decode() if isinstance(key, bytes) else key
         if key.startswith("^"):
-            found[key] = value if isinstance(value, Operation) else value.op
+            mapped[key] = value if isinstance(value, Operation) else value.op
         else:
             with name_scope("_inputs") if scope else contextlib.nullcontext():
-                found[key if ":" in key else key + ":0"] = to_tensor(value)
-    return found
+                mapped[key if ":" in key else key + ":0"] = to_tensor(value)
+    return mapped
 
 
 class _Importer:
-    """One import: made nodes by their names in the GraphDef, and the inputs that close loops, set last."""
+    """One import: the nodes made so far by their names in the GraphDef, and the inputs that close loops, which are set last."""
 
     _name_pattern = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
     _input_pattern = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:\d+)?|\^[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII)
@@ -128,6 +132,7 @@ class _Importer:
             self._check_node(node)
             self._nodes[node.name] = node
         self._made: dict[str, Operation] = {}
+        # Names are made unique against the scopes of the graph as it is now, as in 1.15, not against those that the import adds.
         self._wanted = {scope + name for name in self._nodes}
         self._scopes = {name[:i] for name in list(graph._nodes_by_name) for i, letter in enumerate(name) if letter == "/"}
         self._open: list[tuple[str, int, str]] = []
@@ -136,7 +141,7 @@ class _Importer:
         add_functions(graph, graph_def.library)
 
     def _check_node(self, node: messages.NodeDef) -> None:
-        """ValueError where name, op type or order of inputs cannot be those of a node."""
+        """Raises ValueError if a node's name, op type or order of inputs is malformed."""
         if not self._name_pattern.fullmatch(node.name):
             raise ValueError(f"Node {node.name!r}: Node name contains invalid characters")
         if node.name in self._nodes:
@@ -148,6 +153,11 @@ class _Importer:
             raise ValueError(f"Node {node.name!r}: Control dependencies must come after regular dependencies")
 
     def run(self, all_used: bool = True) -> None:
+        """Makes all nodes.
+
+        Args:
+          all_used: whether unused keys of the input map raise ValueError.
+        """
         for name in self._order():
             self._made[name] = self._make(self._nodes[name])
         self._place_beside()
@@ -158,27 +168,33 @@ class _Importer:
             raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unused)}]")
 
     def _has_output(self, key: str) -> bool:
-        """Whether a mapped input is an output that nothing in the GraphDef takes."""
+        """Returns whether a key of the input map names an output of the GraphDef that no node uses."""
         name, _, index = key.partition(":")
         return name in self._made and int(index) < len(self._made[name].outputs)
 
     def adopt_versions(self, versions: messages.VersionDef) -> None:
-        """The graph becomes as old as the oldest of what is in it."""
+        """Merges the GraphDef's versions into the graph's: the older producer, the newer minimal consumer, all bad consumers."""
         mine = self._graph.graph_def_versions
         mine.producer = min(mine.producer, versions.producer)
         mine.min_consumer = max(mine.min_consumer, versions.min_consumer)
         mine.bad_consumers.extend(sorted(set(versions.bad_consumers) - set(mine.bad_consumers)))
 
     def _unique(self, name: str) -> str:
-        """The name of a new node: free among the nodes of the graph and the scopes they had when the import began."""
-        graph, found, count = self._graph, self._scope + name, 0
-        while found in graph._nodes_by_name or found in self._scopes or (count and found in self._wanted):
+        """Returns the name of a new node: not one of the graph's nodes, nor of the scopes that it had when the import began."""
+        graph, unique, count = self._graph, self._scope + name, 0
+        while unique in graph._nodes_by_name or unique in self._scopes or (count and unique in self._wanted):
             count += 1
-            found = f"{self._scope}{name}_{count}"
-        return found
+            unique = f"{self._scope}{name}_{count}"
+        return unique
 
     def _order(self) -> list[str]:
-        """Names so that inputs come first, except where NextIteration closes a loop."""
+        """Returns the nodes' names in topological order, by Kahn's algorithm; among ready nodes the GraphDef's order decides.
+
+        Inputs from NextIteration to Merge close loops and are not counted.
+
+        Raises:
+          ValueError: other edges form a cycle.
+        """
         position = {name: i for i, name in enumerate(self._nodes)}
         waiting = {name: self._sources(node) for name, node in self._nodes.items()}
         consumers: dict[str, list[str]] = {name: [] for name in self._nodes}
@@ -200,7 +216,8 @@ class _Importer:
         return order
 
     def _sources(self, node: messages.NodeDef) -> set[str]:
-        found = set()
+        """Returns the names of the nodes that must be made before a node."""
+        sources = set()
         for source in node.input:
             name = source.lstrip("^").partition(":")[0]
             if self._mapped(source) is not None:
@@ -209,10 +226,11 @@ class _Importer:
                 raise ValueError(f"Node {node.name!r}: Unknown input node {source!r}")
             is_back_edge = self._nodes[name].op in _BACK_EDGE_TYPES and node.op in _MERGE_TYPES
             if not is_back_edge or source.startswith("^"):
-                found.add(name)
-        return found
+                sources.add(name)
+        return sources
 
     def _mapped(self, source: str) -> Any:
+        """Returns the replacement of an input from the input map, and marks its key as used; None if there is none."""
         key = source if source.startswith("^") or ":" in source else source + ":0"
         if key in self._input_map:
             self._used.add(key)
@@ -220,7 +238,7 @@ class _Importer:
         return None
 
     def _spec(self, node: messages.NodeDef) -> op_spec.OpSpec:
-        """The record of a node's op type, or of the function that it calls."""
+        """Returns the op spec of a node's op type, or of the function that it calls."""
         function = self._graph._get_function(node.op)
         if isinstance(function, ImportedFunction) and not function.has_body:
             function.instantiate()
@@ -229,12 +247,14 @@ class _Importer:
             raise errors.NotFoundError(
                 node, None, f"Op type not registered '{node.op}' in tfcompat: node {node.name!r} cannot be imported."
             )
+        # Some op types have attributes in TensorFlow 2 that 1.15's do not have: a node that has one of them is of the later form.
         later = op_spec.LATER_FORMS.get(node.op)
         if later is not None and any(key in later.signature.attrs and key not in spec.signature.attrs for key in node.attr):
             spec = later
         return spec
 
     def _make(self, node: messages.NodeDef) -> Operation:
+        """Makes a node and returns it."""
         spec = self._spec(node)
         attrs = self._attrs(spec, node)
         inputs = self._inputs(node)
@@ -245,6 +265,7 @@ class _Importer:
         with self._graph.control_dependencies(controls) if controls else contextlib.nullcontext():
             op = self._graph.make_op(spec, final, inputs, attrs, output_dtypes(spec.signature, attrs))
         op._set_control_inputs(dict.fromkeys([*controls, *op.control_inputs]))
+        # A node in a colocation group is placed after all nodes are made (`_place_beside`); its own device does not count.
         groups = self._rename_colocation(op, node.name)
         if groups:
             self._beside.append((op, groups))
@@ -254,18 +275,20 @@ class _Importer:
         for tensor, shape in zip(op.outputs, stated if isinstance(stated, list) else ()):
             if not isinstance(shape, TensorShape):
                 continue
+            # Shapes in the message refine inferred ones; where they contradict them, set_shape raises.
             if node.op not in _SHAPES_ONCE_WRONG or tensor.shape.is_compatible_with(shape):
                 tensor.set_shape(shape)
         return op
 
     def _merged_device(self, op: Operation, device: str) -> str:
+        """Returns a node's device, completed by the device scopes of the graph."""
         _require_device(device)
         op._device = device
         device_scope.apply(self._graph._devices, op)
         return op._device
 
     def _rename_colocation(self, op: Operation, name_in_graph_def: str) -> list[str]:
-        """Writes the groups of a node by the names that nodes have in the graph; the other nodes in them."""
+        """Replaces names in a node's colocation groups by those in the graph; returns the other nodes in its groups."""
         groups = op.attrs.get("_class")
         if not groups:
             return []
@@ -278,18 +301,19 @@ class _Importer:
         for name in names:
             if name not in self._nodes:
                 raise ValueError(f"Node {name_in_graph_def!r} expects to be colocated with unknown node {name!r}")
-        new = {n: self._made[n].name if n in self._made else op.name if n == name_in_graph_def else self._scope + n for n in names}
+        new_names = {n: self._made[n].name if n in self._made else op.name if n == name_in_graph_def else self._scope + n for n in names}
         op.attrs["_class"] = [
-            b"loc:@" + new[g[5:].decode()].encode() if g.startswith(b"loc:@") else g for g in groups
+            b"loc:@" + new_names[g[5:].decode()].encode() if g.startswith(b"loc:@") else g for g in groups
         ]
         return [n for n in names if n != name_in_graph_def]
 
     def _place_beside(self) -> None:
-        """Nodes of a group are where the first of the others has a device."""
+        """Gives each node in a colocation group the device of the first other member that has one."""
         for op, names in self._beside:
             op._device = next((self._made[n].device for n in names if self._made[n].device), "")
 
     def _attrs(self, spec: op_spec.OpSpec, node: messages.NodeDef) -> dict[str, Any]:
+        """Returns a node's attributes in internal form, checked and completed by defaults."""
         known = spec.signature.attrs
         attrs = {}
         for key, value in node.attr.items():
@@ -313,27 +337,31 @@ class _Importer:
                 attrs[key] = attr_values.default_value(attr)
                 if self._completes_nodes:
                     attr_values.fill(node.attr[key], attrs[key])
+        # A value whose dtype contradicts the attribute is unreadable: running the node raises, not importing it.
         if node.op == "Const":
             attrs["value"] = attr_values.of_dtype(attrs["value"], node.attr["value"].tensor, attrs["dtype"])
         return attrs
 
     def _is_producer_default(self, op_type: str, key: str, value: object) -> bool:
+        """Returns whether an attribute has the default that the producer's op list states."""
         op_def = self._defaults.get(op_type)
         return op_def is not None and any(a.name == key and a.default_value == value for a in op_def.attr)
 
     def _inputs(self, node: messages.NodeDef) -> list[Tensor]:
-        found: list[Tensor] = []
+        """Returns the data inputs of a node. Those that close loops are noted in `_open`, with another input in their place until then."""
+        inputs: list[Tensor] = []
         for position, source in enumerate(s for s in node.input if not s.startswith("^")):
             name = source.partition(":")[0]
             if self._mapped(source) is None and name not in self._made:
                 self._open.append((node.name, position, source))
-                found.append(found[0] if found else self._placeholder_for(name))
+                inputs.append(inputs[0] if inputs else self._placeholder_for(name))
             else:
-                found.append(self._tensor(node.name, source))
-        return found
+                inputs.append(self._tensor(node.name, source))
+        return inputs
 
     def _placeholder_for(self, name: str) -> Tensor:
-        raise ValueError(f"the first input of a Merge closes a loop through {name!r}")
+        """Raises ValueError: a Merge whose first input closes a loop has no other input to take its place."""
+        raise ValueError(f"The first input of a Merge closes a loop through {name!r}: it must be an Enter, from outside of the loop.")
 
     def _tensor(self, consumer: str, source: str) -> Tensor:
         mapped: Tensor | None = self._mapped(source)
@@ -352,39 +380,40 @@ class _Importer:
         return mapped if mapped is not None else self._made[source[1:]]
 
     def _check_kind(self, node: messages.NodeDef, attr: Attr, value: object) -> None:
-        """ValueError where a message holds a value of another kind than an attribute has."""
+        """Raises ValueError if a message holds a value of another kind than the attribute's."""
         problem = attr_values.misfit(value, attr.kind)
         if problem:
             where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
             raise ValueError(f"{problem} for attr {attr.name!r}{where}")
 
     def _check_allowed(self, spec: op_spec.OpSpec, node: Any, attr: Attr, value: Any) -> None:
-        """ValueError where an attribute is none of its allowed values, too small or too short."""
+        """Raises ValueError if an attribute's value is not allowed, too small or too short."""
         if attr.minimum is None and attr.allowed is None and attr.kind not in ("int", "list(int)"):
             return
         where = f"; NodeDef: {{{{node {self._scope}{node.name}}}}}; Op {node.op}"
-        found = value if attr.is_list else [value]
+        values = value if attr.is_list else [value]
         if attr.kind in ("int", "list(int)"):
-            self._check_integers(spec, attr, found, where)
-        size, of = (len(found), "Length for") if attr.is_list else (value, "Value for")
+            self._check_integers(spec, attr, values, where)
+        size, of = (len(values), "Length for") if attr.is_list else (value, "Value for")
         if attr.minimum is not None and (attr.is_list or attr.kind == "int") and size < attr.minimum:
             raise ValueError(f"{of} attr {attr.name!r} of {size} must be at least minimum {attr.minimum}{where}")
-        allowed = found if attr.allowed is None else attr.allowed
-        for item in found:
+        allowed = values if attr.allowed is None else attr.allowed
+        for item in values:
             if item not in allowed:
                 names = ", ".join(sorted(getattr(v, "name", str(v)) for v in allowed))
                 raise ValueError(f"Value for attr {attr.name!r} of {item!r} is not in the list of allowed values: {names}{where}")
 
     @staticmethod
     def _check_integers(spec: op_spec.OpSpec, attr: Attr, values: list[int], where: str) -> None:
-        """ValueError for what is no 32-bit number where TensorFlow reads one, and for more tensors than any node has."""
-        beyond = next((n for n in values if n not in _INT32), None)
-        if beyond is not None and (attr.is_list or _is_number_of(attr.name, spec)):
-            raise ValueError(f"Attr {attr.name} has value {beyond} out of range for an int32{where}")
+        """Raises ValueError for integers that do not fit where TensorFlow reads 32 bits, and for more tensors than a node may have."""
+        too_large = next((n for n in values if n not in _INT32), None)
+        if too_large is not None and (attr.is_list or _is_number_of(attr.name, spec)):
+            raise ValueError(f"Attr {attr.name} has value {too_large} out of range for an int32{where}")
         if not attr.is_list and values[0] > _MOST_TENSORS and _is_number_of(attr.name, spec):
             raise ValueError(f"Attr {attr.name} has value {values[0]}: a node has at most {_MOST_TENSORS} tensors{where}")
 
     def _check_inputs(self, spec: op_spec.OpSpec, node: messages.NodeDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+        """Raises ValueError if the number or dtypes of a node's inputs differ from the signature's."""
         expected: list[tuple[dtypes.DType, bool]] = []
         for arg in spec.signature.inputs:
             count = arg_length(arg, attrs)
@@ -404,7 +433,7 @@ class _Importer:
                 )
 
     def element(self, name: str) -> Any:
-        """A return element: an operation or a tensor, by its name in the GraphDef."""
+        """Returns a return element, an operation or a tensor, by its name in the GraphDef."""
         op_name, colon, index = name.partition(":")
         if ":" in index:
             raise ValueError(f"Cannot convert {name!r} to a tensor name.")
@@ -424,17 +453,17 @@ class _Importer:
 
 @functools.lru_cache(maxsize=4096)
 def _require_device(device: str) -> None:
-    """ValueError where a device string is malformed."""
+    """Raises ValueError if a device string is malformed."""
     DeviceSpec.from_string(device)
 
 
 def _is_number_of(name: str, spec: op_spec.OpSpec) -> bool:
-    """Whether an attribute says how many tensors an input or output has."""
+    """Returns whether an attribute is the number of tensors of an input or output."""
     return any(arg.number_attr == name for arg in (*spec.signature.inputs, *spec.signature.outputs))
 
 
 class _BodyImporter(_Importer):
-    """The import of a function's nodes, whose inputs are `argument` or `node:output:index`."""
+    """Imports the nodes of a function, whose inputs are named "argument" or "node:output:index"."""
 
     _input_pattern = re.compile(
         r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?|\^[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII
@@ -443,7 +472,7 @@ class _BodyImporter(_Importer):
     _completes_nodes = False
 
     def has_source(self, source: str) -> bool:
-        """Whether the body has an argument or a node of which this input can be."""
+        """Returns whether the body has the argument or node that an input names."""
         return self._mapped(source) is not None or source.partition(":")[0] in self._made
 
     def _tensor(self, consumer: str, source: str) -> Tensor:
@@ -458,13 +487,14 @@ class _BodyImporter(_Importer):
 
 
 class ImportedFunction(GraphFunction):
-    """A function of a GraphDef's library; its body is made when it is first asked for.
+    """A function of a GraphDef's library; its body is made on first use.
 
     Args:
       definition: a FunctionDef message.
       graph: the graph that holds the function.
 
-    `library` has the functions that came with it, by name.
+    Attributes:
+      library: the functions that were imported with it, by name.
     """
 
     def __init__(self, definition: messages.FunctionDef, graph: Graph) -> None:
@@ -482,7 +512,7 @@ class ImportedFunction(GraphFunction):
 
     @property
     def has_body(self) -> bool:
-        """Whether the body is made already."""
+        """Whether the body has been made."""
         return "body" in self.__dict__
 
     @functools.cached_property
@@ -501,7 +531,9 @@ class ImportedFunction(GraphFunction):
 
     def _arg(self, arg: messages.OpDef.ArgDef) -> Arg:
         if arg.type_attr or arg.number_attr or arg.type_list_attr:
-            raise NotImplementedError(f"tfcompat does not import function {self.name}: its argument {arg.name!r} has no fixed type.")
+            raise NotImplementedError(
+                f"tfcompat does not import function {self.name}: its argument {arg.name!r} has no fixed type. Replace its type attribute by a type."
+            )
         return Arg(arg.name, dtype=dtypes.as_dtype(arg.type), is_ref=arg.is_ref)
 
     @functools.cached_property
@@ -515,7 +547,7 @@ class ImportedFunction(GraphFunction):
         """Makes the body.
 
         Raises:
-          ValueError: the definition is malformed. errors.NotFoundError: it names an op that there is not.
+          ValueError: the definition is malformed. errors.NotFoundError: it has a node of an unknown op type.
           errors.UnimplementedError: the function calls itself.
         """
         if self._is_being_made:
@@ -528,23 +560,25 @@ class ImportedFunction(GraphFunction):
         return made
 
     def _made(self) -> FuncGraph:
+        """Imports the definition's nodes into a new body."""
         definition = self._definition
-        twice = next((n for i, n in enumerate(self.arg_names) if n in self.arg_names[:i]), None)
-        if twice is not None:
-            raise ValueError(f"Duplicated arg name: {twice}")
-        found = FuncGraph(self._graph)
+        duplicate = next((n for i, n in enumerate(self.arg_names) if n in self.arg_names[:i]), None)
+        if duplicate is not None:
+            raise ValueError(f"Duplicated arg name: {duplicate}")
+        body = FuncGraph(self._graph)
         if self._graph.executes:
-            found._functions.update(self.held)
-        with found.as_default():
+            body._functions.update(self.held)
+        with body.as_default():
             arguments = {
-                f"{a.name}:0": found.add_input(dtypes.as_dtype(a.type), None, a.name) for a in definition.signature.input_arg
+                f"{a.name}:0": body.add_input(dtypes.as_dtype(a.type), None, a.name) for a in definition.signature.input_arg
             }
-            importer = _BodyImporter(found, messages.GraphDef(node=definition.node_def), "", arguments, None)
+            importer = _BodyImporter(body, messages.GraphDef(node=definition.node_def), "", arguments, None)
             importer.run(all_used=False)
-        found.outputs = [self._result(importer, name) for name in self.out_names]
-        return found
+        body.outputs = [self._result(importer, name) for name in self.out_names]
+        return body
 
     def _result(self, importer: _BodyImporter, name: str) -> Tensor:
+        """Returns the tensor of the body that a result names."""
         if name not in self._definition.ret:
             raise ValueError(f"Return {name} missing.")
         source = self._definition.ret[name]
@@ -554,13 +588,13 @@ class ImportedFunction(GraphFunction):
 
 
 def _called(definition: messages.FunctionDef) -> set[str]:
-    """The op types and functions that the nodes of a FunctionDef name."""
+    """Returns the op types and function names that the nodes of a FunctionDef mention."""
     values = [value for node in definition.node_def for value in node.attr.values()]
     return {node.op for node in definition.node_def} | {f.name for value in values for f in (value.func, *value.list.func)}
 
 
 def _check_library(library: messages.FunctionDefLibrary) -> None:
-    """ValueError where a library defines a function, or its gradient, in two ways, or a gradient by what it does not have."""
+    """Raises ValueError if a library defines a function or its gradient in two ways, or names a gradient function that it lacks."""
     functions: dict[str, Any] = {}
     for definition in library.function:
         name = definition.signature.name
@@ -576,10 +610,10 @@ def _check_library(library: messages.FunctionDefLibrary) -> None:
 
 
 def add_functions(graph: Graph, library: messages.FunctionDefLibrary) -> list[ImportedFunction]:
-    """Gives a graph the functions of a FunctionDefLibrary message, and what it says of their gradients.
+    """Adds the functions of a FunctionDefLibrary message to a graph, and records their gradient functions.
 
     Returns:
-      the functions that are new, which must be kept where the graph does not keep them: where operations run at once.
+      the new functions. In eager mode the graph holds them weakly, so the caller must keep them.
     """
     _check_library(library)
     new = [ImportedFunction(d, graph) for d in library.function if not graph._is_function(d.signature.name)]

@@ -1,4 +1,4 @@
-"""IndexedSlices: some rows of a larger tensor, and their indices."""
+"""IndexedSlices: some rows of a larger tensor with their indices, as gradients of gathered variables are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tfcompat._src.nodes.type_spec import TypeSpec
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The parts of an IndexedSlices as values; `dense_shape` is None where it is not known."""
+    """The parts of an IndexedSlices as arrays; `dense_shape` is None if it is unknown."""
 
     values: Any
     indices: Any
@@ -31,6 +31,7 @@ class IndexedSlicesValue(NamedTuple):
 
 
 _LARGE = 100_000_000
+"""From this many elements on, converting to a dense tensor warns, as in 1.15."""
 
 
 @export("IndexedSlices")
@@ -166,10 +167,15 @@ class IndexedSlicesSpec(TypeSpec):
 def convert_to_tensor_or_indexed_slices(
     value: object, dtype: DTypeLike | None = None, name: str | None = None
 ) -> Tensor | IndexedSlices | SparseTensor:
-    """`value` itself where it is an IndexedSlices or a SparseTensor, else as a Tensor.
+    """Converts `value` to a Tensor; an IndexedSlices or SparseTensor is returned unchanged.
+
+    Args:
+      value: an IndexedSlices, a SparseTensor, or anything that `convert_to_tensor` accepts.
+      dtype: the required dtype, or None.
+      name: of a new node.
 
     Raises:
-      ValueError: a given `dtype` is not that of the IndexedSlices or SparseTensor.
+      ValueError: the IndexedSlices or SparseTensor has another dtype.
     """
     return internal_convert_to_tensor_or_indexed_slices(value, dtype, name)
 
@@ -201,7 +207,11 @@ def internal_convert_n_to_tensor_or_indexed_slices(
 def _to_dense(
     value: IndexedSlices, dtype: dtypes.DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
-    """The whole tensor; warns where it is large or of unknown size."""
+    """Returns the whole tensor; warns if it is large or of unknown size.
+
+    Raises:
+      ValueError: the dtype differs, or the dense shape is unknown.
+    """
     if dtype is not None and not dtype.is_compatible_with(value.dtype):
         raise ValueError(
             f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype {value.dtype.name}"

@@ -1,4 +1,4 @@
-"""Functions that are told of operations when they are made or run, and may put other tensors in the place of a node's outputs."""
+"""Op callbacks: functions called with each operation that is made or run, which may replace the outputs of a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Callback = Callable[..., Sequence[Tensor] | None]
 
 
 class _State(threading.local):
-    """The callbacks of a thread, innermost last, and whether one of them is being called."""
+    """A thread's callbacks, innermost last, and whether one of them is running."""
 
     def __init__(self) -> None:
         self.callback_stack: list[Callback] = []
@@ -26,12 +26,12 @@ _state = _State()
 
 
 def op_callback(callback_fn: Callback) -> contextlib.AbstractContextManager[None]:
-    """A context in which a function is told of what the thread adds to graphs or runs at once.
+    """Returns a context in which a function is called for each operation that this thread adds to a graph or runs eagerly.
 
     Args:
-      callback_fn: function `(op_type, inputs, attrs, outputs, op_name=None, graph=None)` with tuples of tensors, and of names and
-        values of attributes in turn; name and graph are None where operations run at once. Of a node it may return as many tensors as
-        there are outputs, which take their place.
+      callback_fn: function `(op_type, inputs, attrs, outputs, op_name=None, graph=None)` of tuples of tensors; `attrs` has names and values
+        of attributes alternately; `op_name` and `graph` are None in eager mode. For a node it may return as many tensors as there are
+        outputs, which replace them.
 
     Raises:
       ValueError: it cannot be called.
@@ -51,37 +51,42 @@ def _entered(callback_fn: Callback) -> Iterator[None]:
 
 
 def should_invoke_op_callbacks() -> bool:
-    """Whether this thread has callbacks, and is in none of them."""
+    """Returns whether this thread has callbacks and is not inside one of them."""
     return bool(_state.callback_stack) and not _state.is_calling
 
 
 def outputs_for(op: Operation) -> list[Tensor]:
-    """What stands for the outputs of a new operation; ValueError where a callback returns another number of them."""
+    """Returns the outputs of a new operation, as callbacks may have replaced them.
+
+    Raises:
+      ValueError: a callback returns a wrong number of tensors.
+    """
     if not should_invoke_op_callbacks():
         return op.outputs
     runs = op.graph.executes
     attrs = public_attrs(op) if runs else tuple(part for item in op.node_def.attr.items() for part in item)
     outputs = op.outputs
+    # Operations that a callback makes are not reported, or it would call itself without end.
     _state.is_calling = True
     try:
         for callback in reversed(_state.callback_stack):
             name, graph = (None, None) if runs else (op.name, op.graph)
-            given = callback(op.type, tuple(op.inputs), attrs, tuple(outputs), op_name=name, graph=graph)
-            if given is None or runs:
+            replacements = callback(op.type, tuple(op.inputs), attrs, tuple(outputs), op_name=name, graph=graph)
+            if replacements is None or runs:
                 continue
-            if len(given) != len(outputs):
+            if len(replacements) != len(outputs):
                 raise ValueError(
-                    f"The op callback returned {len(given)} tensors, which does not match the original number of outputs of op "
+                    f"The op callback returned {len(replacements)} tensors, which does not match the original number of outputs of op "
                     f"{op.name} ({len(outputs)})."
                 )
-            outputs = list(given)
+            outputs = list(replacements)
     finally:
         _state.is_calling = False
     return outputs
 
 
 def public_attrs(op: Operation) -> tuple[object, ...]:
-    """The names and values of the attributes of an operation that has run, in turn."""
+    """Returns names and values of an eager operation's attributes, alternately."""
     return tuple(part for name, value in op.attrs.items() for part in (name, _public(value)))
 
 

@@ -12,13 +12,18 @@ class OpDefLibrary:
     """All registered op types."""
 
     def apply_op(self, op_type_name: str, name: str | None = None, **keywords: object) -> Any:
-        """Adds a node of type `op_type_name`; inputs and attributes by keyword.
+        """Adds a node of type `op_type_name`.
+
+        Args:
+          op_type_name: the op type.
+          name: of the node.
+          **keywords: inputs and attributes by name.
 
         Returns:
-          what the op gives: a Tensor, a list or named tuple of them, or the Operation where it has no outputs.
+          a Tensor, a list or named tuple of them, or the Operation if it has no outputs.
 
         Raises:
-          RuntimeError: there is no such type. TypeError, ValueError: inputs or attributes do not fit it.
+          RuntimeError: the op type is not registered. TypeError, ValueError: inputs or attributes do not fit it.
         """
         if op_spec.find(op_type_name) is None:
             raise RuntimeError(f"Unrecognized Op name {op_type_name}")

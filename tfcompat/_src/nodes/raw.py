@@ -1,6 +1,6 @@
-"""`raw.Reshape(x, shape)`: one function per op type, found in the registry when it is called.
+"""`raw.Reshape(x, shape)`: one function per op type, looked up in the registry when it is called.
 
-Inputs come first, then the attributes that inputs do not determine (required ones first), by position or keyword, and `name`.
+Arguments are the inputs, then the attributes that inputs do not determine (required ones first), by position or keyword, then `name`.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class RawOp:
 
 @functools.cache
 def function(op_type: str) -> RawOp:
-    """The function that adds a node of type `op_type`."""
+    """Returns the function that adds a node of type `op_type`."""
     return RawOp(op_type)
 
 
 def __getattr__(op_type: str) -> RawOp:
     if op_type.startswith("_") or not op_type[0].isupper():
-        raise AttributeError(f"no op type is called {op_type!r}")
+        raise AttributeError(f"{op_type!r} is not an op type: names of op types begin with a capital letter.")
     return function(op_type)
 
 
 def missing_arguments(signature: Signature, given: Container[str]) -> list[str]:
-    """The required inputs and attributes that are not among `given`."""
+    """Returns the required inputs and attributes that are not among `given`."""
     needed = [a.name for a in signature.inputs]
     needed += [n for n in signature.explicit if signature.attrs[n].default is REQUIRED]
     return [n for n in needed if n not in given]

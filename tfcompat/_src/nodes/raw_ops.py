@@ -20,11 +20,12 @@ _RENAMED = {
     "Squeeze": {"axis": "squeeze_dims"},
     "Where": {"condition": "input"},
 }
-"""Arguments that have another name here than in the OpDef."""
+"""Arguments whose name in tf.raw_ops differs from that in the OpDef."""
 
 
 @functools.cache
 def _removed(op_type: str) -> Callable[..., Any]:
+    """Returns the function for an op type that 1.15 has removed: it raises NotImplementedError."""
     def call(**kwargs: object) -> Any:
         raise removed_ops.error(op_type)
 
@@ -34,6 +35,7 @@ def _removed(op_type: str) -> Callable[..., Any]:
 
 @functools.cache
 def _keyword_only(op_type: str) -> Callable[..., Any]:
+    """Returns the function for an op type that takes keyword arguments only."""
     function, renamed = raw.function(op_type), _RENAMED.get(op_type, {})
     public = {inner: outer for outer, inner in renamed.items()}
 
@@ -58,19 +60,19 @@ def _keyword_only(op_type: str) -> Callable[..., Any]:
 
 
 def _signature(function: raw.RawOp, public: dict[str, str]) -> inspect.Signature:
-    """The arguments of an op type as 1.15 lists them: inputs, attributes without and with a default, and the name of the node."""
+    """Returns the arguments of an op type in 1.15's order: inputs, attributes without a default, attributes with one, the node's name."""
     attrs = function.spec.signature.attrs
     defaults = [attrs[p].default if p in attrs else REQUIRED for p in function.parameters]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    found = [
+    listed = [
         inspect.Parameter(public.get(p, p), kind, default=_shown(d))
         for p, d in zip(function.parameters, defaults)
     ]
-    return inspect.Signature([*found, inspect.Parameter("name", kind, default=None)])
+    return inspect.Signature([*listed, inspect.Parameter("name", kind, default=None)])
 
 
 def _shown(default: object) -> Any:
-    """The default of an attribute, as a signature has it."""
+    """Returns an attribute's default as `inspect` shows it."""
     if default is REQUIRED:
         return inspect.Parameter.empty
     return default.decode("latin-1") if isinstance(default, bytes) else default

@@ -1,4 +1,4 @@
-"""Op types that a graph of TensorFlow 1.15 can no longer hold: since which GraphDef version, and what to use."""
+"""Op types that 1.15 refuses to make: the GraphDef version that removed each, and 1.15's advice what to use instead."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SINCE = {name: version for version, names in _TABLE.items() for name in names}
 
 
 def error(op_type: str) -> NotImplementedError:
-    """What making a node of a removed type raises."""
+    """Returns the error for making a node of a removed op type."""
     version = SINCE[op_type]
     return NotImplementedError(
         f"Op {op_type} is not available in GraphDef version {GRAPH_DEF_VERSION}. It has been removed in version {version}. "

@@ -1,4 +1,4 @@
-"""SparseTensor: the non-zero elements of a tensor and where they stand."""
+"""SparseTensor: the non-zero elements of a tensor and their positions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @export("SparseTensorValue")
 class SparseTensorValue(NamedTuple):
-    """The parts of a SparseTensor as values."""
+    """The parts of a SparseTensor as arrays."""
 
     indices: Any
     values: Any
@@ -61,7 +61,7 @@ class SparseTensor(CompositeTensor):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """A SparseTensor of a SparseTensorValue; TypeError for anything else."""
+        """Returns a SparseTensor from a SparseTensor or SparseTensorValue; raises TypeError for anything else."""
         if not is_sparse(sparse_tensor_value):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         return cls(sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape)
@@ -101,7 +101,7 @@ class SparseTensor(CompositeTensor):
         return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
 
     def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> SparseTensorValue:
-        """Runs the three parts in `session`, or in the default session; ValueError where there is none."""
+        """Evaluates the three parts in `session`, or in the default session; raises ValueError if there is none."""
         return SparseTensorValue(
             *eval_in_session([self.indices, self.values, self.dense_shape], feed_dict, self.graph, session)
         )
@@ -115,7 +115,8 @@ class SparseTensor(CompositeTensor):
         return SparseTensorSpec(self.shape, self.dtype)
 
     def _shape_invariant_to_type_spec(self, shape: TensorShape) -> SparseTensorSpec:
-        """A while_loop's invariant: the dense shape of the tensor."""
+        """Returns the spec for a while_loop's shape invariant, which states the shape of `dense_shape`."""
+        # As in 1.15, the length of the `dense_shape` vector is all that such an invariant says.
         rank = dimension_value(shape[0]) if shape.ndims == 1 else None
         return SparseTensorSpec(TensorShape(None if rank is None else [None] * rank), self.dtype)
 
@@ -135,7 +136,7 @@ class SparseTensor(CompositeTensor):
 
 @export("SparseTensorSpec")
 class SparseTensorSpec(BatchableTypeSpec):
-    """The type of a SparseTensor: its dense shape and element type."""
+    """The type of a SparseTensor: dense shape and element type."""
 
     __slots__ = ("_shape", "_dtype")
 
@@ -144,7 +145,7 @@ class SparseTensorSpec(BatchableTypeSpec):
 
     @classmethod
     def from_value(cls, value: object) -> SparseTensorSpec:
-        """The spec of a SparseTensor or SparseTensorValue; TypeError for anything else."""
+        """Returns the spec of a SparseTensor or SparseTensorValue; raises TypeError for anything else."""
         if isinstance(value, SparseTensorValue):
             if isinstance(value.values, np.ndarray):
                 return cls(value.dense_shape, value.values.dtype)
@@ -224,10 +225,10 @@ class SparseTensorSpec(BatchableTypeSpec):
 
 @export("convert_to_tensor_or_sparse_tensor")
 def convert_to_tensor_or_sparse_tensor(value: object, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor | SparseTensor:
-    """A SparseTensor of a SparseTensor or SparseTensorValue, else a Tensor.
+    """Converts a SparseTensorValue to a SparseTensor, a SparseTensor to itself, and anything else to a Tensor.
 
     Raises:
-      RuntimeError: a given `dtype` is not that of the SparseTensor.
+      RuntimeError: the SparseTensor has another dtype than `dtype`.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(value, SparseTensorValue):
@@ -240,5 +241,5 @@ def convert_to_tensor_or_sparse_tensor(value: object, dtype: DTypeLike | None = 
 
 
 def is_sparse(x: object) -> bool:
-    """Whether `x` is a SparseTensor or SparseTensorValue."""
+    """Returns whether `x` is a SparseTensor or SparseTensorValue."""
     return isinstance(x, (SparseTensor, SparseTensorValue))

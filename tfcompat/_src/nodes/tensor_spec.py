@@ -26,7 +26,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
       name: str, or None.
 
     Raises:
-      TypeError: the shape or dtype is none.
+      TypeError: `shape` or `dtype` cannot be converted.
     """
 
     __slots__ = ("_shape", "_dtype", "_name")
@@ -40,12 +40,12 @@ class TensorSpec(type_spec.BatchableTypeSpec):
 
     @classmethod
     def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
-        """A TensorSpec with the shape and dtype of `spec`, and its name unless `name` is given."""
+        """Returns a TensorSpec with the shape and dtype of `spec`, and its name unless `name` is given."""
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """The TensorSpec of a Tensor, named as its op unless `name` is given; ValueError for anything else."""
+        """Returns the TensorSpec of a Tensor, named after its op unless `name` is given; raises ValueError for anything else."""
         if not isinstance(tensor, Tensor):
             raise ValueError("`tensor` should be a tf.Tensor")
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
@@ -67,7 +67,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
         return Tensor
 
     def is_compatible_with(self, spec_or_tensor: object) -> bool:
-        """Whether a Tensor or TensorSpec has a compatible dtype and shape; False for anything else."""
+        """Returns whether a Tensor or TensorSpec has a compatible dtype and shape; False for anything else."""
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
             and self._dtype.is_compatible_with(spec_or_tensor.dtype)
@@ -75,7 +75,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
         )
 
     def most_specific_compatible_type(self, other: object) -> TensorSpec:
-        """The TensorSpec of the most specific shape that both have; ValueError where the dtypes differ."""
+        """Returns the TensorSpec with the most specific shape that is compatible with both; raises ValueError if the dtypes differ."""
         if not isinstance(other, TensorSpec) or self._dtype is not other.dtype:
             raise ValueError(f"Types are not compatible: {self!r} vs {other!r}")
         name = self._name if self._name == other._name else None
@@ -115,7 +115,7 @@ class TensorSpec(type_spec.BatchableTypeSpec):
         return components
 
     def _from_compatible_tensor_list(self, tensor_list: list[Tensor]) -> Tensor:
-        """The only tensor of the list, its static shape merged with that of this spec."""
+        """Returns the only tensor of the list, after merging this spec's shape into its static shape."""
         (tensor,) = tensor_list
         tensor.set_shape(self._shape)
         return tensor
@@ -145,10 +145,10 @@ class BoundedTensorSpec(TensorSpec):
 
     Args:
       shape, dtype, name: as for TensorSpec.
-      minimum, maximum: inclusive bounds, numbers or arrays that broadcast with `shape`; kept as read-only arrays.
+      minimum, maximum: inclusive bounds, numbers or arrays that broadcast to `shape`; kept as read-only arrays.
 
     Raises:
-      ValueError: a bound is missing or does not broadcast. TypeError: the dtype has no numbers.
+      ValueError: a bound is missing or does not broadcast. TypeError: values of the dtype are not numbers.
     """
 
     __slots__ = ("_minimum", "_maximum")
@@ -164,7 +164,7 @@ class BoundedTensorSpec(TensorSpec):
 
     def _bound(self, word: str, value: object) -> NDArray:
         if self._dtype is dtypes.string or not self._dtype.is_numpy_compatible:
-            raise TypeError(f"A tensor of {self._dtype} has no {word}")
+            raise TypeError(f"A tensor of {self._dtype} has no {word}: use a dtype of numbers or booleans.")
         bound = np.array(value, dtype=self._dtype.as_numpy_dtype)
         for size, wanted in zip(reversed(bound.shape), reversed(self._shape.sizes or ())):
             if wanted is not None and 1 not in (size, wanted) and size != wanted:
@@ -177,7 +177,7 @@ class BoundedTensorSpec(TensorSpec):
 
     @classmethod
     def from_spec(cls, spec: TensorSpec) -> BoundedTensorSpec:  # type: ignore[override]  # as in 1.15, without a name
-        """A BoundedTensorSpec with the bounds of `spec`, or those of its dtype where it has none."""
+        """Returns a BoundedTensorSpec with the bounds of `spec`, or those of its dtype if it has none."""
         minimum = getattr(spec, "minimum", spec.dtype.min)
         maximum = getattr(spec, "maximum", spec.dtype.max)
         return cls(spec.shape, spec.dtype, minimum, maximum, spec.name)

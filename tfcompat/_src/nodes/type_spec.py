@@ -16,7 +16,7 @@ from tfcompat._src.nodes.convert import to_tensor
 
 
 def _comparable(value: object) -> Any:
-    """A hashable stand-in for part of a serialized type; equal stand-ins mean equal types."""
+    """Returns a hashable form of a part of a serialized type; equal forms mean equal types."""
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(map(_comparable, value))
     if isinstance(value, dict):
@@ -29,6 +29,7 @@ def _comparable(value: object) -> Any:
 
 
 def _is_compatible(a: Any, b: Any) -> bool:
+    """Returns whether two serialized types are compatible, part by part."""
     if type(a) is not type(b):
         return False
     if isinstance(a, (list, tuple)):
@@ -41,7 +42,7 @@ def _is_compatible(a: Any, b: Any) -> bool:
 
 
 def _most_specific(a: Any, b: Any) -> Any:
-    """The most specific serialized type of which both are instances; ValueError where there is none."""
+    """Returns the most specific serialized type that is compatible with both; raises ValueError if there is none."""
     if type(a) is type(b):
         if isinstance(a, (list, tuple)) and len(a) == len(b):
             return type(a)(map(_most_specific, a, b))
@@ -58,10 +59,10 @@ def _most_specific(a: Any, b: Any) -> Any:
 
 @export("TypeSpec")
 class TypeSpec(Expandable, abc.ABC):
-    """The type of a value that holds tensors: what parts it has, and how it is taken apart and put together.
+    """The type of a value that consists of tensors: its components, and how to take it apart and put it together.
 
-    A subclass gives `value_type`, `_component_specs` (a nested structure of TypeSpecs), `_to_components(value)`,
-    `_from_components(components)` and `_serialize()` (the constructor's arguments). Specs are compared by the latter.
+    A subclass defines `value_type`, `_component_specs` (a nested structure of TypeSpecs), `_to_components(value)`,
+    `_from_components(components)` and `_serialize()` (the constructor's arguments, by which specs are compared).
     """
 
     __slots__ = ()
@@ -74,31 +75,31 @@ class TypeSpec(Expandable, abc.ABC):
     @property
     @abc.abstractmethod
     def _component_specs(self) -> Any:
-        """The nested structure of the TypeSpecs of the parts."""
+        """The TypeSpecs of the components, as a nested structure."""
 
     @abc.abstractmethod
     def _to_components(self, value: Any) -> Any:
-        """The nested structure of the parts of `value`."""
+        """Returns the components of `value`, as a nested structure."""
 
     @abc.abstractmethod
     def _from_components(self, components: Any) -> Any:
-        """The value with these parts."""
+        """Returns the value that has these components."""
 
     @abc.abstractmethod
     def _serialize(self) -> tuple[Any, ...]:
-        """The arguments that make this spec."""
+        """Returns the constructor's arguments that make this spec."""
 
     @classmethod
     def _deserialize(cls, serialization: tuple[Any, ...]) -> TypeSpec:
         return cls(*serialization)
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
-        """Whether a TypeSpec, or the type of a value, may stand for this one; TypeError where a value has no type."""
+        """Returns whether a TypeSpec, or the type of a value, is compatible with this one; raises TypeError if the value has no type."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else type_spec_from_value(spec_or_value)
         return type(self) is type(other) and _is_compatible(self._serialize(), other._serialize())
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
-        """The most specific TypeSpec that both are instances of; ValueError where there is none."""
+        """Returns the most specific TypeSpec that is compatible with both; raises ValueError if there is none."""
         if type(self) is not type(other):
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return self._deserialize(_most_specific(self._serialize(), other._serialize()))
@@ -111,7 +112,7 @@ class TypeSpec(Expandable, abc.ABC):
         return nest.flatten(self._to_components(value), expand_composites=True)
 
     def _from_tensor_list(self, tensor_list: list[Any]) -> Any:
-        """The value made of these tensors; ValueError where their number or types are wrong."""
+        """Returns the value made of these tensors; raises ValueError if their number or types are wrong."""
         specs = self._flat_tensor_specs
         if len(specs) != len(tensor_list):
             raise ValueError("Incompatible input: wrong number of tensors")
@@ -166,14 +167,14 @@ class BatchableTypeSpec(TypeSpec):
 
     @abc.abstractmethod
     def _batch(self, batch_size: int | None) -> TypeSpec:
-        """The type of a batch of `batch_size` values."""
+        """Returns the type of a batch of `batch_size` values."""
 
     @abc.abstractmethod
     def _unbatch(self) -> TypeSpec:
-        """The type of one element of a batch of this type."""
+        """Returns the type of one element of a batch of this type."""
 
     def _to_batched_tensor_list(self, value: object) -> list[Any]:
-        """The tensors of `value`, of rank 1 or more each; ValueError otherwise."""
+        """Returns the tensors of `value`; raises ValueError if one of them is a scalar."""
         tensors = self._to_tensor_list(value)
         for tensor in tensors:
             if tensor.shape.rank == 0:
@@ -187,7 +188,7 @@ _converters: list[tuple[type, Callable[[Any], TypeSpec], bool]] = []
 def register_type_spec_from_value_converter(
     type_object: type, converter_fn: Callable[[Any], TypeSpec], allow_subclass: bool = False
 ) -> None:
-    """Teaches `type_spec_from_value` a class, and its subclasses where `allow_subclass`."""
+    """Registers a function by which `type_spec_from_value` converts values of a class, and of its subclasses if `allow_subclass`."""
     _converters.append((type_object, converter_fn, allow_subclass))
 
 
@@ -203,7 +204,7 @@ def _registered_spec(value: object) -> TypeSpec | None:
 
 
 def type_spec_from_value(value: object) -> TypeSpec:
-    """The TypeSpec of a tensor, composite tensor, array, or of what `convert_to_tensor` takes; else TypeError."""
+    """Returns the TypeSpec of a tensor, composite tensor, array, or anything that `convert_to_tensor` accepts; raises TypeError otherwise."""
     spec = _registered_spec(value)
     if spec is not None:
         return spec
