@@ -143,7 +143,7 @@ def test_dataflow_that_differs_is_refused():
     """Two functions with the same operations, of which one subtracts the other way round."""
     traces = [jax.make_jaxpr(f)(np.zeros(n), np.zeros(n)) for f, n in ((lambda x, y: x - y, 4), (lambda x, y: x - y, 5), (lambda x, y: y - x, 7))]
     fit = merged_traces.Fit([(4,), (5,), (7,)])
-    with pytest.raises(merged_traces.Differing, match="the function hands on other values for other sizes"):
+    with pytest.raises(merged_traces.Differing, match="the function uses other values for other sizes"):
         merged_traces.MergedTrace(fit, traces, "the function")
     again = jax_compat.made_trace(lambda *given: merged_traces.MergedTrace(fit, [traces[0], traces[1], jax.make_jaxpr(lambda x, y: x - y)(np.zeros(7), np.zeros(7))], "it")((6,), given), [np.zeros(6)] * 2)
     assert [e.primitive.name for e in again.eqns] == ["sub"] and again.out_avals[0].shape == (6,)

@@ -1,8 +1,9 @@
-"""Traces of one function for several sizes, merged into what it computes for further sizes, which are numbers or symbols.
+"""Generalizes traces of one function for several sizes to a function of the sizes, by polynomial interpolation.
 
-Kernels fold shapes as NumPy numbers, which a symbol is not, and to trace them takes long. So the function is traced for some sizes, and the
-traces, which have the same equations on the same values, are merged: each integer in which they differ becomes the polynomial of the sizes,
-with one power of each, that all traces agree with. Anything else in which traces differ is refused.
+Kernels compute shapes with NumPy integers, so that they cannot be traced with symbolic sizes, and a trace for each size takes long. Instead the
+function is traced for some sizes. The traces must have the same equations on the same values; each integer in which they differ is replaced by
+the multilinear polynomial of the sizes (no size squared) that passes through all traces. Any other difference is refused. The result takes
+sizes that are numbers, or symbols of jax.export.
 """
 
 from __future__ import annotations
@@ -32,35 +33,43 @@ Library: TypeAlias = types.ModuleType
 Sizes: TypeAlias = Sequence[Value]
 """A number or a symbol of `jax.export.symbolic_shape` for each size that differs between traces."""
 Compute: TypeAlias = Callable[[Sizes, list[Value]], Sequence[Value]]
-"""What computes an equation for given sizes and arguments."""
+"""Evaluates an equation for given sizes and arguments."""
 At: TypeAlias = Callable[[Sizes], Value]
-"""What something is for given sizes."""
+"""A value as a function of the sizes."""
 _OF_FUNCTIONS = ("closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call")
-"""Primitives that are bound to functions, not to traces."""
+"""Primitives whose bind takes a function, not the trace in their parameters: they are evaluated inline."""
 _CALLS = ("jit", "pjit", *_OF_FUNCTIONS)
 
 
 _TOPS = (1, 2, 4, -1, -2, -4)
+"""Numerators c of numbers c / polynomial: 1 of means, 2 and 4 of derivatives of means of squares."""
 _LARGEST = 2**53
-"""Greater integers are no floating-point numbers."""
+"""Greater integers are not exact in float64."""
 
 
 class Differing(NotImplementedError):
-    """Traces differ in more than polynomials of their sizes."""
+    """Traces differ in a way that no polynomial of their sizes explains."""
 
 
 class Fit:
-    """Polynomials of sizes, with one power of each, from their values at points; there must be more points than such powers."""
+    """Interpolates multilinear polynomials of the sizes from their values at points.
+
+    For n sizes there are 2**n coefficients. More points than that must be given: the further ones verify each polynomial.
+
+    Raises:
+      Differing: the points do not determine the coefficients.
+    """
 
     def __init__(self, points: Sequence[tuple[int, ...]]) -> None:
         self.points = points
+        # Each monomial is a subset of the sizes. One matrix of monomials at points serves all polynomials: it is inverted once.
         self._powers = list(itertools.product((False, True), repeat=len(points[0])))
         rows = [[_product(itertools.compress(point, powers)) for powers in self._powers] for point in points]
         self._chosen, self._inverse = _inverse_of_independent(rows)
         self._found: dict[tuple[int, ...], At | None] = {}
 
     def number(self, values: Sequence[int]) -> At | None:
-        """The polynomial with these values at the points, or None where there is none with integer coefficients."""
+        """Returns the polynomial with these values at the points, or None if none has integer coefficients."""
         key = tuple(values)
         if key not in self._found:
             self._found[key] = self._fitted(key)
@@ -79,7 +88,10 @@ class Fit:
 
 
 def _inverse_of_independent(rows: list[list[int]]) -> tuple[list[int], list[list[Fraction]]]:
-    """The first rows that are independent, as many as there are columns, and the inverse of the matrix of these (Gauss and Jordan)."""
+    """Returns the indices of the first linearly independent rows, as many as columns, and the inverse of the matrix that they form.
+
+    Gauss-Jordan elimination with exact fractions; each row is extended by its row of the identity.
+    """
     width, chosen, reduced = len(rows[0]), [], []  # type: ignore[var-annotated]  # lists that are filled below
     for i, row in enumerate(rows):
         left = [*map(Fraction, row), *(Fraction(j == len(chosen)) for j in range(width))]
@@ -93,18 +105,18 @@ def _inverse_of_independent(rows: list[list[int]]) -> tuple[list[int], list[list
         reduced.append((pivot, left))
         chosen.append(i)
         if len(chosen) == width:
-            return chosen, [row[width:] for _, row in sorted(reduced, key=lambda found: found[0])]
+            return chosen, [row[width:] for _, row in sorted(reduced, key=lambda pair: pair[0])]
     raise Differing("the points do not tell one polynomial from others")
 
 
 class MergedTrace:
-    """A function, by its traces at the points of a fit.
+    """A function of sizes and arguments, made of its traces at the points of a fit.
 
     Args:
-      closed: the trace at each point. where: what the function is called in errors.
+      closed: the trace at each point. where: the function's name in errors.
 
     Raises:
-      Differing: the traces are not those of one function of the sizes; it names what differs.
+      Differing: the traces cannot be merged; the message says what differs.
     """
 
     def __init__(self, fit: Fit, closed: Sequence[ClosedJaxpr], where: str) -> None:
@@ -113,16 +125,16 @@ class MergedTrace:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the traces are the same."""
+        """Whether all traces are equal, so that the sizes do not matter."""
         return self._body.is_fixed and all(map(_is_constant, self._consts))
 
     def __call__(self, sizes: Sizes, arguments: Sequence[Value]) -> list[Value]:
-        """The results for arguments that have these sizes; what JAX traces here is checked by its rules for types."""
+        """Evaluates the function for arguments of these sizes, which may be traced; JAX checks the type of each equation again."""
         return self._body(sizes, [at(sizes) for at in self._consts], arguments)
 
 
 class _Body:
-    """The equations of traces."""
+    """The merged equations of traces, evaluated in order."""
 
     def __init__(self, fit: Fit, jaxprs: Sequence[Jaxpr], where: str) -> None:
         first = jaxprs[0]
@@ -130,6 +142,7 @@ class _Body:
         self._given = [*first.constvars, *first.invars]
         if any([e.primitive for e in j.eqns] != [e.primitive for e in first.eqns] for j in jaxprs):
             raise Differing(f"{where} has other operations for other sizes")
+        # Variables of different traces correspond if they have the same number, counted in the order of their definition.
         numbers: list[dict[Var, int]] = [{} for _ in jaxprs]
         given = _together(([*j.constvars, *j.invars] for j in jaxprs), where)
         for variables in given:
@@ -156,11 +169,16 @@ class _Body:
 
     @staticmethod
     def _enter(variables: Sequence[Var], numbers: list[dict[Var, int]]) -> None:
+        """Numbers the next variable of each trace."""
         for variable, known in zip(variables, numbers, strict=True):
             known[variable] = len(known)
 
     def _atom(self, atoms: Sequence[Atom], numbers: list[dict[Var, int]]) -> Var | At:
-        """A variable of the first trace, or a constant."""
+        """Returns an operand: the variable of the first trace, or a constant as a function of the sizes.
+
+        Raises:
+          Differing: the traces use variables that do not correspond.
+        """
         literals = [atom for atom in atoms if isinstance(atom, Literal)]
         variables = [atom for atom in atoms if isinstance(atom, Var)]
         if not variables:
@@ -168,11 +186,12 @@ class _Body:
             self.is_fixed = self.is_fixed and _is_constant(at)
             return at
         if literals or len({known[variable] for variable, known in zip(variables, numbers, strict=True)}) > 1:
-            raise Differing(f"{self._where} hands on other values for other sizes")
+            raise Differing(f"{self._where} uses other values for other sizes")
         return variables[0]
 
     def _computed(self, equations: Sequence[JaxprEqn]) -> Compute:
-        """What computes an equation: as it is, where it is the same in all traces."""
+        """Returns the evaluation of an equation; one that is equal in all traces is bound unchanged, its inner traces included."""
+        # Merging clears `is_fixed` if something depends on the sizes: set here, it tells that for this equation alone.
         before, self.is_fixed = self.is_fixed, True
         compute = self._merged(equations)
         is_same, self.is_fixed = self.is_fixed, self.is_fixed and before
@@ -180,6 +199,7 @@ class _Body:
         return _bound(primitive, equations[0].params) if is_same and primitive.name not in _OF_FUNCTIONS else compute
 
     def _merged(self, equations: Sequence[JaxprEqn]) -> Compute:
+        """Merges one equation: calls are evaluated inline, control flow is built again, and of others the parameters are interpolated."""
         primitive, params = equations[0].primitive, [e.params for e in equations]
         if primitive.name in _CALLS:
             key = next(key for key in ("jaxpr", "call_jaxpr") if key in params[0])
@@ -199,13 +219,18 @@ class _Body:
         return _bound(primitive, fixed, varying)
 
     def _inner(self, jaxprs: Sequence[Value], where: str) -> MergedTrace:
+        """Merges the inner traces of an equation, such as a loop body."""
         closed = [j if isinstance(j, ClosedJaxpr) else ClosedJaxpr(j, ()) for j in jaxprs]
-        found = MergedTrace(self._fit, closed, where)
-        self.is_fixed = self.is_fixed and found.is_fixed
-        return found
+        merged = MergedTrace(self._fit, closed, where)
+        self.is_fixed = self.is_fixed and merged.is_fixed
+        return merged
 
     def param(self, values: Sequence[Value], where: str) -> At:
-        """A parameter of an equation, from those in the traces."""
+        """Merges the values of one parameter of an equation: equal ones, integers, and tuples of these.
+
+        Raises:
+          Differing: they differ in something else.
+        """
         first = values[0]
         if isinstance(first, Jaxpr | ClosedJaxpr):
             if self._inner(values, where).is_fixed:
@@ -214,21 +239,21 @@ class _Body:
             parts = [self.param(each, where) for each in zip(*values, strict=True)]
             if all(map(_is_constant, parts)):
                 return _Constant(first)
-            make = type(first) if not hasattr(first, "_fields") else lambda found: type(first)(*found)
+            make = type(first) if not hasattr(first, "_fields") else lambda fields: type(first)(*fields)
             return lambda sizes: make([at(sizes) for at in parts])
         elif all(v is first or (np.array_equal(v, first) if isinstance(first, np.ndarray) else v == first) for v in values):
             return _Constant(first)
-        elif isinstance(first, int) and not isinstance(first, bool) and (found := self._fit.number(values)) is not None:
-            return found
+        elif isinstance(first, int) and not isinstance(first, bool) and (polynomial := self._fit.number(values)) is not None:
+            return polynomial
         raise Differing(f"{where} differs between sizes in more than a polynomial of them")
 
 
 def _bound(primitive: Value, params: Params, varying: Mapping[str, At] = types.MappingProxyType({})) -> Compute:
-    """What computes a primitive with these parameters."""
+    """Returns the evaluation of a primitive with fixed parameters, and `varying` ones that depend on the sizes."""
 
     def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
-        found = primitive.bind(*taken, **params, **{name: at(sizes) for name, at in varying.items()})
-        return found if primitive.multiple_results else [found]
+        results = primitive.bind(*taken, **params, **{name: at(sizes) for name, at in varying.items()})
+        return results if primitive.multiple_results else [results]
 
     return compute
 
@@ -237,8 +262,8 @@ def _cond(body: _Body, params: Sequence[Params]) -> Compute:
     branches = [body._inner([p["branches"][i] for p in params], "a branch") for i in range(len(params[0]["branches"]))]
 
     def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
-        found: Sequence[Value] = lax.switch(taken[0], [lambda *a, b=b: b(sizes, a) for b in branches], *taken[1:])
-        return found
+        results: Sequence[Value] = lax.switch(taken[0], [lambda *a, b=b: b(sizes, a) for b in branches], *taken[1:])
+        return results
 
     return compute
 
@@ -248,12 +273,13 @@ def _while(body: _Body, params: Sequence[Params]) -> Compute:
     condition = body._inner([p["cond_jaxpr"] for p in params], "the condition of a loop")
     iteration = body._inner([p["body_jaxpr"] for p in params], "the body of a loop")
 
+    # Operands of `while`: constants of the condition, constants of the body, initial carry.
     def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
         for_cond, for_body, start = taken[:of_cond], taken[of_cond : of_cond + of_body], taken[of_cond + of_body :]
-        found: Sequence[Value] = lax.while_loop(
+        results: Sequence[Value] = lax.while_loop(
             lambda carry: condition(sizes, [*for_cond, *carry])[0], lambda carry: tuple(iteration(sizes, [*for_body, *carry])), tuple(start)
         )
-        return found
+        return results
 
     return compute
 
@@ -264,12 +290,13 @@ def _scan(body: _Body, params: Sequence[Params]) -> Compute:
     length = body.param([p["length"] for p in params], "the length of a loop")
     body.is_fixed = body.is_fixed and _is_constant(length)
 
+    # Operands of `scan`: constants, initial carry, arrays whose rows the iterations take.
     def compute(sizes: Sizes, taken: list[Value]) -> Sequence[Value]:
         fixed, start, sequences = taken[:constants], taken[constants : constants + carried], taken[constants + carried :]
 
         def iterate(carry: Value, element: Value) -> Value:
-            found = iteration(sizes, [*fixed, *carry, *element])
-            return tuple(found[:carried]), tuple(found[carried:])
+            results = iteration(sizes, [*fixed, *carry, *element])
+            return tuple(results[:carried]), tuple(results[carried:])
 
         last, made = lax.scan(
             iterate, tuple(start), tuple(sequences), length=length(sizes), reverse=params[0]["reverse"], unroll=params[0]["unroll"]
@@ -283,15 +310,15 @@ _STRUCTURES = {"cond": _cond, "while": _while, "scan": _scan}
 
 
 def _together(of_each: Iterable[Sequence[T]], where: str) -> list[tuple[T, ...]]:
-    """What stands in the same places in all traces. Raises Differing where one has more."""
-    found = list(of_each)
-    if len({len(one) for one in found}) > 1:
-        raise Differing(f"{where} takes or gives more values for other sizes")
-    return list(zip(*found, strict=True))
+    """Transposes sequences, one of each trace, to tuples of corresponding elements; raises Differing if their lengths differ."""
+    sequences = list(of_each)
+    if len({len(one) for one in sequences}) > 1:
+        raise Differing(f"{where} takes or returns more values for other sizes")
+    return list(zip(*sequences, strict=True))
 
 
 class _Constant:
-    """Something that is the same for all sizes."""
+    """A value that is the same for all sizes."""
 
     def __init__(self, value: Value) -> None:
         self._value = value
@@ -305,7 +332,13 @@ def _is_constant(at: object) -> bool:
 
 
 def _array(fit: Fit, values: Sequence[Value], where: str) -> At:
-    """A constant: one array everywhere, few numbers, or numbers at even steps."""
+    """Merges the arrays of one constant.
+
+    Four forms are known: equal arrays; equal shapes, merged element by element; one number everywhere; integers at even steps.
+
+    Raises:
+      Differing: the arrays have none of these forms.
+    """
     arrays = [np.asarray(v) for v in values]
     first = arrays[0]
     if all(a.shape == first.shape and np.array_equal(a, first, equal_nan=first.dtype.kind in "fc") for a in arrays):
@@ -327,46 +360,52 @@ def _array(fit: Fit, values: Sequence[Value], where: str) -> At:
 
 
 def _steps(array: NDArray) -> list[Value]:
-    """By how much the second element along each axis is greater than the first."""
+    """Returns, for each axis, the second element along it minus the first; 0 for an axis of length 1."""
     origin = (0,) * array.ndim
     return [array[*origin[:i], 1, *origin[i + 1 :]] - array[origin] if n > 1 else array.dtype.type(0) for i, n in enumerate(array.shape)]
 
 
 def _is_even(array: NDArray) -> bool:
-    """Whether numbers grow by the same step along each axis, as those of a range that is reshaped do."""
+    """Whether numbers grow by one step along each axis, as a reshaped range does."""
     return bool(np.array_equal(array, _evenly(np, array.flat[0], _steps(array), array.shape)))
 
 
 def _evenly(library: Library, start: Value, steps: Sequence[Value], shape: Sequence[Value]) -> Value:
-    """`start` plus the steps along each axis times the index there."""
-    found = start
+    """Returns the array with elements start + sum over axes of step * index."""
+    array = start
     for axis, (step, size) in enumerate(zip(steps, shape, strict=True)):
-        found = found + step * library.arange(size, dtype=start.dtype).reshape(-1, *[1] * (len(shape) - axis - 1))
-    return found
+        array = array + step * library.arange(size, dtype=start.dtype).reshape(-1, *[1] * (len(shape) - axis - 1))
+    return array
 
 
 def _whole(fit: Fit, values: Sequence[int], where: str) -> At:
-    found = fit.number(values)
-    if found is None:
+    """Returns the polynomial with these integer values; raises Differing if there is none."""
+    polynomial = fit.number(values)
+    if polynomial is None:
         raise Differing(f"{where} differs between sizes in more than a polynomial of them")
-    return found
+    return polynomial
 
 
 def _scalar(fit: Fit, values: Sequence[Value], dtype: DType, where: str) -> At:
-    """A number that is a polynomial of the sizes, or 1, 2 or 4 over it, as means and derivatives of means of squares have."""
+    """Merges the values of one number of a constant: a polynomial p of the sizes, or c / p with c among `_TOPS`.
+
+    Raises:
+      Differing: the values are neither.
+    """
+    # A candidate counts only if it reproduces every value bit for bit in the array's dtype.
     if all(v == values[0] for v in values):
         return lambda sizes: _library(sizes).asarray(values[0], dtype)
     for top in (None, *_TOPS) if all(math.isfinite(v) and v for v in values) else ():
         whole = [round(float(v) if top is None else top / float(v)) for v in values]
-        again = [_over(top, w, np, dtype) for w in whole if 0 < abs(w) < _LARGEST]
-        if again == list(values) and (under := fit.number(whole)) is not None:
+        reproduced = [_over(top, w, np, dtype) for w in whole if 0 < abs(w) < _LARGEST]
+        if reproduced == list(values) and (under := fit.number(whole)) is not None:
             return _Over(top, under, dtype)
     raise Differing(f"a number in {where} is no polynomial of sizes: {values[0]}")
 
 
 @dataclass(frozen=True)
 class _Over:
-    """`top` over a polynomial, or the polynomial itself."""
+    """The number top / polynomial, or the polynomial itself if `top` is None."""
 
     top: int | None
     under: At
@@ -382,7 +421,7 @@ def _over(top: int | None, under: Value, library: Library, dtype: DType) -> Valu
 
 
 def _library(sizes: Sizes) -> Library:
-    """What computes constants: NumPy where all sizes are numbers."""
+    """Returns the library that computes constants: NumPy if all sizes are numbers, else jax.numpy."""
     return np if all(isinstance(size, int) for size in sizes) else jnp
 
 

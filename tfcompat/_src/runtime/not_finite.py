@@ -1,7 +1,8 @@
-"""Which tensors of a compiled cluster have to be looked at to know whether one of many has an infinity or a NaN, and the checks that look.
+"""Checks of compiled clusters for infinities and NaNs, on as few tensors as decide whether any watched tensor has one.
 
-Not all have to: what is computed of finite tensors alone may always be finite, and what is not finite may always make the result so
-(`ops/control/finiteness.py`). What is left is looked at in the trace: a check of the cluster, so that a call in which it fails changes nothing.
+A tensor needs no check if its operation maps finite inputs to finite outputs (tame), or if an operation after it spreads every non-finite
+element to its own result (spreading; `ops/control/finiteness.py`). The others are checked inside of the compiled call. A call whose check fails
+changes nothing.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.plan import Cluster
 
 _HANDS_ON = frozenset((*SWITCH, *MERGE, *ENTER, *EXIT, *NEXT_ITERATION, "Identity", "RefIdentity"))
-"""Ops of which an output is an input: in branches and loops no kernel runs for them."""
+"""Op types that forward an input: in branches and loops no kernel runs for them, so that their outputs are not checked."""
 
 
 class NotFinite(errors.OpError):
-    """A tensor that was looked at has an infinity or a NaN; the call has changed nothing."""
+    """A checked tensor has an infinity or a NaN; the call has changed nothing."""
 
     def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, errors.ABORTED)
@@ -49,38 +50,38 @@ def is_number(tensor: Tensor) -> bool:
 
 
 def with_sources(tensors: Iterable[Tensor]) -> set[Tensor]:
-    """Tensors, and those whose values some of them hand on."""
-    found: set[Tensor] = set()
+    """Returns tensors that may be non-finite, together with the tensors that some of them forward."""
+    closure: set[Tensor] = set()
     pending = [t for t in tensors if is_number(t)]
     while pending:
         tensor = pending.pop()
-        if tensor not in found:
-            found.add(tensor)
+        if tensor not in closure:
+            closure.add(tensor)
             pending += [t for t in tensor.op.takes if is_number(t)] if tensor.op.type in _HANDS_ON else []
-    return found
+    return closure
 
 
 def looked_at(cluster: Cluster, watched: Collection[Tensor], infinite: Collection[Tensor]) -> set[Tensor]:
-    """The tensors that have to be looked at in the trace of a cluster.
+    """Returns the tensors that the compiled call of a cluster must check.
 
     Args:
       watched: the tensors of which none may be infinite or NaN. infinite: tensors that are so before the run.
     """
-    found: set[Tensor] = set()
+    checked: set[Tensor] = set()
     given = entering(cluster)
     for region in _regions(cluster.items):
-        found |= _looked_at(region, given, watched, infinite)
+        checked |= _looked_at(region, given, watched, infinite)
         given = []
-    return found
+    return checked
 
 
 def entering(cluster: Cluster) -> list[Tensor]:
-    """The inputs of a cluster and the variables that it reads."""
+    """Returns the tensors that enter a cluster: its inputs and the handles of the variables that it reads."""
     return [*cluster.inputs, *(v.outputs[0] for v in (*cluster.reads, *cluster.updates))]
 
 
 def _regions(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    """Items that run where one of them does, all together."""
+    """Yields the control-flow regions of items: they themselves, and each branch, loop condition and loop body. A region runs as a whole."""
     yield items
     for item in items:
         inner: list[Sequence[Item]] = []
@@ -93,12 +94,15 @@ def _regions(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
 
 
 def _looked_at(region: Sequence[Item], given: Sequence[Tensor], watched: Collection[Tensor], infinite: Collection[Tensor]) -> set[Tensor]:
+    """Returns the watched tensors of one region that neither tameness nor spreading decides; `given` are those that enter it."""
+    # Forward: an output of a tame operation is finite if all of its inputs are watched, and thus checked themselves.
     tame: set[Tensor] = set()
     spread: set[Tensor] = set()
     for item in region:
         if isinstance(item, OpItem) and is_tame(item.op):
             if all(t in watched and t not in infinite for t in item.takes if is_number(t)):
                 tame.update(item.outputs)
+    # Backward: an input that is spread to a checked output, or to one that is spread further, shows there.
     for item in reversed(region):
         if isinstance(item, OpItem) and any(t in watched and (t not in tame or t in spread) for t in item.outputs):
             spread.update(t for i, t in enumerate(item.takes) if i in spreading(item.op))
@@ -107,7 +111,7 @@ def _looked_at(region: Sequence[Item], given: Sequence[Tensor], watched: Collect
 
 
 class _Watching(threading.local):
-    """The tensors that are looked at in the trace of this thread."""
+    """The tensors that the trace of this thread checks."""
 
     tensors: Collection[Tensor] = ()
 
@@ -117,7 +121,7 @@ _WATCHING = _Watching()
 
 @contextlib.contextmanager
 def watching(tensors: Collection[Tensor]) -> Iterator[None]:
-    """A block that traces, and looks at tensors."""
+    """Makes traces inside of its `with` block check `tensors`."""
     outer, _WATCHING.tensors = _WATCHING.tensors, tensors
     try:
         yield
@@ -126,7 +130,7 @@ def watching(tensors: Collection[Tensor]) -> Iterator[None]:
 
 
 def look_at(tensors: Iterable[Tensor], values: Mapping[Tensor, object], state: Mapping[str, object]) -> None:
-    """Adds checks of those of some tensors that are looked at in this trace; of a ref, what its variable is now."""
+    """Adds checks of those `tensors` that this trace checks; for a ref the current value of its variable is checked."""
     watching = _WATCHING.tensors
     if not watching:
         return
@@ -136,7 +140,7 @@ def look_at(tensors: Iterable[Tensor], values: Mapping[Tensor, object], state: M
 
 
 def look_behind(op: Operation, values: Mapping[Tensor, object], state: Mapping[str, object]) -> None:
-    """`look_at` for the outputs of an operation; what it spreads is looked at itself where an output has no elements to spread it to."""
+    """`look_at` for the outputs of an operation. If an output has no elements, nothing can spread to it: then inputs are checked too."""
     if not _WATCHING.tensors:
         return
     look_at(op.outputs, values, state)

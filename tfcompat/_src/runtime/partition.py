@@ -1,8 +1,7 @@
-"""Partition: which items are compiled together and which run on the host between, in an order that respects data,
-control edges and effects.
+"""Partition: the last stage of planning, which groups placed items into host steps and compiled clusters.
 
-Every item gets a tick. Even ticks run on the host, odd ticks are compiled clusters, one per device; each is as early as its
-inputs allow.
+List scheduling: every item gets a tick, as early as its inputs, control edges and variables allow; even ticks are host steps, odd ticks are
+compiled clusters, one per device. Compiled items without effects then move as late as their users allow, so that fewer tensors cross clusters.
 """
 
 from __future__ import annotations
@@ -30,14 +29,19 @@ from tfcompat._src.runtime.variable_state import (
 )
 
 LARGE_CONSTANT_ELEMENTS = 1024
+"""A constant with more elements is an argument of the compiled call, not part of the program."""
 NAMING = -2
-"""The tick of operations that need nothing and name resources."""
+"""The tick of operations without inputs that name resources."""
 StepKey = tuple[int, Any]
-"""A tick, and the device of a compiled step where there are several."""
+"""A tick, and the device of a compiled step if the session has several."""
 
 
 class Partitioner:
-    """Assigns ticks to the items of one plan and collects them into steps."""
+    """Assigns ticks to the items of one plan and collects the items into steps.
+
+    Attributes:
+      tick: of each item. sources: the items that must run before each item. The others are those of the placement.
+    """
 
     def __init__(self, placement: Placement) -> None:
         self.placement, self.items, self.on_host = placement, placement.items, placement.on_host
@@ -55,14 +59,14 @@ class Partitioner:
         )  # fmt: skip
 
     def _array_sizes(self, steps: list[Step]) -> list[Tensor]:
-        """The lengths of TensorArrays that one cluster finds out and another is compiled for."""
+        """Returns the lengths of TensorArrays that one cluster computes and another one is compiled for."""
         statics = dict.fromkeys(t for step in steps if isinstance(step, Cluster) for t in step.statics)
         return [t for t in statics if is_length(t.op) and self.producer.get(t) not in (None, *self.on_host)]
 
     # ---- ticks ----
 
     def _assign_ticks(self) -> None:
-        """Each item as early as it can run, then pure device work as late as its users allow: what crosses clusters is least."""
+        """Schedules each item as early as possible, then delays compiled items without effects."""
         last_access: dict[str, list[tuple[Item, bool]]] = {}
         last_external: Item | None = None
         followers: dict[Item, list[tuple[Item, bool]]] = {}
@@ -74,6 +78,7 @@ class Partitioner:
             sources += [(waited, False) for waited in self._waited_for(item, {})]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
             self.sources[item] = [source for source, _ in sources]
+            # Items with external effects, and control flow that the host drives, keep their order. `sources` does not show this edge.
             if item.effects.external or (self._is_driven(item)):
                 sources += [(last_external, False)] if last_external is not None else []
                 last_external = item
@@ -85,35 +90,36 @@ class Partitioner:
             self._delay(followers)
 
     def _is_driven(self, item: Item) -> bool:
-        """Whether the host drives a conditional or loop, by plans for its parts."""
+        """Whether an item is a conditional or loop that the host drives, with a plan for each part."""
         return item in self.on_host and isinstance(item, CondItem | LoopItem)
 
     def _waited_for(self, node: Node, seen: dict[Node, None]) -> list[Item]:
-        """The items that control edges make an item wait for, also those of the constants that it takes, which do not run."""
+        """Returns the items that a node's control edges wait for, followed through nodes that do not run because their value is known."""
         seen[node] = None
-        found = []
+        waited = []
         for c in node.waits_for:
             source = self.owner.get(c, c)
             if source in self.tick:
-                found.append(source)
+                waited.append(source)
             elif source not in seen:
-                found += self._waited_for(source, seen)
+                waited += self._waited_for(source, seen)
         for t in node.takes:
             if t in self.known and t.op not in seen:
-                found += self._waited_for(t.op, seen)
-        return found
+                waited += self._waited_for(t.op, seen)
+        return waited
 
     def _data_sources(self, item: Item) -> list[tuple[Item, bool]]:
-        """Whom an item gets its inputs from, and whether it needs the value to be compiled."""
+        """Returns the items that produce an item's inputs, each with whether the input is a compile-time constant of the item."""
         constants = self.placement.constants[item]
-        found = []
+        sources = []
         for position, tensor in enumerate(item.takes):
             source = self.producer.get(tensor)
             if source is not None and not source.facts.names_variable:
-                found.append((source, tensor in self.placement.statics and position in constants))
-        return found
+                sources.append((source, tensor in self.placement.statics and position in constants))
+        return sources
 
     def _delay(self, followers: dict[Item, list[tuple[Item, bool]]]) -> None:
+        """Moves compiled items without effects to the latest tick at which every user still gets their outputs."""
         for item in reversed(self.items):
             if item in self.on_host or item not in followers or item.writes or item.effects.is_stateful:
                 continue
@@ -121,14 +127,17 @@ class Partitioner:
             self.tick[item] = max(self.tick[item], latest)
 
     def _before(self, source: Item, item: Item, static: bool) -> int:
-        """The latest odd tick at which `source` is early enough for `item`."""
+        """Returns the latest odd tick of a compiled `source` that `item` allows."""
         tick = self.tick[item]
         if item in self.on_host:
             return tick - 1
         return tick - 2 if static or self._are_apart(source, item) else tick
 
     def _after(self, source: Item, item: Item, static: bool = False) -> int:
-        """The earliest tick of `item` behind `source`."""
+        """Returns the earliest tick of `item` that `source` allows.
+
+        Compiled items share a tick unless the second needs the value at compile time or runs on another device: then a cluster lies between.
+        """
         tick = self.tick.get(source, 0)
         source_host, item_host = source in self.on_host, item in self.on_host
         if source_host != item_host:
@@ -140,20 +149,22 @@ class Partitioner:
         return self.placement.devices.get(one) is not self.placement.devices.get(other)
 
     def _earlier_accesses(self, item: Item, last: dict[str, list[tuple[Item, bool]]]) -> list[Item]:
+        """Returns the items that access the same variables before `item`, unless both only read; updates the accesses `last`."""
         reads, writes = item.reads, item.writes
-        found: list[Item] = []
+        earlier: list[Item] = []
         written = {variable_key(v) for v in writes}
         for key in {variable_key(v) for v in reads} | written:
             history = last.setdefault(key, [])
-            found.extend(other for other, wrote in history if wrote or key in written)
+            earlier.extend(other for other, wrote in history if wrote or key in written)
             if key in written:
                 history.clear()
             history.append((item, key in written))
-        return found
+        return earlier
 
     # ---- steps ----
 
     def _steps(self) -> list[Step]:
+        """Collects the items of each tick and device into a step, in order; clusters without an effect or output are left out."""
         by_step: dict[StepKey, list[Item]] = {}
         for item in self.items:
             if not item.facts.names_variable:
@@ -162,6 +173,7 @@ class Partitioner:
         for step, items in by_step.items():
             items = self._with_ref_reads(items)
             by_step[step] = self._with_shapes(list(dict.fromkeys(items))) if step[0] % 2 else items
+        # A step returns the outputs that other steps use.
         uses: dict[Tensor, set[StepKey]] = {}
         for step, items in by_step.items():
             for t in (t for item in items for t in item.takes):
@@ -178,49 +190,53 @@ class Partitioner:
         return NamingStep(items) if step[0] == NAMING else HostStep(self._files_first(items), self._kept(items, step, uses))
 
     def _kept(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> set[Tensor]:
-        """The outputs of items that are fetched, or taken by other steps."""
+        """Returns the outputs of items that are fetched or used by other steps."""
         fetched = self.placement.fetched
         return {t for i in items for t in i.outputs if t in fetched or any(u != step for u in uses.get(t, ()))}
 
     def _files_first(self, items: list[Item]) -> list[Item]:
-        """Host operations with those first that read checkpoints: all are found whole before a variable changes."""
-        found: list[Item] = []
-        place = 0
+        """Moves operations that read checkpoints before other host operations, so that a damaged file raises before a variable changes.
+
+        They do not move across operations with external effects.
+        """
+        ordered: list[Item] = []
+        position = 0
         for item in items:
             ready = item.facts.reads_files and not item.waits_for
             if ready and all(t in self.known or t in self.fed for t in item.takes):
-                found.insert(place, item)
-                place += 1
+                ordered.insert(position, item)
+                position += 1
             else:
-                found.append(item)
-                place = len(found) if item.effects.external else place
-        return found
+                ordered.append(item)
+                position = len(ordered) if item.effects.external else position
+        return ordered
 
     def _with_ref_reads(self, items: list[Item]) -> list[Item]:
-        """Items of a step, each after the reads of refs that it takes from other steps: a read is an alias, taken where its user runs.
+        """Repeats, before each item of a step, the reads of ref variables that it uses from other steps.
 
-        Variables that are given another shape have other memory from then on. What is needed as a number is read before.
+        In TensorFlow 1.15 such a read is an alias: its user sees the variable's value at its own time. Two reads are not repeated: of a
+        variable that changes its shape, whose old memory the alias keeps, and of a value that is needed as a compile-time constant.
         """
-        inside, found = set(items), []
+        inside, repeated = set(items), []
         for item in items:
             for t in item.takes:
                 source = self.producer.get(t)
                 if source is not None and source not in inside and is_ref_read_item(source) and t not in self.placement.statics:
                     variable = variable_op(source.takes[0])
                     if variable is not None and variable not in self._reshaped:
-                        found.append(source)
-            found.append(item)
-        return found
+                        repeated.append(source)
+            repeated.append(item)
+        return repeated
 
     @functools.cached_property
     def _reshaped(self) -> set[Operation]:
-        """The variables that a step may give another shape."""
+        """The variables whose shape an operation of the plan may change (Assign with validate_shape=False)."""
         leaves = (op for item in self.items for op in item.operations)
         reshaping = (op for op in leaves if op.attrs.get("validate_shape") is False and op.spec.effects.writes)
         return {variable for op in reshaping for variable in possible_variables(op.takes[0])}
 
     def _with_shapes(self, items: list[Item]) -> list[Item]:
-        """Items of a cluster, after those that compute shapes for it in other clusters: shapes are found anew in each."""
+        """Repeats, before the items of a cluster, the shape computations of other clusters that it uses: each trace computes its own shapes."""
         inside = set(items)
         pulled: dict[Item, None] = {}
         for item in items:
@@ -228,7 +244,7 @@ class Partitioner:
         return [*pulled, *items]
 
     def _pull_shapes(self, item: Item, inside: set[Item], pulled: dict[Item, None]) -> None:
-        """Notes what computes shapes for an item outside of a cluster, each after what it takes."""
+        """Adds to `pulled` the items outside of a cluster that compute shapes for `item`, in topological order."""
         for t in item.takes:
             source = self.producer.get(t)
             if source is not None and source not in inside and source not in pulled and self.placement.is_traced_static(t):
@@ -236,6 +252,7 @@ class Partitioner:
                 pulled[source] = None
 
     def _cluster(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> Cluster:
+        """Makes a cluster of items, and sorts the tensors that enter it into constants, compile-time inputs and inputs."""
         cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.work.assumed.items()])
         inside = {t for i in items for t in i.outputs}
         fetched = self.placement.fetched
@@ -265,7 +282,11 @@ class Partitioner:
         return cluster
 
     def _counted(self, cluster: Cluster) -> set[Tensor]:
-        """The inputs from feeds and host steps that all who use them, some after scaling them, take with more entries than there are."""
+        """Returns the inputs from feeds and host steps that may be padded along axis 0, because every user accepts padded rows.
+
+        Greatest fixed point: all candidates first, then those with a user that needs exact rows are removed until nothing changes. A row-wise
+        scaling between input and user passes the property on.
+        """
         found = {t for t in cluster.inputs if (t in self.fed or self.placement.is_from_host_step(t)) and t._sizes and t._sizes[0] is None}
         scaled: dict[Item, Tensor] = {}
         for item in cluster.items:
@@ -287,6 +308,7 @@ class Partitioner:
         return found.intersection(cluster.inputs)
 
     def _collect_state(self, cluster: Cluster) -> None:
+        """Sorts the variables of a cluster by first access: a variable that is written first needs no old value."""
         first: dict[str, tuple[Operation, str]] = {}
         written: set[str] = set()
         for item in cluster.items:
@@ -304,21 +326,24 @@ class Partitioner:
         return [t for t in self.work.fetched if t.dtype._is_ref_dtype and variable_op(t) is not None]
 
     def _required(self) -> list[Operation]:
-        """The variables that are read before anything in the plan writes them."""
+        """Returns the variables that are read before the plan writes them, and must have a value when a run starts.
+
+        Reads of control flow that the host drives, and of a handle chosen at run time, may not happen; they are checked when they do.
+        """
         written: set[str] = set()
-        found: dict[str, Operation] = {}
+        required: dict[str, Operation] = {}
         for item in sorted(self.items, key=lambda i: self.tick[i]):
             reads, writes = item.reads, item.writes
             may_read = self._is_driven(item) or item in self.on_host and any(t.dtype.name == "resource" and is_chosen(t) for t in item.takes)
             for v in () if may_read else reads:
                 if variable_key(v) not in written:
-                    found.setdefault(variable_key(v), v)
+                    required.setdefault(variable_key(v), v)
             written.update(map(variable_key, writes))
         for t in self._fetched_refs():
             op = required_variable_op(t)
             if variable_key(op) not in written and t not in self.fed:
-                found.setdefault(variable_key(op), op)
-        return list(found.values())
+                required.setdefault(variable_key(op), op)
+        return list(required.values())
 
 
 def _is_handle(tensor: Tensor) -> bool:

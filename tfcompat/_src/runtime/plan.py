@@ -1,4 +1,7 @@
-"""What one Session.run does: host steps and compiled clusters, in order."""
+"""The plan of one Session.run: a sequence of host steps and compiled clusters.
+
+The planner makes plans (planner.py lists the stages), and execute.py runs them. A plan is cached by its session and runs many times.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.run_context import RunContext
 
 GUESS_AFTER = 4
+"""Runs that must agree on the sizes of TensorArrays before the next run guesses them."""
 COMPILED = "compiled"
-"""The rule of what is compiled for no other reason than that nothing speaks against it."""
+"""The last placement rule: compiled, because no other rule applies."""
 
 
 class WrongGuess(errors.OpError):
-    """A size that a plan had assumed is another one in this run; nothing was changed."""
+    """A size that the plan assumed differs in this run; the call has changed nothing."""
 
     def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, errors.ABORTED)
@@ -44,7 +48,7 @@ class WrongGuess(errors.OpError):
 class HostStep:
     """Operations that run on the host, one after another.
 
-    `kept` are those of their outputs that are taken outside of the step: None for all. `runners` are what the first run finds to run them.
+    `kept` are the outputs that are used outside of the step; None means all. `runners` are functions that run the items, cached by the first run.
     """
 
     items: list[Item]
@@ -53,35 +57,39 @@ class HostStep:
 
     @functools.cached_property
     def waits(self) -> bool:
-        """Whether an operation of it may wait for another thread."""
+        """Whether an operation of the step may block until another thread acts."""
         return any(i.effects.waits for i in self.items)
 
     @functools.cached_property
     def calls(self) -> bool:
-        """Whether an operation of it calls a function of the program."""
+        """Whether an operation of the step calls a Python function of the program."""
         return any(i.effects.calls for i in self.items)
 
     def apart(self) -> list[HostStep]:
-        """Its items as steps of their own."""
+        """Returns one step for each item."""
         return [HostStep([item]) for item in self.items]
 
 
 @dataclass(eq=False)
 class NamingStep(HostStep):
-    """Operations that name resources of the session, before all others. `found` is what they gave in the context that ran them last."""
+    """Operations that name resources of the session; runs before all others. `found` caches their results for the context that ran them last."""
 
     found: tuple[RunContext, dict[Tensor, object]] | None = None
 
 
 @dataclass(eq=False)
 class Cluster:
-    """Operations that are one compiled call.
+    """Operations that run as one compiled call.
 
-    `inputs` are arrays that come in, `counted` those of them that are filled up to one of few lengths; `statics` come in as NumPy
-    values that the compiler sees, so that a new value compiles anew; `large` are constants passed as arguments. `place` is a JAX
-    device, or None where the session has one only. `updates` are variables read and written (donated), `reads` read only,
-    `overwrites` written only. `randoms` are the random operations, in order. `differentiated` are the loops whose gradients are here too.
-    `watched` are tensors of which none may be infinite or NaN; the call fails with `not_finite.NotFinite` else.
+    Attributes:
+      inputs: array arguments. counted: those of them that are padded to one of few lengths, to compile fewer programs.
+      statics: compile-time inputs, NumPy values that are part of the program: a new value compiles again.
+      large: large constants, passed as arguments. outputs: tensors that the call returns.
+      reads, updates, overwrites: the variables that are only read, read and written (their buffers are donated), only written.
+      randoms: the random operations, in order. differentiated: the loops whose gradients are in this cluster too.
+      place: a JAX device or mesh; None if the session has only one device. assumed: guessed sizes, by the operation that computes them.
+      watched: tensors of which none may be infinite or NaN; otherwise the call fails with `not_finite.NotFinite`.
+      programs: the programs by the values of `statics`.
     """
 
     items: list[Item]
@@ -114,7 +122,7 @@ class Cluster:
 
     @functools.cached_property
     def results(self) -> Sequence[Tensor | Cluster]:
-        """What a run files its outputs under: where it has none, the cluster itself has a value when the call has run."""
+        """The keys of a run's results: the outputs, or the cluster itself if it has none, so that every call leaves a value to wait for."""
         return self.outputs or [self]
 
     @functools.cached_property
@@ -134,12 +142,12 @@ Step = HostStep | Cluster
 
 
 def touches_state(item: Item) -> bool:
-    """Whether an item has to do with variables or random numbers: such items run in the order of the plan."""
+    """Whether an item uses variables or random numbers; such items run in the order of the plan."""
     return not isinstance(item, OpItem) or bool(item.effects.random or item.reads or item.writes)
 
 
 def _keeps_inputs(item: Item) -> bool:
-    """Whether an item on the host may keep what it is given, beside handles: also in what it makes, as a dataset does."""
+    """Whether a host item may retain its inputs (handles aside), possibly inside its output, as a dataset does."""
     if not isinstance(item, OpItem):
         return True
     if item.effects.keeps_inputs:
@@ -151,12 +159,15 @@ def _keeps_inputs(item: Item) -> bool:
 class Plan:
     """The steps of a run, the values known before it, and the variables that must have a value when it starts.
 
-    `sources` are the items behind which each item runs, for data, control edges and variables.
-    `sizes` are lengths of growing TensorArrays that later steps are compiled for. Where they have been the same several times for
-    feeds of some shapes, a run guesses that they are the same again: then it is one compiled call. `is_stale`: a run has found that
-    it must be another plan. `is_rest`: it was made for what was left of such a run. `guarded` are fetched tensors that have a value
-    under some values of predicates only, which stand at the end of `fetched`. `rules` says by which rule each item is
-    where it is, `findings` is what runs have found out about the graph.
+    Attributes:
+      fetched: the wanted tensors, followed by the predicates of `guarded`. feeds: the fed tensors, in order.
+      known: tensors with a value before the run (constants, folded operations). required: variables that must be initialized.
+      sources: the items that must run before each item, for data, control edges and variables.
+      sizes: lengths of growing TensorArrays for which later steps are compiled. If they were equal in the last runs with the same feed
+        shapes, a run guesses that they are again, and is then one compiled call. seen: these lengths, by feed shapes.
+      is_stale: a run has found that it needs another plan. is_rest: made for the remaining steps of such a run.
+      guarded: fetched tensors that have a value in some branches only, with their guards.
+      rules: the placement rule of each item. findings: facts about the graph that runs have discovered.
     """
 
     fetched: list[Tensor]
@@ -179,7 +190,8 @@ class Plan:
 
     @functools.cached_property
     def single(self) -> tuple[Cluster, list[int]] | None:
-        """The compiled call that is the whole plan, and which feeds are its inputs; None where there is more to do."""
+        """The compiled call that is the whole plan, with the positions of its inputs among the feeds; None if a run has more to do."""
+        # A run of such a plan takes a short path in execute.py, without the bookkeeping of steps.
         if len(self.steps) != 1 or not isinstance(cluster := self.steps[0], Cluster):
             return None
         more = self.sizes or self.guarded or cluster.statics or cluster.counted or cluster.place is not None
@@ -190,7 +202,7 @@ class Plan:
 
     @functools.cached_property
     def kept(self) -> list[int]:
-        """Which feeds may be kept by an operation on the host, or by one that it gives them to."""
+        """The positions of feeds that a host operation may retain after the run: these are copied, as the user may change the arrays."""
         items = [item for step in self.steps if isinstance(step, HostStep) for item in step.items]
         if not any(map(_keeps_inputs, items)):
             return []
@@ -199,19 +211,19 @@ class Plan:
 
     @functools.cached_property
     def reading(self) -> list[Tensor | Cluster]:
-        """A result of each compiled call that reads feeds: when it is there, the call reads them no more."""
+        """One result of each compiled call that reads feeds; when it is ready, the call no longer reads the user's arrays."""
         fed = set(self.feeds)
         return [c.results[0] for c in self.clusters if not fed.isdisjoint((*c.inputs, *c.statics))]
 
     def note_sizes(self, shapes: Shapes, values: dict[Tensor, Any]) -> None:
-        """Keeps what `sizes` are in a run with feeds of these shapes."""
+        """Records the `sizes` of a run with feeds of these shapes."""
         last = self.seen.get(shapes)
         if last is None:
             last = self.seen[shapes] = deque(maxlen=GUESS_AFTER)
         last.append(tuple([int(values[t]) for t in self.sizes]))
 
     def guess(self, shapes: Shapes) -> tuple[int, ...] | None:
-        """What `sizes` will probably be in a run with feeds of these shapes, or None."""
+        """Returns the `sizes` of the last GUESS_AFTER runs with feeds of these shapes if they were equal, else None."""
         last = self.seen.get(shapes)
         return last[0] if last is not None and len(last) == GUESS_AFTER and len(set(last)) == 1 else None
 
@@ -220,23 +232,22 @@ class Plan:
         return [s for s in self.steps if isinstance(s, Cluster)]
 
     def operations(self) -> list[Operation]:
-        """The operations that a run executes, in order."""
+        """Returns the operations that a run executes, in order."""
         return [op for step in self.steps for item in step.items for op in item.operations]
 
     def first_reader(self, variable: Operation) -> Operation | None:
-        """The first operation of a run that reads a variable, outside of loops and branches."""
+        """Returns the first operation of a run that reads a variable, or None."""
         return next((op for op in self.operations() if variable in accesses(op)[0]), None)
 
     def leaves(self) -> list[Operation]:
-        """The variables that the operations of a run read and write, and the Const nodes that it takes values of."""
+        """Returns the nodes without inputs that a run uses and does not execute: variables, and Const nodes whose values are known."""
         ops = dict.fromkeys(self.operations())
         variables = dict.fromkeys(variable for op in ops for used in accesses(op) for variable in used)
         return [*(v for v in variables if v not in ops), *(t.op for t in self.known if is_constant(t.op))]
 
     @functools.cached_property
     def steps_apart(self) -> list[Step] | None:
-        """The steps, where those with host operations that may wait, for other threads or for another function of the program, are divided
-        such that each part is postponed as a whole; None where no operation may wait."""
+        """The steps with blocking host steps divided so that each part is postponed as a whole (postpone.py); None if nothing may block."""
         if not self.beside and not any(step.waits for step in self.steps):
             return None
         apart: list[Step] = []
@@ -251,13 +262,13 @@ class Plan:
 
     @functools.cached_property
     def beside(self) -> set[Item]:
-        """The items that call functions of the program which a later one may wait for, as it needs nothing of them."""
+        """The items that call Python functions and have a later, independent call in the plan: the two may wait for each other."""
         items = [item for step in self.steps for item in step.items]
         calls = [i for i, item in enumerate(items) if item.effects.calls]
         return {items[i] for i in calls[:-1] if self._has_call_apart(items[i:])}
 
     def _has_call_apart(self, items: list[Item]) -> bool:
-        """Whether one of the items calls a function of the program and needs nothing of the first."""
+        """Whether an item calls a Python function and does not depend on the first item."""
         needing = {items[0]}
         for item in items[1:]:
             if not needing.isdisjoint(self.sources.get(item, ())):
@@ -267,20 +278,20 @@ class Plan:
         return False
 
     def compile_count(self) -> int:
-        """How many programs have been traced for this plan so far."""
+        """Returns the number of programs traced for this plan so far."""
         return sum(p.traces for c in self.clusters for p in c.programs.values())
 
     def by_rule(self, step: Step) -> dict[str, list[str]]:
-        """The names of the items of a step by the rule that put them there, as far as there are more rules than that they are compiled."""
-        found: dict[str, list[str]] = {}
+        """Returns the names of a step's items by placement rule, without those that are compiled by default."""
+        names: dict[str, list[str]] = {}
         for item in step.items:
             rule = self.rules.get(item, "")
             if rule != COMPILED:
-                found.setdefault(rule, []).append(item.name)
-        return found
+                names.setdefault(rule, []).append(item.name)
+        return names
 
     def describe(self, placer: Placer) -> str:
-        """The plan as text: steps, operations, state, and devices by TensorFlow's names, which `placer` knows."""
+        """Returns the plan as text: steps, operations, state, and devices by TensorFlow's names, which `placer` knows."""
         lines = [f"plan: {len(self.clusters)} compiled call(s), {len(self.steps) - len(self.clusters)} host step(s)"]
         lines += ["feeds: " + (", ".join(t.name for t in self.feeds) or "none")]
         lines += [f"known before the run: {len(self.known)} tensors"]
@@ -308,7 +319,10 @@ class Plan:
 
 
 class _LateItems:
-    """Which items, among those that may be late by themselves, postpone each item of a plan; asked for its steps in order."""
+    """Computes, for the steps of a plan in order, which blocking items postpone each item.
+
+    A late item is one that may block. An item is postponed by the late items that it depends on.
+    """
 
     def __init__(self, sources: Mapping[Item, list[Item]]) -> None:
         self._sources = sources
@@ -316,9 +330,9 @@ class _LateItems:
         self._state: frozenset[Item] = frozenset()
 
     def before(self, items: Sequence[Item]) -> frozenset[Item]:
-        """Those that postpone items which run together, among them the items that may be late by themselves.
+        """Returns the late items that postpone items which run together, including late ones among these.
 
-        What touches state is postponed by all that postpone such items before it, as these run in order.
+        Items that use variables or random numbers run in order: each is postponed by all that postpone such items before it.
         """
         needed = [self._before[s] for item in items for s in self._sources.get(item, ()) if s in self._before]
         late = frozenset(item for item in items if item.effects.waits or item.effects.calls).union(*needed)
@@ -328,7 +342,7 @@ class _LateItems:
         return late
 
     def parts(self, step: HostStep) -> list[Step]:
-        """Divides a step: items in a row that are postponed by the same ones are a part, and only its first may be late by itself."""
+        """Divides a step into runs of items that the same late items postpone; only the first item of a part may be late itself."""
         parts: list[Step] = []
         last: frozenset[Item] | None = None
         for item in step.items:
@@ -342,6 +356,6 @@ class _LateItems:
 
 
 def _working(step: Cluster) -> list[Operation]:
-    """The operations of a cluster that do not only name a variable; all, where there are no others."""
+    """Returns the operations of a cluster without those that only name a variable; all, if there are no others."""
     ops = [op for item in step.items for op in item.operations]
     return [op for op in ops if not op.spec.facts.names_variable] or ops

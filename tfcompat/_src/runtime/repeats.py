@@ -1,7 +1,8 @@
-"""Finds repeats in a trace: equations that stand in it many times over, as those of an RNN do that is unrolled over time.
+"""Finds repeats in a trace: sequences of equations that occur many times in a row, as in an RNN that is unrolled over time.
 
-A repeat is a stretch of `count` times `period` equations. The equations at one place of all periods, its iterations, compute the
-same of arrays that come from the same places: from outside, from the same iteration, or from one a fixed distance before.
+A repeat is a stretch of `count` iterations of `period` equations. Equations at the same position of all iterations are equal, and each operand
+comes from the same source: from outside, from the same iteration, or from one a fixed distance before. Candidates are runs of equal equation
+keys at a distance of `period`, found with one comparison of the array of keys for each period; then the operands are checked.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.jax_compat import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, array_type, jaxprs_in_params
 
 SAVED = 100
-"""A repeat is one that saves as many equations."""
+"""Least number of equations that a repeat saves."""
 SHORTEST, LONGEST = 3, 3000
-"""How many equations an iteration has."""
+"""Bounds of the number of equations of an iteration."""
 FEWEST = 4
-"""How many iterations a repeat has."""
+"""Least number of iterations."""
 VARYING = 2**16
-"""The inputs of a program that differ from iteration to iteration may have as many elements in all; they are copied."""
+"""Most elements, in all, of program inputs that differ between iterations: they are copied to be stacked."""
 FUSED = 2**16
-"""Iterations without a product that compute arrays of as many elements stay apart: XLA fuses them into fewer passes over memory."""
+"""Iterations without a product are not rerolled if one of their arrays has this many elements: XLA fuses them into fewer passes over memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Invariant:
-    """The same array in each iteration, from outside."""
+    """A source outside of the repeat that is the same in all iterations."""
 
     atom: Atom
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Varying:
-    """Another array in each iteration, from outside."""
+    """A source outside of the repeat: one atom for each iteration."""
 
     atoms: tuple[Atom, ...]
 
@@ -53,7 +54,7 @@ class Local:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Carried:
-    """An output of an equation of the iteration `distance` before; `initial` are the arrays of the first ones."""
+    """An output of an equation `distance` iterations before; the first `distance` iterations take `initial`, from outside."""
 
     position: int
     output: int
@@ -62,13 +63,18 @@ class Carried:
 
 
 Source = Invariant | Varying | Local | Carried
-"""Where an operand comes from in each iteration."""
+"""The source of an operand in all iterations."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Repeat:
-    """`operands` says where those of each equation of an iteration come from (one object per source), `starts` where its block
-    begins in each iteration, for slices and paddings that differ in that."""
+    """A stretch of a trace.
+
+    Attributes:
+      start: index of the first equation. period: equations of an iteration. count: number of iterations.
+      equations: those of the first iteration. operands: the sources of their operands, one object per source.
+      starts: for slices and paddings whose block moves, by position: the start of the block in each iteration, int32[count, rank].
+    """
 
     start: int
     period: int
@@ -82,14 +88,14 @@ class Repeat:
         return self.start + self.period * self.count
 
     def place(self, index: int, output: int) -> tuple[int, int, int] | None:
-        """Iteration, position in it and number of an output of equation `index` of the trace; None where that stands outside."""
+        """Returns (iteration, position, output) for an output of equation `index` of the trace, or None if that is outside."""
         if not self.start <= index < self.end:
             return None
         return (index - self.start) // self.period, (index - self.start) % self.period, output
 
 
 def find(jaxpr: Jaxpr) -> list[Repeat]:
-    """The repeats of a trace in its order, chosen from the one that saves most equations down."""
+    """Returns disjoint repeats of a trace, in order. Greedy choice: those that save the most equations come first."""
     numbers: dict[Hashable, int] = {}
     keys = np.array([numbers.setdefault(equation_key(e), len(numbers)) for e in jaxpr.eqns], np.int32)
     made = {v: (i, o) for i, e in enumerate(jaxpr.eqns) for o, v in enumerate(e.outvars)}
@@ -98,6 +104,7 @@ def find(jaxpr: Jaxpr) -> list[Repeat]:
     for stretch in sorted(_stretches(keys, sizes), key=lambda c: (-_saved(sizes, *c), c[1])):
         if _is_fused(jaxpr.eqns[stretch[0] : stretch[0] + stretch[1]]):
             continue
+        # Equal keys do not imply equal sources: if the whole stretch is no repeat, it is divided where a source changes.
         whole = _repeat(jaxpr, made, *stretch)
         parts = [whole] if whole else [_repeat(jaxpr, made, *p) for p in _parts(jaxpr, made, sizes, *stretch)]
         found += [p for p in parts if p and not any(r.start < p.end and p.start < r.end for r in found)]
@@ -105,7 +112,7 @@ def find(jaxpr: Jaxpr) -> list[Repeat]:
 
 
 def _stretches(keys: NDArray, sizes: NDArray) -> Iterator[tuple[int, int, int]]:
-    """Start, period and count of stretches whose keys come again."""
+    """Yields (start, period, count) of the stretches in which each key equals the one a period later."""
     for period in range(SHORTEST, min(LONGEST, len(keys) // FEWEST) + 1):
         again = np.concatenate([[False], keys[period:] == keys[:-period], [False]])
         changes = np.flatnonzero(again[1:] != again[:-1])
@@ -116,18 +123,18 @@ def _stretches(keys: NDArray, sizes: NDArray) -> Iterator[tuple[int, int, int]]:
 
 
 def _saved(sizes: NDArray, start: int, period: int, count: int) -> int:
-    """How many equations a loop saves; 0 for too few iterations."""
+    """Returns the number of equations that a loop saves, those of inner traces included; 0 for too few iterations."""
     return int(sizes[start + period * count] - sizes[start + period]) if count >= FEWEST else 0
 
 
 def _is_fused(iteration: Sequence[JaxprEqn]) -> bool:
-    """Whether XLA fuses iterations that follow each other: all is elementwise or moves elements, and some array is large."""
+    """Whether XLA would fuse consecutive iterations with profit: no products or inner traces, and a large array."""
     large = any(math.prod(array_type(v).shape) >= FUSED for e in iteration for v in e.outvars)
     return large and not any(_is_product(e) or any(True for _ in jaxprs_in_params(e.params)) for e in iteration)
 
 
 def _is_product(equation: JaxprEqn) -> bool:
-    """Whether an equation sums products: a product over one element is computed as an elementwise one."""
+    """Whether an equation is a matrix product or convolution; a contraction over one element counts as elementwise."""
     if equation.primitive.name != "dot_general":
         return equation.primitive.name == "conv_general_dilated"
     (contracted, _), _ = equation.params["dimension_numbers"]
@@ -135,17 +142,18 @@ def _is_product(equation: JaxprEqn) -> bool:
 
 
 def _size(equation: JaxprEqn) -> int:
-    """How many equations an equation is, with those inside."""
+    """Returns the number of equations of an equation: itself and those of its inner traces."""
     return 1 + sum(_size(e) for inner in jaxprs_in_params(equation.params) for e in inner.eqns)
 
 
 def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: NDArray, start: int, period: int, count: int) -> list[tuple[int, int, int]]:
-    """The parts of a stretch in which every operand comes from the same place relative to its iteration."""
+    """Divides a stretch into parts in which every operand has the same source relative to its iteration."""
     repeat, breaks = Repeat(start, period, count, (), (), {}), {0, count}
     for position in range(period):
         iterations = jaxpr.eqns[start + position : repeat.end : period]
         for atoms in zip(*[e.invars for e in iterations]):
             relations = [_relation(repeat, made, t, atoms) for t in range(count)]
+            # The first iterations of a carried operand come from outside: the relation of the last iteration says how many.
             begins = relations[-1][0] if len(relations[-1]) == 3 else 1
             breaks.update(t for t in range(begins + 1, count) if relations[t] != relations[t - 1])
             if begins < count and len(relations[begins - 1]) == 3:
@@ -158,15 +166,19 @@ def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: NDArray, start
 
 
 def _relation(repeat: Repeat, made: dict[Var, tuple[Any, ...]], iteration: int, atoms: tuple[Any, ...]) -> tuple[Any, ...]:
-    """How many iterations before, and where, an operand is made; or whether it is another one than in the iteration before."""
+    """Returns how an operand relates to its iteration.
+
+    () for a literal; (distance, position, output) for a variable of the repeat; (whether it equals the one of the iteration before,) for others.
+    """
     atom = atoms[iteration]
     if isinstance(atom, Literal):
         return ()
-    place = repeat.place(*made[atom]) if atom in made else None
-    return (atom is atoms[iteration - 1],) if place is None else (iteration - place[0], *place[1:])
+    member = repeat.place(*made[atom]) if atom in made else None
+    return (atom is atoms[iteration - 1],) if member is None else (iteration - member[0], *member[1:])
 
 
 def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: int, count: int) -> Repeat | None:
+    """Returns a stretch as a repeat with the sources of its operands, or None if it is not one or must not become a loop."""
     equations = jaxpr.eqns
     repeat = Repeat(start, period, count, tuple(equations[start : start + period]), (), {})
     operands: list[tuple[Source, ...]] = []
@@ -176,9 +188,9 @@ def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: 
         iterations = equations[start + position : repeat.end : period]
         if iterations[0].primitive.name == "cond" or any(e.effects for e in iterations):
             return None  # conditionals are slower in loops
-        found = [_source(repeat, made, atoms) for atoms in zip(*[e.invars for e in iterations])]
-        known = [s for s in found if s is not None]
-        if len(known) < len(found):
+        candidates = [_source(repeat, made, atoms) for atoms in zip(*[e.invars for e in iterations])]
+        known = [s for s in candidates if s is not None]
+        if len(known) < len(candidates):
             return None
         operands.append(tuple(sources.setdefault(_source_key(s), s) for s in known))
         begins = [block_start(e) for e in iterations]
@@ -192,18 +204,20 @@ def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: 
 
 
 def _source(repeat: Repeat, made: dict[Var, tuple[Any, ...]], atoms: tuple[Any, ...]) -> Source | None:
-    """Where one operand comes from in all iterations; None where that does not repeat."""
-    places = [repeat.place(*made[a]) if isinstance(a, Var) and a in made else None for a in atoms]
-    if places[-1] is None:
-        if any(p is not None for p in places):
+    """Returns the source of an operand, given its atom in each iteration, or None if there is no common one."""
+    members = [repeat.place(*made[a]) if isinstance(a, Var) and a in made else None for a in atoms]
+    # From outside in the last iteration: then from outside in all.
+    if members[-1] is None:
+        if any(m is not None for m in members):
             return None
         if len(set(map(_atom_key, atoms))) == 1:
             return Invariant(atoms[0])
         variables = [a for a in atoms if isinstance(a, Var)]
         return Varying(atoms) if len(set(variables)) == len(variables) else None
-    last, position, output = places[-1]
+    # Made in the repeat: the last iteration tells the distance, at which all iterations but the first `distance` must find it.
+    last, position, output = members[-1]
     distance = repeat.count - 1 - last
-    if places != [None] * distance + [(t, position, output) for t in range(repeat.count - distance)]:
+    if members != [None] * distance + [(t, position, output) for t in range(repeat.count - distance)]:
         return None
     return Carried(position, output, distance, atoms[:distance]) if distance else Local(position, output)
 
@@ -216,7 +230,7 @@ def _source_key(source: Source) -> Hashable:
 
 
 def equation_key(equation: JaxprEqn) -> Hashable:
-    """Equal for equations that compute the same of other arrays, also of a block of them that begins elsewhere."""
+    """Returns a key that is equal for equations that compute the same function of their operands, up to the start of a slice or pad."""
     name, params = equation.primitive.name, dict(equation.params)
     if block_start(equation) is not None:
         params = {}
@@ -226,6 +240,7 @@ def equation_key(equation: JaxprEqn) -> Hashable:
 
 
 def _param_key(value: object) -> Hashable:
+    """Returns a key of a parameter that compares its content; objects that cannot be hashed compare by identity."""
     if isinstance(value, ClosedJaxpr):
         return _jaxpr_key(value.jaxpr), tuple(id(c) for c in value.consts)
     if isinstance(value, Jaxpr):
@@ -244,6 +259,7 @@ def _param_key(value: object) -> Hashable:
 
 
 def _jaxpr_key(jaxpr: Jaxpr) -> Hashable:
+    """Returns a key of an inner trace that does not depend on the identity of its variables: they are numbered as they occur."""
     numbers: dict[Var, int] = {}
 
     def atom_key(atom: Atom) -> Hashable:
@@ -257,7 +273,7 @@ def _jaxpr_key(jaxpr: Jaxpr) -> Hashable:
 
 
 def block_start(equation: JaxprEqn) -> tuple[int, ...] | None:
-    """Where the block begins that a slice takes out of an array, or a padding puts into one; None for other equations."""
+    """Returns the start of the block that a slice without strides takes, or that a pad puts its operand at; None for other equations."""
     name, params = equation.primitive.name, equation.params
     if name == "slice" and set(params["strides"] or ()) <= {1}:
         return tuple(params["start_indices"])
@@ -267,5 +283,5 @@ def block_start(equation: JaxprEqn) -> tuple[int, ...] | None:
 
 
 def _atom_key(atom: Atom) -> Hashable:
-    """What is equal for one variable, and for literals with the same bits."""
+    """Returns a key that is equal for the same variable, and for literals with the same type and bits."""
     return (atom.aval, np.asarray(atom.val).tobytes()) if isinstance(atom, Literal) else atom

@@ -1,7 +1,7 @@
-"""A trace computed with its repeats as loops: as quick to compile as one iteration, and as quick to run.
+"""Loop rerolling: evaluates a trace with each repeat (repeats.py) as one `lax.scan`, which compiles in the time of one iteration.
 
-What iterations give to the outside is stacked. Products that are only added up over all iterations (the gradients of a cell's
-weights) are not computed in the loop: one product of the stacks of their factors is the sum.
+Values that an iteration makes and that live after the loop are stacked. Products whose only use is a sum over all iterations, as the gradients
+of an RNN cell's weights, are not computed in the loop: one product of the stacked factors, which contracts over the iterations too, is the sum.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tfcompat._src.runtime.repeats import Carried, Invariant, Local, Repeat, Sou
 
 
 def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
-    """A function of the arguments of a traced one that computes the same with loops; None where nothing in the trace repeats."""
+    """Returns a function equivalent to a traced one that runs its repeats as loops, or None if the trace has no repeats."""
     trace = normal_form.normalized(traced.jaxpr)
     found = repeats.find(trace.jaxpr)
     if not found:
@@ -37,36 +37,37 @@ def rerolled(traced: jax.stages.Traced) -> Callable[..., Any] | None:
 
 
 Made = tuple[int, int]
-"""What an equation of an iteration makes: its position, and the number of the output."""
+"""One output of an equation of an iteration: (position of the equation, number of the output)."""
 Group = tuple[int, int, int]
-"""What all iterations of a repeat make: its number, the position of the equation, and the number of the output."""
+"""The values of one output in all iterations: (number of the repeat, position of the equation, number of the output)."""
 
 _VIEWS = ("reshape", "squeeze", "slice")
-"""Equations that are computed only where their result is asked for."""
+"""Primitives that are evaluated lazily: often a loop or a stack takes their operand instead, and the result is never needed."""
 
 
 @dataclasses.dataclass
 class _Stacked:
-    """The arrays of iterations in one array, at `base`, `base + step`, ..."""
+    """The arrays of the iterations as rows `base`, `base + step`, ... of one array; `step` is 1 or -1 for loops over a sequence."""
 
     array: jax.Array
     base: int
     step: int
 
     def at(self, index: Array) -> jax.Array:
-        found: jax.Array = lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
-        return found
+        """Returns the array of one iteration, whose index may be traced."""
+        row: jax.Array = lax.dynamic_index_in_dim(self.array, self.base + self.step * index, keepdims=False)
+        return row
 
     def whole(self, count: int) -> jax.Array:
-        """The arrays of `count` iterations in their order."""
+        """Returns the arrays of `count` iterations stacked in their order."""
         first, last = sorted((self.base, self.base + self.step * (count - 1)))
-        found = lax.slice_in_dim(self.array, first, last + 1)
-        return lax.rev(found, (0,)) if self.step < 0 else found
+        rows = lax.slice_in_dim(self.array, first, last + 1)
+        return lax.rev(rows, (0,)) if self.step < 0 else rows
 
 
 @dataclasses.dataclass
 class _Reshaped:
-    """The arrays of iterations in another shape."""
+    """The arrays of the iterations, each reshaped to `shape`."""
 
     arrays: _Stacked | _Reshaped | _Blocks
     shape: tuple[int, ...]
@@ -80,7 +81,7 @@ class _Reshaped:
 
 @dataclasses.dataclass
 class _Blocks:
-    """The arrays of iterations as blocks of one array; `starts` has a row for each."""
+    """The arrays of the iterations as blocks of one array; row i of `starts` is the position of block i."""
 
     array: Array
     starts: NDArray
@@ -96,14 +97,20 @@ class _Blocks:
 
 @dataclasses.dataclass(frozen=True)
 class _Sum:
-    """A chain of additions: single terms, and (repeat, position, output) of what all iterations of a repeat contribute."""
+    """A chain of additions: its single terms, and the groups that all iterations of a repeat contribute."""
 
     single: tuple[Atom, ...]
     repeated: tuple[Group, ...]
 
 
 class _Plan:
-    """What the loops of a trace give to the outside, and the sums that are computed of that."""
+    """The decisions about a trace: which values live after each loop, and which sums are computed from stacks.
+
+    Attributes:
+      made: the equation and output number of each variable. users: the equations that use each (the number of equations stands for results).
+      sums: the sum that replaces the last addition of a chain, by its equation. skipped: the other additions of these chains.
+      summed: the groups that are used in sums only. wanted: see `_wanted`, by number of the repeat.
+    """
 
     def __init__(self, trace: ClosedJaxpr, found: list[Repeat]) -> None:
         self.trace, self.repeats = trace, found
@@ -121,16 +128,16 @@ class _Plan:
         self.wanted = [self._wanted(n) for n in range(len(found))]
 
     def member(self, atom: Atom) -> tuple[int, int, int, int] | None:
-        """Number of the repeat, iteration, position and output number of what a repeat makes."""
+        """Returns (number of the repeat, iteration, position, output number) of a variable made in a repeat, else None."""
         if not isinstance(atom, Var) or atom not in self.made:
             return None
-        places = ((n, r.place(*self.made[atom])) for n, r in enumerate(self.repeats))
-        return next(((n, *place) for n, place in places if place is not None), None)
+        members = ((n, r.place(*self.made[atom])) for n, r in enumerate(self.repeats))
+        return next(((n, *member) for n, member in members if member is not None), None)
 
     # ---- sums ----
 
     def _is_link(self, atom: Atom) -> TypeGuard[Var]:
-        """Whether an array is a sum that stands outside of repeats and is only added to another."""
+        """Whether a variable is an addition outside of repeats whose only use is another addition: then it is inside of a chain."""
         if not isinstance(atom, Var) or atom not in self.made or self.member(atom) is not None or len(self.users[atom]) != 1:
             return False
         user = self.users[atom][0]
@@ -141,20 +148,24 @@ class _Plan:
         return equation.primitive.name in ("add", "add_any") and np.issubdtype(array_type(equation.outvars[0]).dtype, np.inexact)
 
     def _find_sums(self) -> None:
+        """Collects each maximal chain of floating-point additions outside of repeats that adds up all iterations of some group.
+
+        Backpropagation through an unrolled RNN produces such chains: one term per time step for each weight.
+        """
         for i, e in enumerate(self.trace.jaxpr.eqns):
             result: Var | None = e.outvars[0] if e.outvars else None
             if result is not None and self._is_addition_outside(i, result) and not self._is_link(result):
                 links: list[int] = []
-                found = self._sum(self._terms(e, links))
-                if found.repeated:
-                    self.sums[i] = found
+                chain = self._sum(self._terms(e, links))
+                if chain.repeated:
+                    self.sums[i] = chain
                     self.skipped.update(links)
 
     def _is_addition_outside(self, index: int, result: Var) -> bool:
         return result in self.users and self._is_addition(index) and self.member(result) is None
 
     def _terms(self, equation: JaxprEqn, links: list[int]) -> list[Atom]:
-        """The terms of a chain of additions in their order; `links` gets the additions but the last."""
+        """Returns the terms of the chain that ends with an addition, in their order, and appends the other additions to `links`."""
         terms, left = [], [*reversed(equation.invars)]
         while left:
             atom = left.pop()
@@ -167,6 +178,7 @@ class _Plan:
         return terms
 
     def _sum(self, terms: list[Atom]) -> _Sum:
+        """Divides terms into groups that are complete, with each iteration exactly once, and single terms."""
         groups: dict[Group, list[int]] = {}
         for atom in terms:
             member = self.member(atom)
@@ -178,17 +190,20 @@ class _Plan:
         return _Sum(tuple(single), whole)
 
     def factors(self, number: int, position: int) -> tuple[Source, ...] | None:
-        """The sources of the factors where an equation of a repeat is a product of what differs from iteration to iteration."""
+        """Returns the sources of the factors of a matrix product in a repeat; None for other equations.
+
+        None as well if a factor is the same in all iterations: then summing the products is cheaper than stacking it.
+        """
         repeat = self.repeats[number]
         if repeat.equations[position].primitive.name != "dot_general":
             return None
         sources = repeat.operands[position]
         return None if any(isinstance(s, Invariant) for s in sources) else sources
 
-    # ---- what a loop gives ----
+    # ---- values that live after a loop ----
 
     def _wanted(self, number: int) -> tuple[list[Made], list[Made]]:
-        """(position, output) of what all iterations give to the outside, and of what only the last one does."""
+        """Returns the outputs that live after the loop: those of every iteration, which are stacked, and those of the last one only."""
         repeat = self.repeats[number]
         stacked: list[Made] = []
         last: list[Made] = []
@@ -208,12 +223,18 @@ class _Plan:
         return any(not repeat.start <= u < repeat.end for u in users) and (number, position, output) not in self.summed
 
     def variable(self, repeat: Repeat, iteration: int, position: int, output: int) -> Var:
+        """Returns the variable of the trace for one output of one iteration."""
         made: Var = self.trace.jaxpr.eqns[repeat.start + iteration * repeat.period + position].outvars[output]
         return made
 
 
 class _Run:
-    """One evaluation of a trace."""
+    """One evaluation of a trace.
+
+    Attributes:
+      values: the variables that are evaluated. members: variables that are a row of a stack: (stack, row).
+      views: the equations of `_VIEWS`, by their result. factors: the stacked factors of products that are only summed.
+    """
 
     def __init__(self, plan: _Plan, inputs: list[Array]) -> None:
         self.plan = plan
@@ -224,6 +245,7 @@ class _Run:
         self.factors: dict[tuple[int, int], list[jax.Array]] = {}
 
     def outputs(self) -> list[Array]:
+        """Evaluates the trace in order, each repeat as one loop, and returns its results."""
         jaxpr = self.plan.trace.jaxpr
         starts = {r.start: n for n, r in enumerate(self.plan.repeats)}
         i = 0
@@ -250,7 +272,7 @@ class _Run:
         self.values.update(zip(equation.outvars, results))
 
     def _concatenated(self, equation: JaxprEqn) -> jax.Array:
-        """A concatenation; operands that lie in one stack are taken out of it together."""
+        """Evaluates a concatenation; neighbouring operands that are rows of one stack are taken with one slice instead of one each."""
         parts, dimension = [], equation.params["dimension"]
         for _, group in itertools.groupby(equation.invars, self._home):
             atoms = list(group)
@@ -262,12 +284,13 @@ class _Run:
         return lax.concatenate(parts, dimension)
 
     def _home(self, atom: Atom) -> int:
-        """What tells apart the arrays that views are of."""
+        """Returns the identity of the array that a view, or a view of a view, is taken from."""
         while isinstance(atom, Var) and atom in self.views:
             atom = self.views[atom].invars[0]
         return id(self.members[atom][0] if isinstance(atom, Var) and atom in self.members else atom)
 
     def value(self, atom: Atom) -> Array:
+        """Returns the value of an operand, evaluating a view or taking a row of a stack at first use."""
         if isinstance(atom, Literal):
             known: Array = atom.val
             return known
@@ -282,15 +305,18 @@ class _Run:
     # ---- a loop ----
 
     def _loop(self, number: int) -> None:
+        """Runs one repeat as a scan, and files the values that live after it."""
         repeat, (stacked, last) = self.plan.repeats[number], self.plan.wanted[number]
+        # The factors of summed products: sequences that exist already, and values of the loop, which it stacks as well (`kept`).
         products = [p for n, p, _ in self.plan.summed if n == number and self.plan.factors(number, p) is not None]
         varying = {s: self._stack(s.atoms) or self._copied(s.atoms) for sources in repeat.operands for s in sources if isinstance(s, Varying)}
         kept: list[Source] = list(dict.fromkeys(s for p in products for s in repeat.operands[p] if not isinstance(s, Varying)))
         body = _Body(self, repeat, varying)
         state = body.before(last)
-        rounds = np.arange(repeat.count, dtype=np.int32)
+        indices = np.arange(repeat.count, dtype=np.int32)
         stacks: list[jax.Array]
-        (_, lasts), stacks = lax.scan(lambda state, i: body(state, i, stacked, last, kept), state, rounds)
+        (_, lasts), stacks = lax.scan(lambda state, i: body(state, i, stacked, last, kept), state, indices)
+        # Rows of the stacks are members: a later loop over the same values scans the stack itself.
         for (position, output), stack in zip(stacked, stacks):
             for t in range(repeat.count):
                 self.members[self.plan.variable(repeat, t, position, output)] = stack, t
@@ -302,11 +328,13 @@ class _Run:
             self.factors[number, position] = [whole[s] for s in repeat.operands[position]]
 
     def _stack(self, atoms: Sequence[Atom]) -> _Stacked | _Reshaped | _Blocks | None:
-        """Arrays of iterations as they lie in arrays that are there; None where they do not."""
-        found = [self.members[a] for a in atoms if isinstance(a, Var) and a in self.members]
-        if len(found) == len(atoms) and all(array is found[0][0] for array, _ in found):
-            steps = {b - a for (_, a), (_, b) in itertools.pairwise(found)}
-            return _Stacked(*found[0], steps.pop()) if len(steps) == 1 else None
+        """Returns the operands of all iterations as parts of one existing array, or None if they are not evenly spaced parts of one."""
+        # Rows of a stack, in either direction.
+        rows = [self.members[a] for a in atoms if isinstance(a, Var) and a in self.members]
+        if len(rows) == len(atoms) and all(array is rows[0][0] for array, _ in rows):
+            steps = {b - a for (_, a), (_, b) in itertools.pairwise(rows)}
+            return _Stacked(*rows[0], steps.pop()) if len(steps) == 1 else None
+        # Equal views of parts of one array: blocks of it, or reshaped parts.
         makers = [self.views[a] for a in atoms if isinstance(a, Var) and a in self.views]
         if len(makers) < len(atoms) or len({repeats.equation_key(e) for e in makers}) > 1:
             return None
@@ -318,14 +346,16 @@ class _Run:
         return None if arrays is None else _Reshaped(arrays, shape)
 
     def _copied(self, atoms: Sequence[Atom]) -> _Stacked:
+        """Stacks the operands of all iterations, which copies them."""
         values = [jnp.asarray(self.value(a), array_type(a).dtype) for a in atoms]
         return _Stacked(lax.concatenate([lax.expand_dims(v, (0,)) for v in values], 0), 0, 1)
 
     # ---- a sum ----
 
-    def _sum(self, found: _Sum) -> Array:
-        terms = [self.value(a) for a in found.single]
-        for number, position, output in found.repeated:
+    def _sum(self, chain: _Sum) -> Array:
+        """Evaluates a sum: single terms, one contraction for each group of products, one reduction for each other group."""
+        terms = [self.value(a) for a in chain.single]
+        for number, position, output in chain.repeated:
             repeat = self.plan.repeats[number]
             if (number, position) in self.factors:
                 terms.append(_summed_product(repeat.equations[position], *self.factors[number, position]))
@@ -339,7 +369,11 @@ class _Run:
 
 
 class _Body:
-    """One iteration. Its state is a line of values for each `Carried` source, the newest first, and what is kept for the end."""
+    """The body of a scan.
+
+    Its carry holds, for each `Carried` source, the values of the last `distance` iterations, the newest first, and the values of the
+    iteration that live after the loop.
+    """
 
     def __init__(self, run: _Run, repeat: Repeat, varying: dict[Varying, _Stacked | _Reshaped | _Blocks]) -> None:
         self.run, self.repeat, self.varying = run, repeat, varying
@@ -348,11 +382,13 @@ class _Body:
         self.invariant = {s: run.value(s.atom) for s in sources if isinstance(s, Invariant)}
 
     def before(self, last: list[Made]) -> tuple[Any, ...]:
+        """Returns the initial carry; the values that live after the loop are zeros until the first iteration makes them."""
         lines = [[jnp.asarray(self.run.value(a), array_type(a).dtype) for a in reversed(line.initial)] for line in self.lines]
         kinds = [array_type(self.repeat.equations[p].outvars[o]) for p, o in last]
         return lines, [lax.full(k.shape, 0, k.dtype) for k in kinds]
 
     def __call__(self, state: tuple[Any, ...], index: Array, stacked: list[Made], last: list[Made], kept: list[Source]) -> tuple[Any, ...]:
+        """Evaluates iteration `index`; returns the new carry, and the values of this iteration to stack."""
         lines, _ = state
         before = {line: values[-1] for line, values in zip(self.lines, lines)}
         made: dict[Made, jax.Array] = {}
@@ -376,14 +412,15 @@ class _Body:
 
 
 def _computed(equation: JaxprEqn, inputs: Sequence[Array]) -> list[jax.Array]:
+    """Binds an equation's primitive to inputs, in the configuration (x64, precision) in which it was traced."""
     params = equation.primitive.get_bind_params(equation.params)
     with equation.ctx.manager:
-        found = equation.primitive.bind(*inputs, **params)
-    return found if equation.primitive.multiple_results else [found]
+        results = equation.primitive.bind(*inputs, **params)
+    return results if equation.primitive.multiple_results else [results]
 
 
 def _block(equation: JaxprEqn, inputs: Sequence[Array], start: jax.Array) -> jax.Array:
-    """A slice, or a padded array, whose block begins at a traced `start`."""
+    """Evaluates a `slice` or `pad` equation with its block at a traced `start`, as a dynamic slice or update."""
     sizes, first = array_type(equation.outvars[0]).shape, [start[d] for d in range(start.size)]
     if equation.primitive.name == "slice":
         return lax.dynamic_slice(inputs[0], first, sizes)
@@ -391,14 +428,14 @@ def _block(equation: JaxprEqn, inputs: Sequence[Array], start: jax.Array) -> jax
 
 
 def _joined(stack: jax.Array, dimension: int) -> jax.Array:
-    """The arrays of a stack, one behind the other in a dimension."""
+    """Concatenates the arrays of a stack along `dimension`."""
     moved = jnp.moveaxis(stack, 0, dimension)
     sizes = stack.shape[1:]
     return lax.reshape(moved, (*sizes[:dimension], stack.shape[0] * sizes[dimension], *sizes[dimension + 1 :]))
 
 
 def _summed_product(equation: JaxprEqn, left: jax.Array, right: jax.Array) -> jax.Array:
-    """The sum of the products of the rows of two stacks: their contraction over the rows too."""
+    """Returns the sum over rows of the products of two stacks: the same dot_general with the row axis as a further contracted axis."""
     (left_sums, right_sums), (left_batch, right_batch) = equation.params["dimension_numbers"]
 
     def shifted(dimensions: tuple[int, ...]) -> tuple[int, ...]:

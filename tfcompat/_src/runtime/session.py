@@ -1,4 +1,8 @@
-"""tf.Session: runs parts of a graph. `BaseSession.run` is the whole pipeline; the other files of this folder are its stages."""
+"""tf.Session: runs parts of a graph.
+
+`BaseSession.run` shows the pipeline: prepare (resolve fetches and feeds, cached), plan (cached), execute, rebuild the fetch structure. The
+stages are in the other modules of this folder.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +44,10 @@ from tfcompat._src.runtime.variable_state import VariableState
 
 
 class PreparedRun:
-    """A fetch structure with its plans, kept for the next run of the same fetches and feeds.
+    """A resolved fetch structure and the plans made for it, cached for runs with the same fetches and feeds.
 
-    Fed scalars that decide a branch (`training=True`), and whether variables have values where the graph asks for that, are part
-    of the plan: there is one for each of their values; so is, where there are loops, whether the run has a time limit, which they heed.
+    A plan depends on fed scalars that decide a branch (`training=True`), on whether variables have values if the graph asks for that, and, if
+    there are loops, on whether the run has a time limit: there is one plan for each combination of these.
     """
 
     def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
@@ -54,6 +58,7 @@ class PreparedRun:
         self.debugged: DebuggedRun | None = None
 
     def plan_key(self, feeds: Sequence[object], variables: Container[str]) -> tuple[Any, ...]:
+        """Returns the cache key of the plan for feeds, given the keys of the variables that have a value."""
         limited = self.has_loops and run_limits.seconds_left() is not None
         if not (self.deciding or self.asked or limited):
             return ()
@@ -61,7 +66,7 @@ class PreparedRun:
 
 
 def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
-    """What tells runs apart for which other things are prepared; None where something in it cannot be hashed."""
+    """Returns the cache key of a prepared run, or None if a part of it cannot be hashed."""
     try:
         key = (structure_key(fetches), *feed_dict)
         hash(key)
@@ -71,7 +76,11 @@ def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | No
 
 
 class BaseSession(SessionInterface):
-    """A graph, the values of its variables, and the plans of what was run."""
+    """A graph, the values of its variables, and the cached plans of its runs.
+
+    Raises:
+      TypeError: `graph`, `config` or `target` has a wrong type.
+    """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
@@ -82,6 +91,7 @@ class BaseSession(SessionInterface):
             raise TypeError(f"target must be a string, but got {target!r}")
         self._graph = get_default_graph() if graph is None else graph
         self._target = target
+        # Other processes run the steps (`_remote`), or this process does, perhaps with the variables of one of its servers (`_server`).
         self._remote = self._remote_session(config)
         self._server = server = None if self._remote else self._find_server()
         if config is None:
@@ -93,17 +103,19 @@ class BaseSession(SessionInterface):
         self._resets_of_server = server.resets if server else 0
 
     def _make_context(self) -> RunContext:
-        """The state that its runs share."""
+        """Returns the state that all runs of the session share."""
         config, server, servers = self._config, self._server, self._servers
-        found = local_servers.devices_of(servers, config)
-        placer = Placer(found, config)
+        session_devices = local_servers.devices_of(servers, config)
+        placer = Placer(session_devices, config)
+        # Sessions on one server share variables by default. As in TensorFlow 1.15, isolate_session_state and a ClusterDef in the config
+        # (cluster propagation) give a session variables of its own.
         shared_in_cluster = config.experimental.share_session_state_in_clusterspec_propagation
         isolated = config.isolate_session_state or (config.cluster_def.job and not shared_in_cluster)
         shares_state = server is not None and not isolated
         variables = local_servers.shared_variables(self._graph, placer, servers) if shares_state else VariableState()
         by_task = {task: member.resources for task, member in servers.items()} if shares_state else {}
         return RunContext(
-            SessionLife(), config, server, variables, RandomState(), found, placer, planner.Planner(placer), {}, by_task, shares_state
+            SessionLife(), config, server, variables, RandomState(), session_devices, placer, planner.Planner(placer), {}, by_task, shares_state
         )
 
     # ---- properties ----
@@ -125,18 +137,22 @@ class BaseSession(SessionInterface):
         return self
 
     def list_devices(self) -> list[devices.DeviceAttributes]:
-        """The devices there are; RuntimeError where the session is closed."""
+        """Returns the devices of the session.
+
+        Raises:
+          RuntimeError: the session is closed.
+        """
         self._check_open()
         return self._remote.list_devices() if self._remote else devices.describe(self.context.devices)
 
     # ---- running ----
 
     def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: messages.RunOptions | None = None, run_metadata: messages.RunMetadata | None = None) -> Any:
-        """Computes `fetches`.
+        """Runs the operations that `fetches` need, and returns their values.
 
         Args:
           fetches: a Tensor, Operation, name, variable, or nested lists, tuples and dicts of them.
-          feed_dict: values for tensors, by Tensor or name.
+          feed_dict: values that replace tensors in this run, by Tensor or name.
           options: a RunOptions message. run_metadata: a RunMetadata message that is filled in.
 
         Returns:
@@ -144,14 +160,19 @@ class BaseSession(SessionInterface):
 
         Raises:
           RuntimeError: the session is closed or the graph empty. TypeError, ValueError: fetches or feeds are not of this graph.
-          errors.OpError: what went wrong while running; variables are then as before the step of the plan that failed.
+          errors.OpError: an operation failed. Steps of the plan before the failing one keep their effects; the failing one changes no variable.
+          errors.UnimplementedError: the options ask for the debugger, and other processes run the steps.
         """
         self._check_open()
         watched = options is not None and is_watching(options)
         if self._remote:
             if watched:
-                raise errors.UnimplementedError(None, None, f"tfcompat's debugger does not watch runs in other processes, as those of the target {self._target!r}.")
+                raise errors.UnimplementedError(
+                    None, None, f"tfcompat's debugger cannot watch runs in other processes, and those of the target {self._target!r} are. "
+                    "Run without debug_options, or in a session whose target is in this process."
+                )  # fmt: skip
             return self._remote.run(fetches, feed_dict, options, run_metadata)
+        # A run is cancelled at its time limit; one that shares a server's state also when the session is closed.
         milliseconds = options.timeout_in_ms if options is not None else 0
         closed = self._stops_waiting if self.context.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
@@ -163,6 +184,7 @@ class BaseSession(SessionInterface):
             if run_metadata is not None and recorder is not None:
                 trace.fill(run_metadata, recorder, debugged.constants, self.context.placer.device_of, self.context.devices[0].name)
             return prepared.fetches.rebuild(values)
+        # The common case, without the cost of limits and traces.
         if run_metadata is None and closed is None and not milliseconds:
             with jax_compat.x64():
                 prepared, feeds = self._prepare(fetches, feed_dict)
@@ -172,6 +194,7 @@ class BaseSession(SessionInterface):
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
             prepared, feeds = self._prepare(fetches, feed_dict)
             plan, values = self._computed(prepared, feeds)
+        # Metadata: pruned graphs by device if asked for, and the times of the steps.
         if run_metadata is not None:
             run_metadata.Clear()
             if options is not None and options.output_partition_graphs:
@@ -184,7 +207,11 @@ class BaseSession(SessionInterface):
         return prepared.fetches.rebuild(values)
 
     def _computed(self, prepared: PreparedRun, feeds: Sequence[object]) -> tuple[Plan, list[object]]:
-        """`compute`, where a failed check of numbers is explained; under `tfcompat run --debug-nans` no tensor may be infinite or NaN."""
+        """Calls `compute`, and explains a failed check of numbers; under `tfcompat run --debug-nans` it searches for the first bad tensor.
+
+        Raises:
+          errors.InvalidArgumentError: a check failed; the message names the operation that made the number, if it was found.
+        """
         if nan_search.Switch.is_on:
             return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.context.variable_state.values))
         try:
@@ -196,7 +223,7 @@ class BaseSession(SessionInterface):
             raise explained from None
 
     def _debugged(self, prepared: PreparedRun) -> DebuggedRun:
-        """What a prepared run does where its options ask for the debugger."""
+        """Returns the debugged form of a prepared run, made at first use."""
         if prepared.debugged is None:
             wanted = prepared.fetches
             prepared.debugged = DebuggedRun(self, wanted.tensors, wanted.targets, prepared.feeds)
@@ -205,10 +232,16 @@ class BaseSession(SessionInterface):
     def compute(
         self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext, result: Callable[..., object] = fetched_value, lent: bool = True
     ) -> tuple[Plan, list[object]]:  # fmt: skip
-        """Plans a prepared run where that was not done before, and executes it: the plan and what `result` makes of the fetched values.
+        """Plans a prepared run unless that is cached, executes it, and returns the plan with `result` of each fetched value.
 
-        `lent` feeds are the user's arrays, who may change them afterwards.
+        Args:
+          feeds: in the order of prepared.feeds. result: converts a fetched value for the caller.
+          lent: whether feeds are arrays of the user, who may change them after the run.
+
+        Raises:
+          errors.OpError: an operation failed. errors.CancelledError: another thread closed the session.
         """
+        # A plan may guess sizes of TensorArrays. A wrong guess is detected before anything changes; the run then starts again without it.
         while True:
             plan = self._plan_for(prepared, feeds, context)
             try:
@@ -223,7 +256,11 @@ class BaseSession(SessionInterface):
                 raise
 
     def _prepare(self, fetches: object, feed_dict: dict[Any, Any] | None) -> tuple[PreparedRun, list[Array]]:
-        """The prepared run and the converted feeds; made anew where they are not kept."""
+        """Returns the prepared run, cached if possible, and the converted feeds.
+
+        Raises:
+          RuntimeError: the graph is empty. TypeError, ValueError: fetches or feeds are not of this graph.
+        """
         graph, prepared, given = self._graph, None, feed_dict or {}
         key = _run_key(fetches, given)
         if key is not None:
@@ -233,6 +270,7 @@ class BaseSession(SessionInterface):
         if not graph._nodes:
             raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
         feed_values = expand_feeds(graph, given)
+        # Keys such as SparseTensor stand for several tensors: the cache is used with the expanded feeds.
         if not all(isinstance(part, (Tensor, str)) for part in given):
             return self._prepare(fetches, feed_values)
         feeds = list(map(convert_feed, feed_values, feed_values.values()))
@@ -242,7 +280,7 @@ class BaseSession(SessionInterface):
         return prepared, feeds
 
     def _plan_for(self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext) -> Plan:
-        """The plan of a prepared run for feeds like these."""
+        """Returns the plan of a prepared run for these feeds, from the cache unless it is stale."""
         plan_key = prepared.plan_key(feeds, context.variable_state.values)
         plan = prepared.plans.get(plan_key)
         if plan is None or plan.is_stale:
@@ -251,55 +289,68 @@ class BaseSession(SessionInterface):
         return self._guessing(prepared, plan, feeds, context) if plan.seen else plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: Sequence[object], context: RunContext) -> Plan:
-        """The plan that takes growing arrays to be as long as in the last runs with feeds of these shapes, where that saves steps."""
+        """Returns a plan that assumes the TensorArray lengths of the last runs with these feed shapes, if it is one compiled call; else `plan`."""
         seen = plan.guess(input_shapes(feeds))
         if seen is None:
             return plan
         key = (prepared.plan_key(feeds, context.variable_state.values), seen)
-        found = prepared.plans.get(key)
-        if found is None or found.is_stale:
+        guessing = prepared.plans.get(key)
+        if guessing is None or guessing.is_stale:
             assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}
             wanted = prepared.fetches
-            found = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context, assumed)
-            found = prepared.plans[key] = found if len(found.steps) == len(found.clusters) == 1 else plan
-        return found
+            guessing = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context, assumed)
+            # A plan of several steps gains nothing: the cache then answers with the plan that does not guess.
+            guessing = prepared.plans[key] = guessing if len(guessing.steps) == len(guessing.clusters) == 1 else plan
+        return guessing
 
     def _plan(
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: Sequence[object], context: RunContext,
         assumed: dict[Tensor, NDArray] | None = None, ran: Collection[Operation] = (),
     ) -> Plan:  # fmt: skip
+        """Makes a plan. `assumed` are guessed sizes that the run checks; `ran` are operations that an earlier partial run has done."""
         request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, ran=ran)
         return context.planner.plan(self._graph, request, context.variable_state.values)
 
     def explain(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> str:
-        """The plan of a run as text: compiled clusters, host steps, devices, variables read and written.
+        """Returns the plan of a run as text: compiled clusters, host steps, devices, variables read and written.
 
         `feed_dict` is as for `run`; tensors that it lacks count as not fed.
 
         Raises:
-          NotImplementedError: other processes take part in the session's runs.
+          NotImplementedError: other processes run the steps of this session.
         """
         text = self.plan(fetches, feed_dict).describe(self.context.placer)
         prepared, _ = self._prepare(fetches, feed_dict)
         return f"{text}\nplans of these fetches and feeds: {len(prepared.plans)}; the {prepared.plans.bound} that were used last are kept"
 
     def plan(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Plan:
-        """The plan of a run, for tests and tools.
+        """Returns the plan of a run, for tests and tools; runs nothing.
 
         Raises:
-          NotImplementedError: other processes take part in the session's runs.
+          NotImplementedError: other processes run the steps of this session.
         """
         self._check_open()
         if self._remote:
-            raise NotImplementedError(f"tfcompat has no plans of runs in other processes, as those of the target {self._target!r}.")
+            raise NotImplementedError(
+                f"tfcompat cannot show the plans of other processes, which run the steps of the target {self._target!r}. "
+                "Ask a session without a target on the same graph."
+            )
         with jax_compat.x64():
             return self._plan_for(*self._prepare(fetches, feed_dict), self.context)
 
     def make_callable(self, fetches: object, feed_list: Sequence[object] | None = None, accept_options: bool = False) -> Callable[..., Any]:
-        """A function of the values of `feed_list`, in order, that computes `fetches` with little overhead."""
+        """Returns a function of the values of `feed_list`, in order, that runs `fetches`.
+
+        Args:
+          accept_options: whether the function takes the keywords `options` and `run_metadata`.
+
+        Raises:
+          TypeError: `feed_list` is no list or tuple. ValueError: a fetch or feed is not of this graph.
+        """
         if not isinstance(feed_list, (list, tuple, type(None))):
             raise TypeError("`feed_list` must be a list or tuple.")
         fed = list(feed_list or ())
+        # For their errors, which belong here and not to the first call.
         Fetches(self._graph, fetches)
         expand_feeds(self._graph, {t: 0 for t in fed})
 
@@ -313,7 +364,7 @@ class BaseSession(SessionInterface):
         return call
 
     def _make_callable_from_options(self, callable_options: messages.CallableOptions) -> Callable[..., Any]:
-        """A function as a CallableOptions message says: of the fed values, in order, to the list of fetched ones.
+        """Returns the function that a CallableOptions message describes: of the fed values, in order, to the list of fetched ones.
 
         The name of an operation among feeds and fetches means its first output.
         """
@@ -322,16 +373,16 @@ class BaseSession(SessionInterface):
         run = self.make_callable([*fetches, *targets], feeds, accept_options=True)
 
         def call(*values: object, run_metadata: messages.RunMetadata | None = None) -> list[object]:
-            found: list[object] = run(*map(AnyShape, values), options=callable_options.run_options, run_metadata=run_metadata)
-            return found[: len(fetches)]
+            values_of_all: list[object] = run(*map(AnyShape, values), options=callable_options.run_options, run_metadata=run_metadata)
+            return values_of_all[: len(fetches)]
 
         return call
 
     def partial_run_setup(self, fetches: object, feeds: Sequence[object] | None = None) -> Any:
-        """Prepares a computation that is run in several `partial_run` calls; gives a handle for them.
+        """Prepares a computation that several `partial_run` calls run in parts; returns the handle for them.
 
         Raises:
-          errors.InvalidArgumentError: nothing is to be fetched.
+          errors.InvalidArgumentError: `fetches` is empty.
         """
         self._check_open()
         if self._remote:
@@ -343,10 +394,10 @@ class BaseSession(SessionInterface):
         return PartialRun(wanted.tensors, wanted.targets, fed)
 
     def partial_run(self, handle: PartialRun, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Any:
-        """Goes on with a computation: more feeds, more fetches; what ran before is not run again.
+        """Continues a computation with more feeds and fetches; operations that have run are not run again.
 
         Raises:
-          errors.InvalidArgumentError: a tensor was not named at setup, or was fetched or fed before.
+          errors.InvalidArgumentError: a tensor was not named at setup, or was fetched or fed before, or `handle` is none of `partial_run_setup`.
         """
         self._check_open()
         if self._remote:
@@ -362,7 +413,7 @@ class BaseSession(SessionInterface):
     def _compute_part(
         self, fetched: list[Tensor], targets: list[Operation], feeds: dict[Tensor, object], ran: Collection[Operation]
     ) -> list[object]:
-        """Computes tensors as they are, and what a fetch shows of variables."""
+        """Computes tensors for the next parts: unconverted values, and for refs the value of the variable."""
 
         def kept(tensor: Tensor, values: dict[Tensor, object], context: RunContext) -> object:
             return values[tensor] if tensor in values else fetched_value(tensor, values, context)
@@ -373,31 +424,33 @@ class BaseSession(SessionInterface):
     # ---- servers ----
 
     def _remote_session(self, config: messages.ConfigProto | None) -> local_servers.RemoteSession | None:
-        """What runs the steps where other processes take part in them, else None."""
+        """Returns the session of a cluster if other processes run the steps, else None."""
         return local_servers.remote_session(self._target, self._graph, config)
 
     def _find_server(self) -> local_servers.LocalServer | None:
-        """The server of this process whose variables it shares, or None."""
+        """Returns the server of this process that the target names, or None."""
         return local_servers.find(self._target)
 
     def _servers_of(self, config: messages.ConfigProto) -> dict[str, local_servers.LocalServer]:
-        """The servers whose devices it has, by the name of their task."""
+        """Returns the servers whose devices the session has, by task name."""
         return local_servers.servers_of(self._server, config)
 
     def _stops_waiting(self) -> bool:
-        """Whether operations of this thread's run are to wait no more."""
+        """Whether blocking operations of this session's runs must return, because the session was closed."""
         return self.context.life.is_over
 
     def _check_open(self) -> None:
+        """Raises RuntimeError if the session is closed, AbortedError if its server was reset."""
         if self.context.life.is_over:
             raise RuntimeError("Attempted to use a closed Session.")
         if self._server and self._server.resets != self._resets_of_server:
             raise errors.AbortedError(None, None, "The server of this Session was reset: make a new Session.")
 
     def close(self) -> None:
-        """Frees variables and resources; running afterwards raises RuntimeError."""
+        """Frees variables and resources, and cancels runs of other threads; a later run raises RuntimeError."""
         context = self.context
         if not context.life.is_over:
+            # First wake the threads that wait in this session's runs, then free what they use.
             run_limits.stop(context.life)
             context.life.end()
             self._prepared.clear()
@@ -410,16 +463,16 @@ class BaseSession(SessionInterface):
                 self._remote.close()
 
     def as_default(self) -> contextlib.AbstractContextManager[SessionLike]:
-        """Makes this the default session inside the block; leaving it does not close the session."""
+        """Makes this the default session inside of its `with` block; leaving the block does not close the session."""
         return SESSIONS.entered(self)
 
 
 @export("Session")
 class Session(BaseSession):
-    """Runs operations of a graph; as a context manager also makes itself and its graph the default.
+    """Runs operations of a graph; as a context manager, makes itself and its graph the default and closes itself at the end.
 
     Args:
-      target: "", or the target of a tf.train.Server, of this process or another: "grpc://HOST:PORT".
+      target: "", or the target of a tf.train.Server of this process or another: "grpc://HOST:PORT".
       graph: the tf.Graph; by default the default graph.
       config: a ConfigProto.
     """
@@ -448,27 +501,28 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: messages.ConfigProto | None = None) -> None:
-        """Forgets the variables of a server and its cluster, or only those of some containers; its sessions are aborted.
+        """Deletes the variables of a server and its cluster, or only those of some containers, and aborts its sessions.
 
         Raises:
-          errors.InvalidArgumentError: `target` is "": the state of a session without a server ends with it.
-          errors.NotFoundError: it is no target.
+          errors.InvalidArgumentError: `target` is "": a session without a server has no state beside its own.
+          errors.NotFoundError: there is no server with this target.
         """
         local_servers.reset(target, containers, config)
 
 
 @export("InteractiveSession")
 class InteractiveSession(BaseSession):
-    """A Session that makes itself the default when it is made, for interactive use.
+    """A Session that becomes the default when it is created, for interactive use.
 
     Args:
-      target, graph, config: as of `tf.Session`.
+      target, graph, config: as for `tf.Session`.
     """
 
     _active_session_count = 0
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
         config = session_config() if config is None else copy.deepcopy(config)
+        # As in TensorFlow 1.15: the graph grows between runs, and a device error in nodes that nobody runs yet must not stop the others.
         if isinstance(config, messages.ConfigProto):
             config.graph_options.place_pruned_graph = True
         super().__init__(target, graph, config)
@@ -487,7 +541,7 @@ class InteractiveSession(BaseSession):
         InteractiveSession._active_session_count += 1
 
     def close(self) -> None:
-        """Closes the session and takes it from the default stack."""
+        """Closes the session and removes it, and its graph, from the default stacks."""
         if self.context.life.is_over:
             return
         super().close()
@@ -499,5 +553,5 @@ class InteractiveSession(BaseSession):
 
 @export("get_default_session")
 def get_default_session() -> SessionLike | None:
-    """The innermost session made the default in this thread, or None."""
+    """Returns the innermost default session of this thread, or None."""
     return SESSIONS.top()

@@ -1,8 +1,8 @@
-"""Between fold and partition: operations become items. Loops become one item each first (loop_program.py). Of branches, predicates
-that are known before the run cut off the one not taken; the others become conditional items, one `lax.cond` each.
+"""Recovers structured control flow from the Switch and Merge graph: operations become items of a plan, conditionals and loops one item each.
 
-Operations with the same guard that nothing outside consumes yet form one item, so that forward and backward branches of one
-`tf.cond` are two items.
+Loops come first (loop_program.py). A predicate that is known before the run removes the branch not taken (dead-code elimination); each other
+predicate gives conditional items, one `lax.cond` each. Operations under the same guard form one item until something outside uses it, so that
+the forward and the backward branches of one `tf.cond` are two items.
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ from tfcompat._src.runtime.variable_state import accesses, variable_key, variabl
 
 @dataclass(frozen=True)
 class Structure:
-    """The items of a plan, the known values with those of decided predicates, and the guards of fetched tensors that stand in one
-    branch.
+    """The items of a plan.
+
+    Attributes:
+      known: the tensors with a value before the run, decided predicates among them.
+      guarded: the guards of fetched tensors that are inside of a branch.
     """
 
     items: Sequence[Item]
@@ -50,7 +53,7 @@ class Structure:
 
     @property
     def predicates(self) -> list[Tensor]:
-        """The predicates that say whether fetched tensors have values."""
+        """The predicates that decide whether the guarded fetched tensors have values."""
         return list(dict.fromkeys(p for guard in self.guarded.values() for p, _ in guard))
 
 
@@ -58,22 +61,24 @@ def structure(
     ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray],
     derivatives: Derivatives = NONE,
 ) -> Structure:  # fmt: skip
-    """The items of a run of `ops`, sources first.
+    """Returns the items of a run of `ops`, in topological order.
 
     Args:
-      fetched: what must come out. fed: what comes in. deciding: values of fed tensors that may decide predicates.
-      known: what has a value before the run. derivatives: the loops that are derivatives of others.
+      fetched: the wanted tensors. fed: the tensors whose values are given. deciding: values of fed tensors that may decide predicates.
+      known: the tensors with a value before the run. derivatives: the loops that are derivatives of others.
     """
+    # Without control flow every operation is an item.
     if not any(op.type in SWITCH or op.type in ENTER for op in ops):
         return Structure(as_items(ops, fed), known)
     nodes, known, guards = _decided(_with_loops(ops, known, Building(_part, fed, derivatives)), fetched, fed, deciding, known)
     guarded = {t: guards[t] for t in fetched if guards.get(t)}
-    found = Structure((), {t: v for t, v in known.items() if t not in guarded}, guarded)
-    return Structure(_in_items(nodes, [*fetched, *found.predicates], guards, fed), found.known, guarded)
+    # Whether a guarded fetch has a value is known only after the run: its predicates are fetched too.
+    without_items = Structure((), {t: v for t, v in known.items() if t not in guarded}, guarded)
+    return Structure(_in_items(nodes, [*fetched, *without_items.predicates], guards, fed), without_items.known, guarded)
 
 
 def _with_loops(ops: list[Operation], known: dict[Tensor, NDArray], building: Building) -> list[Node]:
-    """`ops` with one item in place of each outermost loop and of each gradient of one."""
+    """Replaces each outermost loop, and each gradient of a loop, in `ops` by one item."""
     outermost, loop_of = find_loops(ops)
     check_loops(outermost, loop_of)
     loops = left_loops(outermost)
@@ -83,7 +88,7 @@ def _with_loops(ops: list[Operation], known: dict[Tensor, NDArray], building: Bu
 def _part(
     nodes: list[Node], wanted: list[Tensor], known: dict[Tensor, NDArray], fed: Container[Tensor]
 ) -> tuple[tuple[Item, ...], dict[Tensor, NDArray]]:
-    """One part of a loop, its condition or its body, with conditional items."""
+    """Returns the items of the condition or body of a loop, conditionals included, and the known values."""
     if not any(n.type in SWITCH for n in nodes):
         return as_items(nodes, fed), known
     live, known, guards = _decided(nodes, wanted, set(), {}, known)
@@ -93,7 +98,8 @@ def _part(
 def _decided(
     nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray]
 ) -> tuple[list[Node], dict[Tensor, NDArray], dict[Any, Guard]]:
-    """What decided predicates leave, the known values with theirs, and the guards of what is left."""
+    """Removes the branches that decided predicates do not take; returns the remaining nodes, the known values, and the guards of the nodes."""
+    # Feeds such as `training=True` are folded into predicates only. Other values stay unknown: the plan serves other feeds too.
     decided = _fold_with(nodes, {t: deciding[t] for t in predicate_feeds(nodes, set(deciding))}, fed, known)
     known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
     live, dead = _without_dead(nodes, fetched, known, fed)
@@ -102,25 +108,26 @@ def _decided(
 
 
 def _in_items(nodes: list[Node], wanted: list[Tensor], guards: dict[Any, Guard], fed: Container[Tensor]) -> tuple[Item, ...]:
-    """The items of nodes, with conditional ones in place of what is guarded."""
+    """Returns the items of nodes, with conditional items for the guarded ones."""
     guarded = any(guards[t] for n in nodes for t in n.outputs) or any(guards[n] for n in nodes)
     return _Grouping(nodes, guards, wanted, fed).group(nodes, frozenset()) if guarded else as_items(nodes, fed)
 
 
 def predicate_feeds(nodes: Iterable[Node], fed: set[Tensor]) -> list[Tensor]:
-    """The fed scalars that alone decide the predicate of a Switch: a plan is made for each of their values."""
-    found: dict[Tensor, None] = {}
+    """Returns the fed scalars that decide the predicate of a Switch without other data: there is a plan for each of their values."""
+    feeds: dict[Tensor, None] = {}
     for node in nodes:
         if node.type in SWITCH:
             leaves = _leaves(node.takes[1], fed)
             if leaves is not None:
-                found.update(dict.fromkeys(leaves))
-    return list(found)
+                feeds.update(dict.fromkeys(leaves))
+    return list(feeds)
 
 
 def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, str]]:
-    """The tensors that tell whether a variable has a value, with its key, where no operation of the run changes that: a plan is
-    made for each answer.
+    """Returns the outputs of operations that ask whether a variable is initialized, with the variable's key.
+
+    Only those whose answer no operation of the run changes: there is a plan for each answer.
     """
     asking = [op for op in ops if op.spec.facts.tells_status and op.outputs[0] not in fed]
     if not asking or any(op.spec.facts.forgets for op in ops):
@@ -129,12 +136,12 @@ def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, s
     for op in ops:
         reads, writes = accesses(op)
         changed.update(variable_key(v) for v in writes if v not in reads)
-    found = [(op.outputs[0], variable_op(op.takes[0])) for op in asking]
-    return [(t, variable_key(v)) for t, v in found if v is not None and variable_key(v) not in changed]
+    answers = [(op.outputs[0], variable_op(op.takes[0])) for op in asking]
+    return [(t, variable_key(v)) for t, v in answers if v is not None and variable_key(v) not in changed]
 
 
 def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] | None:
-    """The fed scalars that determine `tensor` through NumPy twins, or None where something else does."""
+    """Returns the fed scalars that determine `tensor` through operations with a NumPy kernel, or None if it depends on anything else."""
     if tensor in fed:
         return [tensor] if tensor._sizes in ((), None) else None
     op = tensor.op
@@ -142,17 +149,17 @@ def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] |
         return []
     if op.spec.numpy_kernel is None or op.spec.effects.is_stateful or not op.inputs or not depth:
         return None
-    found: list[Tensor] = []
+    of_inputs: list[Tensor] = []
     for t in op.inputs:
         leaves = _leaves(t, fed, depth - 1)
         if leaves is None:
             return None
-        found.extend(leaves)
-    return found
+        of_inputs.extend(leaves)
+    return of_inputs
 
 
 def _fold_with(nodes: list[Node], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, NDArray]) -> dict[Tensor, NDArray]:
-    """Known values when also these feeds are known."""
+    """Returns the known values after constant folding with these feeds as constants."""
     ops = [n for n in nodes if isinstance(n, Operation)]
     return fold(ops, fed - set(values), {**known, **{t: np.asarray(v) for t, v in values.items()}}) if values else known
 
@@ -160,7 +167,11 @@ def _fold_with(nodes: list[Node], values: dict[Tensor, Any], fed: set[Tensor], k
 def _without_dead(
     nodes: list[Node], fetched: list[Tensor], known: dict[Tensor, NDArray], fed: set[Tensor]
 ) -> tuple[list[Node], set[Any]]:
-    """The nodes that decided predicates leave and that are still needed; and what can have no value."""
+    """Returns the nodes that still run under the decided predicates, and the dead nodes and tensors, which never have a value.
+
+    Deadness propagates as in TensorFlow's executor: a dead input or control input kills a node. A Merge dies only if all of its inputs are
+    dead; a ControlTrigger runs in spite of dead control inputs.
+    """
     dead: set[Any] = set()
     guards = guards_of(nodes)
     for node in nodes:
@@ -176,17 +187,19 @@ def _without_dead(
         dead.update(t for t in node.outputs if _contradicts(guards[t]))
     if not dead:
         return nodes, dead
+    # Nodes that only dead ones used are removed as well.
     targets = [node for node in nodes if node not in dead]
     needed = _still_needed(targets, dead, fetched, fed, nodes)
     return [node for node in targets if node in needed], dead
 
 
 def _contradicts(guard: Guard) -> bool:
-    """Whether a guard asks for both values of a predicate."""
+    """Whether a guard requires both values of a predicate."""
     return len({p for p, _ in guard}) < len(guard)
 
 
 def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], nodes: list[Node]) -> set[Node]:
+    """Returns the live nodes that fetches need, or that nothing used before either (targets), with their ancestors."""
     owner: dict[Node, Node] = {t.op: op for op in nodes for t in op.outputs}
     consumed = {owner.get(t.op) for op in nodes for t in op.takes} | {owner.get(c, c) for op in nodes for c in op.waits_for}
     pending: list[Node] = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
@@ -202,7 +215,7 @@ def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: 
 
 
 class _OpenCond:
-    """A conditional item whose members are still being found."""
+    """A conditional item under construction."""
 
     def __init__(self, predicate: Tensor) -> None:
         self.predicate = predicate
@@ -211,7 +224,7 @@ class _OpenCond:
         self.merges: list[Operation] = []
 
     def add(self, node: Node, guards: dict[Any, Guard]) -> None:
-        """Files a node under its branch; Switches on the predicate itself stand before both."""
+        """Adds a node to its branch, to the Merges, or to the nodes before both branches (the Switches on the predicate itself)."""
         if (self.predicate, True) in guards[node]:
             self.sides[True].append(node)
         elif (self.predicate, False) in guards[node]:
@@ -227,12 +240,13 @@ class _OpenCond:
 
 
 class _Grouping:
-    """Turns nodes into items, level by level of nesting; knows all consumers of a tensor."""
+    """Turns nodes into items, one nesting level of conditionals at a time."""
 
     def __init__(self, nodes: list[Node], guards: dict[Any, Guard], wanted: list[Tensor], fed: Container[Tensor]) -> None:
         self._guards, self._wanted, self._fed = guards, set(wanted), fed
         self._consumers: dict[Tensor, list[Node]] = {}
         self._predicate_of: dict[Node, Tensor] = {}
+        # Several reads of one variable may be one predicate. A Switch counts as a consumer of its predicate's root.
         same = same_reads(nodes)
         for node in nodes:
             for t in node.takes:
@@ -242,29 +256,31 @@ class _Grouping:
                 self._consumers.setdefault(self._predicate_of[node], []).append(node)
 
     def group(self, nodes: list[Node], base: Guard) -> tuple[Item, ...]:
-        """Items at one level: nodes whose guard is `base`, and conditional items of the deeper ones."""
-        found: dict[Node | _OpenCond, None] = {}
+        """Returns the items of one level: nodes whose guard is `base`, and conditional items for those with a longer guard."""
+        level: dict[Node | _OpenCond, None] = {}
         open_conds: dict[Tensor, _OpenCond] = {}
         owner: dict[Node, _OpenCond] = {}
         for node in nodes:
             predicate = _outer_predicate(node, self._guards, base)
             cond = open_conds.get(predicate) if predicate is not None else None
+            # A node that uses a Merge of the same predicate comes after the conditional: it begins a second one.
             if cond is not None and any(t.op in cond.merges for t in node.takes):
                 cond = None
             _close_consumed(node, owner, open_conds, keep=cond)
             if predicate is None:
-                found[node] = None
+                level[node] = None
                 continue
             if cond is None:
                 cond = open_conds[predicate] = _OpenCond(predicate)
-            found.pop(cond, None)
-            found[cond] = None
+            # A conditional runs where its last member was, after all of its inputs.
+            level.pop(cond, None)
+            level[cond] = None
             cond.add(node, self._guards)
             owner[node] = cond
-        return as_items([self._finished(n, base) if isinstance(n, _OpenCond) else n for n in found], self._fed)
+        return as_items([self._finished(n, base) if isinstance(n, _OpenCond) else n for n in level], self._fed)
 
     def _finished(self, cond: _OpenCond, base: Guard) -> CondItem:
-        """The item, when all members are there; nested conditionals are items of its branches."""
+        """Makes the item of a complete conditional; its branches are grouped recursively."""
         predicate, members = cond.predicate, cond.members
         branches = {on: self.group(side, base | {(predicate, on)}) for on, side in cond.sides.items()}
         mine = set(members)
@@ -280,7 +296,7 @@ class _Grouping:
             outputs=tuple(t for node in members for t in node.outputs if self._is_used_outside(t, mine)),
             waits_for=tuple(dict.fromkeys(c for node in members for c in node.waits_for if c not in mine)),
             operations=operations, stands_for=frozenset(operations),
-            reads=(*reads, *writes), writes=tuple(writes),  # what one branch writes the other keeps
+            reads=(*reads, *writes), writes=tuple(writes),  # a variable that one branch writes is read too: the other branch keeps its value
             constants=frozenset(i for i, t in enumerate(inputs) if t in wanted),
             predicate=predicate, branches=branches, shared=as_items(cond.shared, self._fed), merges=tuple(cond.merges),
             names={predicate, *(node.takes[1] for node in members if self._predicate_of.get(node) is predicate)}, guards=self._guards,
@@ -291,9 +307,10 @@ class _Grouping:
 
 
 def _outer_predicate(op: Node, guards: dict[Any, Guard], base: Guard) -> Tensor | None:
-    """The outermost undecided predicate that an operation stands under beyond those of `base`, or None."""
+    """Returns the outermost predicate that guards an operation beyond those of `base`, or None."""
     decided = {p for p, _ in base}
     extra = guards[op] - base
+    # A Merge has the guard of what it joins, without its own predicate; a Switch has one on its outputs only.
     if op.type in MERGE:
         extra = frozenset().union(*(guards[t] for t in op.takes if t in guards)) - base
     elif op.type in SWITCH and not extra:
@@ -301,12 +318,12 @@ def _outer_predicate(op: Node, guards: dict[Any, Guard], base: Guard) -> Tensor 
     undecided = {p for p, _ in extra} - decided
     if not undecided:
         return None
-    found: Tensor = min(undecided, key=lambda p: (len(guards.get(p, ())), p.op.order))
-    return found
+    outermost: Tensor = min(undecided, key=lambda p: (len(guards.get(p, ())), p.op.order))
+    return outermost
 
 
 def _close_consumed(node: Node, owner: dict[Node, _OpenCond], open_conds: dict[Tensor, _OpenCond], keep: _OpenCond | None) -> None:
-    """A conditional takes no more members once something outside uses it, or touches state."""
+    """Closes the conditionals, except `keep`, that `node` uses; all of them if it uses variables or has side effects, which must keep their order."""
     effects = node.spec.effects if isinstance(node, Operation) else node.effects
     touches_state = effects.is_stateful or effects.reads or effects.writes
     used = {owner[s] for s in (*[t.op for t in node.takes], *node.waits_for) if s in owner}

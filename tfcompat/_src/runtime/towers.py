@@ -1,8 +1,8 @@
-"""Towers: the same subgraph on several devices becomes one item, that runs as one program over a mesh of them.
+"""Towers: data parallelism written as one copy of a subgraph per device becomes one item, an SPMD program over a mesh of the devices.
 
-A place where towers meet (a sum or mean with one input from each) is where they are found: its inputs are walked back side by
-side. Operations of one type with equal attributes are one *row*, with one operation per tower; a tensor that all share is given
-to each; where operations differ, each tower gets its own value. Sums and means over the towers become all-reduces.
+Towers are recognized where they meet, at a sum or mean with one input from each. From there the inputs are walked back in parallel. Operations
+of equal type and attributes, one per tower, form a *row*. A tensor that all towers use is replicated; where the operations differ, each tower
+gets a value of its own (a leaf). The sums and means become all-reduces.
 """
 
 from __future__ import annotations
@@ -27,13 +27,19 @@ from tfcompat._src.runtime.variable_state import accesses, variable_key
 
 AXIS = "towers"
 FREE_ATTRS = frozenset(("seed", "seed2", "_class"))
+"""Attributes that may differ within a row."""
 ALL, EACH = PartitionSpec(), PartitionSpec(AXIS)
+"""Sharding of replicated values, and of values with one part per tower."""
 Row = tuple[Any, ...]
+"""One operation or tensor of each tower, in the order of the devices."""
 
 
 @dataclass(eq=False)
 class Meeting:
-    """A sum or mean over the towers: of `row`, by the operations `absorbed`, whose result is `output`."""
+    """A sum or mean of `row` over the towers, which the operations `absorbed` compute, with result `output`.
+
+    `squeezed`: the operations concatenate the parts along an axis of length 1 and reduce it, which removes it.
+    """
 
     row: Row
     output: Tensor
@@ -47,9 +53,9 @@ class TowersItem(Item):
     """The operations of all towers, and the meetings, as one item of a plan.
 
     Attributes:
-      rows: the operations that are alike in each tower. meetings: the sums and means over the towers.
-      leaves: what each tower gets of its own. shared: what all get.
-      each: the tensors that go out of each tower. jax_devices: of the towers.
+      rows: the rows of operations, in order. meetings: the sums and means over the towers.
+      leaves: rows of inputs, one value per tower. shared: inputs that all towers use.
+      each: rows of outputs, one value per tower. jax_devices: the devices of the towers.
     """
 
     rows: Sequence[Row]
@@ -65,11 +71,12 @@ class TowersItem(Item):
 
     @property
     def place(self) -> NamedSharding:
-        """Where everything around the towers is: on each device of the mesh."""
+        """The sharding of the other values of the cluster: replicated on every device of the mesh."""
         return NamedSharding(self.mesh, ALL)
 
 
 def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor], items: Sequence[Item]) -> TowersItem:
+    """Makes the item of the rows and meetings of a walk."""
     rows, leaves, shared = walk.rows, list(walk.leaves), list(walk.shared)
     operations = tuple(op for row in rows for op in row)
     stands_for = frozenset(operations) | {op for m in meetings for op in m.absorbed}
@@ -87,14 +94,14 @@ def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor]
     )  # fmt: skip
 
 
-# ---- finding ----
+# ---- recognition ----
 
 
 def with_towers(
     items: Sequence[Item], fetched: Sequence[Tensor], feeds: Sequence[Tensor], known: dict[Tensor, NDArray], placer: Placer,
     findings: Collection[Finding],
 ) -> Sequence[Item]:  # fmt: skip
-    """`items` with one item in place of towers, or unchanged where there are none or runs have found that they differ."""
+    """Returns `items` with one TowersItem in place of towers; unchanged if there are no towers, or if a run found that their shapes differ."""
     if not placer.mesh_towers or Finding(Kind.TOWERS_DIFFER) in findings:
         return items
     if len({placer.device_of(i.op).name for i in items if isinstance(i, OpItem)}) < 2:
@@ -106,6 +113,7 @@ def with_towers(
         uses[t] = uses.get(t, 0) + 1
     readers = {t: item for item in items for t in item.takes}
     meetings, late = _first_meetings(items, walk, uses, readers, known)
+    # Costly work after a meeting, such as a second pass of towers over a global gradient norm, would run on one device only.
     if any(not isinstance(item, OpItem) or item.spec.facts.costly for item in late):
         return items
     if not meetings or walk.clashes():
@@ -116,7 +124,7 @@ def with_towers(
 def _first_meetings(
     items: Sequence[Item], walk: _Walk, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, NDArray]
 ) -> tuple[list[Meeting], set[Item]]:
-    """The meetings that wait for no other meeting, and the items that wait for one of them."""
+    """Returns the meetings that depend on no other meeting, and the items that depend on one of them."""
     producer = {t: item for item in items for t in item.outputs}
     owner = {op: item for item in items for op in item.stands_for}
     meetings: list[Meeting] = []
@@ -125,17 +133,21 @@ def _first_meetings(
         if any(producer.get(t) in late for t in item.takes) or any(owner.get(c) in late for c in item.waits_for):
             late.add(item)
         elif isinstance(item, OpItem):
-            found = [m for m in _meetings_at(item.op, uses, readers, known) if walk.take(m.row)]
-            meetings += found
-            late.update(producer[m.output] for m in found)
+            accepted = [m for m in _meetings_at(item.op, uses, readers, known) if walk.take(m.row)]
+            meetings += accepted
+            late.update(producer[m.output] for m in accepted)
     return meetings, late.difference(producer[m.output] for m in meetings)
 
 
 def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, Item], known: dict[Tensor, NDArray]) -> list[Meeting]:
-    """The sum or mean over towers that an operation may be the end of."""
+    """Returns the sum or mean over towers that `op` may complete, in a list of at most one.
+
+    Three forms are known: AddN; a chain of `+`; and a reduction over axis 0 of Pack, or of Concat of parts of length 1.
+    """
     facts = op.spec.facts
     if facts.adds_all:
         return [Meeting(op.takes, op.outputs[0], [op], mean=False, squeezed=False)]
+    # Only the last addition of a chain is a meeting.
     if facts.counts > 0:
         reader = readers.get(op.outputs[0])
         used_as_part = uses.get(op.outputs[0], 0) == 1 and reader is not None and reader.facts.counts > 0
@@ -156,7 +168,7 @@ def _meetings_at(op: Operation, uses: dict[Tensor, int], readers: dict[Tensor, I
 
 
 def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[Operation]]:
-    """The terms of a sum written with `+`, and its operations."""
+    """Returns the terms of a chain of additions that ends with `op`, and its operations."""
     terms, inner = [], [op]
     for t in op.takes:
         if t.op.spec.facts.counts > 0 and uses.get(t) == 1 and t._sizes == op.outputs[0]._sizes:
@@ -169,7 +181,7 @@ def _terms(op: Operation, uses: dict[Tensor, int]) -> tuple[list[Tensor], list[O
 
 
 class _Walk:
-    """Goes back from meetings, one step in all towers at a time, and sorts what it finds into rows, leaves and shared tensors."""
+    """Walks back from meetings in all towers in parallel, and sorts tensors and operations into rows, leaves and shared tensors."""
 
     def __init__(self, items: Sequence[Item], feeds: Sequence[Tensor], known: dict[Tensor, NDArray], placer: Placer) -> None:
         self._inside = {item.op for item in items if isinstance(item, OpItem)}
@@ -184,20 +196,22 @@ class _Walk:
         self.jax_devices: list[jax.Device] = []
 
     def take(self, row: Row) -> bool:
-        """Walks back from one meeting; whether it is one of as many towers as there are devices."""
-        found = _Walk.__new__(_Walk)
-        found.__dict__.update(self.__dict__)
-        found.rows, found.leaves, found.shared = list(self.rows), dict(self.leaves), dict(self.shared)
-        found._seen = dict(self._seen)
-        if not found._is_row(tuple(t.op for t in row)) or len({t.value_index for t in row}) > 1:
+        """Walks back from a meeting; returns whether it joins towers, one term on each of their devices. Changes nothing otherwise."""
+        # The walk runs on a copy, which is adopted if it succeeds.
+        trial = _Walk.__new__(_Walk)
+        trial.__dict__.update(self.__dict__)
+        trial.rows, trial.leaves, trial.shared = list(self.rows), dict(self.leaves), dict(self.shared)
+        trial._seen = dict(self._seen)
+        if not trial._is_row(tuple(t.op for t in row)) or len({t.value_index for t in row}) > 1:
             return False
-        found._visit(row)
-        if not found._towers or len(found._towers) != len(row):
+        trial._visit(row)
+        if not trial._towers or len(trial._towers) != len(row):
             return False
-        self.__dict__.update(found.__dict__)
+        self.__dict__.update(trial.__dict__)
         return True
 
     def _visit(self, start: Row) -> None:
+        """Sorts a row of tensors and everything that it depends on."""
         pending = [start]
         while pending:
             row = pending.pop()
@@ -214,7 +228,7 @@ class _Walk:
             pending.extend(self._with_controls(ops))
 
     def _with_controls(self, start: Row) -> list[Row]:
-        """Files a row of operations and the rows that they wait for; the rows of tensors that these take."""
+        """Adds a row of operations and the rows of their control inputs; returns the rows of tensors that these take."""
         inputs: list[Row] = []
         pending = [start]
         while pending:
@@ -229,6 +243,10 @@ class _Walk:
         return inputs
 
     def _is_row(self, ops: tuple[Any, ...]) -> bool:
+        """Whether operations form a row: alike, and one on each tower's device, or all on one device.
+
+        The first row on several devices determines the towers.
+        """
         first = ops[0]
         if len(set(ops)) != len(ops) or not all(self._may_run_in_tower(op) and self._is_alike(op, first) for op in ops):
             return False
@@ -244,6 +262,7 @@ class _Walk:
         return True
 
     def _may_run_in_tower(self, op: Operation) -> bool:
+        """Whether an operation is compiled, has no side effects, and takes and makes arrays only."""
         if op not in self._inside or not self._feeds.isdisjoint(op.outputs) or any(t in self.known for t in op.outputs):
             return False
         effects = op.spec.effects
@@ -264,18 +283,18 @@ class _Walk:
         return all(v is not None and _same(v, values[0]) for v in values)
 
     def _is_same_read(self, row: Row) -> bool:
-        """Whether all towers read one variable, with no write between."""
+        """Whether all towers read the same variable with no write in between: then the value is shared."""
         reads = [t.op for t in row]
         if not all(op in self._inside and op.spec.facts.reads_through for op in reads):
             return False
         variables = {variable_key(v) for op in reads for v in accesses(op)[0]}
         if len(variables) != 1 or not all(accesses(op)[0] for op in reads):
             return False
-        places = [self._position[op] for op in reads]
-        return not any(min(places) < i < max(places) and key in variables for i, key in self._writes)
+        positions = [self._position[op] for op in reads]
+        return not any(min(positions) < i < max(positions) and key in variables for i, key in self._writes)
 
     def clashes(self) -> bool:
-        """Whether a tensor of the first tower has two meanings, or a kernel needs numbers that differ between the towers."""
+        """Whether the rows are no valid program: a tensor or operation has two roles, or a kernel needs a constant that differs by tower."""
         made = {t for row in self.rows for t in row[0].outputs}
         firsts = [leaf[0] for leaf in self.leaves]
         roles = [*made, *firsts, *self.shared]
@@ -284,7 +303,7 @@ class _Walk:
         return len(roles) != len(set(roles)) or len(operations) != len(set(operations)) or not needed.isdisjoint(firsts)
 
     def finished(self) -> _Walk:
-        """The walk with its rows in the order of the plan."""
+        """Sorts the rows in the order of the plan, and returns the walk."""
         self.rows.sort(key=lambda row: self._position[row[0]])
         return self
 
@@ -300,10 +319,11 @@ def _output_rows(ops: Row) -> list[Row]:
 
 
 def _collapsed(items: Sequence[Item], towers: TowersItem) -> list[Item]:
-    """`items` with the towers, in an order that respects inputs; [] where the towers hang on what they give."""
+    """Returns `items` with the towers as one item, in topological order; [] if this would create a cycle."""
     rest = [item for item in items if not (isinstance(item, OpItem) and item.op in towers.stands_for)]
     owner = {op: item for item in (*rest, towers) for op in item.stands_for}
     producer = {t: item for item in (*rest, towers) for t in item.outputs}
+    # A cycle: an ancestor of the towers that is outside of them depends on one of their outputs.
     pending: list[Item] = [towers]
     seen: set[Item] = set()
     while pending:
