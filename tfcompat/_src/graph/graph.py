@@ -1,4 +1,8 @@
-"""tf.Graph: nodes in creation order, their names, and the scopes that apply to new ones."""
+"""tf.Graph: nodes in creation order, their names, and the scopes that apply to new nodes.
+
+Graph only builds; `runtime/` runs. A scope (device, colocation, control dependencies, attributes ...) is a field that a context
+manager replaces and restores; `make_op` applies all open scopes to the node that it adds.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
 
 
 class _ControlDependencies:
-    """An entry of the control-dependencies stack, and the ops made under it."""
+    """One `control_dependencies` block: its control inputs, and the nodes made inside it so far."""
 
     def __init__(self, control_inputs: list[Operation] | None, context: ControlFlowContext | None) -> None:
         self.new_stack = control_inputs is None
@@ -44,22 +48,22 @@ class _ControlDependencies:
 class Graph(VariableReads, Collections):
     """A dataflow graph: operations (nodes) and the tensors between them.
 
-    New nodes go to the default graph; `with g.as_default():` makes `g` it. Not safe for building by several threads at once,
-    but safe for running.
+    New nodes are added to the default graph; `with g.as_default():` makes `g` the default. Several threads may run a graph at once,
+    but only one thread at a time may add nodes to it.
     """
 
     building_function = False
     executes = False
-    """Whether operations run when they are made."""
+    """Whether operations run when they are made (eager execution)."""
     is_program = False
-    """Whether it holds one operation that runs at once, with inputs of known shapes."""
+    """Whether this graph holds the single operation of an eager call, compiled for input shapes but for all input values."""
     _is_loss_scaled_by_optimizer = False
     _building_function = property(lambda self: self.building_function)
     _c_graph = property(lambda self: self)
 
     @property
     def has_run(self) -> bool:
-        """Whether it executes, and an operation has run."""
+        """Whether this graph executes eagerly and has already run an operation."""
         return False
 
     def __init__(self) -> None:
@@ -101,19 +105,19 @@ class Graph(VariableReads, Collections):
         self._graph_def_versions = messages.VersionDef(producer=GRAPH_DEF_VERSION)
 
     def switch_to_thread_local(self) -> None:
-        """From here on, scopes of devices, colocation and control dependencies are those of the thread that enters them."""
+        """Makes device, colocation, control-dependency and name scopes thread-local from now on."""
         thread_scopes.separate(self)
 
     # ---- state ----
 
     def next_operation_seed(self) -> int:
-        """The seed of an operation that states none, where the graph has a seed."""
+        """Returns the op seed of a random operation that states none while the graph has a seed (as 1.15: the last node's id)."""
         self._seed_used = True
         return self._last_id
 
     @property
     def version(self) -> int:
-        """A number that grows with every node."""
+        """The number of nodes added so far, `from_version` of `as_graph_def`."""
         return self._next_id
 
     _version = version
@@ -139,7 +143,7 @@ class Graph(VariableReads, Collections):
         return self._finalized
 
     def finalize(self) -> None:
-        """Makes the graph read-only: adding a node then raises RuntimeError."""
+        """Makes the graph read-only: adding a node raises RuntimeError from now on."""
         self._finalized = True
 
     def _unsafe_unfinalize(self) -> None:
@@ -150,18 +154,18 @@ class Graph(VariableReads, Collections):
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def _note_change(self) -> None:
-        """Tells cached plans that an existing node has changed."""
+        """Invalidates cached plans after an existing node was changed."""
         self._changes += 1
 
     def outermost(self) -> Graph:
-        """The graph outside of the functions that are being built."""
+        """Returns the graph outside all function bodies that are being built."""
         graph = self
         while graph.building_function and graph.outer_graph is not None:
             graph = graph.outer_graph
         return graph
 
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
-        """Makes this graph the default one inside the block. In another thread than the one that made it, its scopes are those of each thread."""
+        """Makes this graph the default one inside the block; its scopes become thread-local if another thread made it."""
         if threading.get_ident() != self._maker:
             thread_scopes.separate(self)
         return GRAPHS.entered(self)
@@ -172,7 +176,7 @@ class Graph(VariableReads, Collections):
         self, spec: op_spec.OpSpec, name: str, inputs: Iterable[Tensor], attrs: dict[str, Any],
         dtypes_out: list[dtypes.DType] | None = None, infer_shapes: bool = True, skip_frames: int = 2,
     ) -> Operation:  # fmt: skip
-        """Adds a node of type `spec` with inside attribute values; `name` is final (unique) already."""
+        """Adds a node of type `spec`; `name` is already unique and `attrs` are in the graph's form (see attr_values)."""
         self._check_not_finalized()
         if dtypes_out is None:
             dtypes_out = output_dtypes(spec.signature, attrs)
@@ -190,6 +194,7 @@ class Graph(VariableReads, Collections):
         return node
 
     def _apply_scopes(self, node: Operation) -> None:
+        """Applies every open scope to a new node: attributes, control flow, control dependencies, devices, container."""
         node._original_op = self._default_original_op
         for key, value in self._attr_scopes.items():
             if key not in node.attrs:
@@ -200,6 +205,7 @@ class Graph(VariableReads, Collections):
             node.attrs["_kernel"] = self._kernel_labels[node.type].encode()
         if node.type in self._gradient_overrides:
             node.attrs["_gradient_op_type"] = self._gradient_overrides[node.type].encode()
+        # A conditional or while loop may veto inputs of another context, and adds control inputs or forwards outer values (AddOp).
         context = self._control_flow_context
         for tensor in node.inputs:
             if tensor.op._control_flow_context is not None:
@@ -220,13 +226,13 @@ class Graph(VariableReads, Collections):
         self, op_type: str, inputs: Iterable[Tensor], dtypes: Any = None, input_types: object = None, name: str | None = None,
         attrs: dict[Any, Any] | None = None, op_def: object = None, compute_shapes: bool = True, compute_device: bool = True,
     ) -> Operation:  # fmt: skip
-        """Adds a node of a given type by hand.
+        """Adds a node of a given type, without the checks and conversions of the op's Python function.
 
         Args:
           op_type: the op type.
           inputs: tensors of this graph.
-          dtypes: output DTypes; by default what the op's signature says.
-          name: node name, made unique in the current name scope; one that ends in "/" is taken as it is.
+          dtypes: output DTypes; by default those of the op's signature.
+          name: node name, made unique in the current name scope; a name that ends in "/" is used unchanged, without the "/".
           attrs: AttrValue messages, or plain values, by name.
 
         Raises:
@@ -245,7 +251,7 @@ class Graph(VariableReads, Collections):
         return self.make_op(spec, self._final_name(op_type if name is None else name), inputs, inside, dtypes, skip_frames=3)
 
     def _final_name(self, name: str) -> str:
-        """A node name from a scope name ("a/b/" is exact) or from a wish (made unique)."""
+        """Returns the node name for `name`: unchanged without the "/" if it ends in one, otherwise made unique in the scope."""
         name = name.decode() if isinstance(name, bytes) else name
         final = name[:-1] if name.endswith("/") else self.unique_name(name)
         if not _VALID_OP_NAME.match(final):
@@ -253,7 +259,7 @@ class Graph(VariableReads, Collections):
         return final
 
     def _create_op_from_tf_operation(self, c_op: Operation, compute_device: bool = True) -> Operation:
-        """The operation that a function of TensorFlow's C interface added to this graph, on the device of open scopes."""
+        """Applies the open device scopes to an operation that the emulated C interface added to this graph; returns it."""
         if compute_device and self._devices:
             device_scope.apply(self._devices, c_op)
         return c_op
@@ -261,7 +267,7 @@ class Graph(VariableReads, Collections):
     # ---- names ----
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` in the current scope, with `_1`, `_2`... where it is taken (letter case does not count)."""
+        """Returns `name` in the current scope, with `_1`, `_2`... appended if it is taken; upper and lower case count as equal."""
         if self._name_stack:
             name = f"{self._name_stack}/{name}"
         used = self._names_in_use
@@ -282,9 +288,9 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Prefixes the names of nodes made inside; gives the scope with a trailing "/".
+        """Prefixes the names of nodes made inside; yields the scope with a trailing "/".
 
-        `None` or "" leaves all scopes; a name that ends in "/" re-enters that scope. ValueError where it is not valid.
+        `None` or "" leaves all scopes; a name that ends in "/" re-enters that scope. Raises ValueError for an invalid name.
         """
         if name:
             if isinstance(name, bytes):
@@ -313,7 +319,7 @@ class Graph(VariableReads, Collections):
     # ---- devices and colocation ----
 
     def _apply_device_functions(self, op: Any) -> None:
-        """Tells an object the device of a node made now by its `_set_device_from_string`, where a scope names one."""
+        """Calls `op._set_device_from_string` with the device of the open scopes, if they name one."""
         op._device = ""
         device_scope.apply(self._devices, op)
         if op._device:
@@ -321,7 +327,7 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def device(self, device_name_or_function: object) -> Iterator[None]:
-        """Places the nodes made inside: a device string, a function of the node, or None to ignore outer ones."""
+        """Places the nodes made inside on a device: a string, a function of the node, or None to ignore outer device blocks."""
         self._devices.append(device_scope.entry(device_name_or_function))
         try:
             yield
@@ -330,7 +336,7 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def colocate_with(self, op: object, ignore_existing: bool = False) -> Iterator[None]:
-        """Places the nodes made inside on the device of `op` and records the group in their `_class`."""
+        """Places the nodes made inside on the device of `op` and records the colocation group in their attribute `_class`."""
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
         if op is not None and not isinstance(op, Operation):
@@ -355,7 +361,7 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Resources made inside live in the named container."""
+        """Puts the resources made inside into the named resource container."""
         old, self._container = self._container, container_name
         try:
             yield container_name
@@ -366,7 +372,7 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """Nodes made inside run after `control_inputs` (operations or tensors); None forgets the outer ones.
+        """Makes the nodes made inside run after `control_inputs` (operations or tensors); None clears the outer dependencies.
 
         Raises:
           TypeError: an entry is neither an operation nor a tensor.
@@ -395,7 +401,7 @@ class Graph(VariableReads, Collections):
         return found
 
     def _control_inputs_for(self, inputs: Iterable[Tensor]) -> list[Operation]:
-        """The control inputs of a new node: a dependency that its data inputs already wait for is left out."""
+        """Returns the control inputs of a new node, without those that a data input made in the same block implies (as 1.15)."""
         sources = {t.op for t in inputs}
         found: list[Operation] = []
         for entry in self._control_dependencies_stack:
@@ -420,7 +426,7 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def _attr_scope(self, attr_map: dict[str, Any]) -> Iterator[None]:
-        """Nodes made inside get these attributes (AttrValue messages or functions of the NodeDef)."""
+        """Adds these attributes (AttrValue messages, or functions of the NodeDef) to the nodes made inside."""
         if not isinstance(attr_map, dict):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protocol buffers")
         old = self._attr_scopes
@@ -433,7 +439,7 @@ class Graph(VariableReads, Collections):
     @contextlib.contextmanager
     def _mapped_scope(self, field: str, entries: dict[str, str]) -> Iterator[None]:
         if not isinstance(entries, dict) or not all(isinstance(x, str) for kv in entries.items() for x in kv):
-            raise TypeError(f"expected a dictionary from op type to string, got {entries!r}")
+            raise TypeError(f"Expected a dictionary that maps op types to strings, got {entries!r}.")
         old = getattr(self, field)
         setattr(self, field, {**old, **entries})
         try:
@@ -442,7 +448,7 @@ class Graph(VariableReads, Collections):
             setattr(self, field, old)
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> contextlib.AbstractContextManager[None]:
-        """Nodes made inside use other registered gradients: a map from op type to gradient name."""
+        """Makes the nodes made inside use other registered gradients; `op_type_map` maps op types to gradient names."""
         return self._mapped_scope("_gradient_overrides", op_type_map)
 
     def _kernel_label_map(self, op_to_kernel_label_map: dict[str, str]) -> contextlib.AbstractContextManager[None]:
@@ -450,7 +456,7 @@ class Graph(VariableReads, Collections):
 
     @contextlib.contextmanager
     def _original_op(self, op: Operation | None) -> Iterator[None]:
-        """Nodes made inside are made for `op`."""
+        """Records `op` as the original operation (`_original_op`) of the nodes made inside, such as gradients."""
         old, self._default_original_op = self._default_original_op, op
         try:
             yield
@@ -460,11 +466,11 @@ class Graph(VariableReads, Collections):
     # ---- looking nodes up ----
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in creation order."""
+        """Returns all operations, in creation order."""
         return list(self._nodes)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name; KeyError where there is none, TypeError where `name` is no string."""
+        """Returns the operation of that name; raises KeyError if there is none, TypeError if `name` is no string."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
@@ -472,7 +478,7 @@ class Graph(VariableReads, Collections):
     _get_operation_by_name_unsafe = get_operation_by_name
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor of that name ("op:0"); KeyError where there is none, ValueError where it names an operation."""
+        """Returns the tensor of that name ("op:0"); raises KeyError if there is none, ValueError if it names an operation."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
@@ -487,12 +493,12 @@ class Graph(VariableReads, Collections):
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation: ...
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Tensor | Operation:
-        """The Tensor or Operation of this graph that `obj` is, names or converts to.
+        """Returns the Tensor or Operation of this graph that `obj` is, names or converts to.
 
         Raises:
-          TypeError: `obj` is of a type that no graph element is made of.
-          ValueError: it is of another graph, or of a kind that is not allowed.
-          KeyError: there is no such name.
+          TypeError: `obj` does not convert to a graph element of an allowed kind.
+          ValueError: `obj` belongs to another graph, or names an element of a kind that is not allowed.
+          KeyError: this graph has no element of that name.
         """
         kinds = " or ".join(k for k, on in (("Tensor", allow_tensor), ("Operation", allow_operation)) if on)
         if not kinds:
@@ -549,18 +555,19 @@ class Graph(VariableReads, Collections):
         return op
 
     def _consumers(self, tensor: Tensor) -> list[Operation]:
+        """Returns the nodes that take `tensor`. One scan serves all tensors until a node is added or changed."""
         stamp = (self._next_id, self._changes)
         if self._consumer_cache[0] != stamp:
-            found: dict[Tensor, list[Operation]] = {}
+            consumers: dict[Tensor, list[Operation]] = {}
             for node in self._nodes:
                 for t in dict.fromkeys(node.inputs):
-                    found.setdefault(t, []).append(node)
-            self._consumer_cache = (stamp, found)
+                    consumers.setdefault(t, []).append(node)
+            self._consumer_cache = (stamp, consumers)
         return list(self._consumer_cache[1].get(tensor, ()))
 
     def device_of(self, op_type: str) -> str:
-        """In a graph that executes, the full name of the device that an operation made now runs on."""
-        raise NotImplementedError("the nodes of this graph do not run when they are made")
+        """Returns the full name of the device that an operation called now runs on; eager graphs only."""
+        raise NotImplementedError(f"Graph.device_of({op_type!r}) needs a graph that executes eagerly; the nodes of this graph run in a session.")
 
     # ---- feeding and fetching ----
 
@@ -590,10 +597,10 @@ class Graph(VariableReads, Collections):
     # ---- GraphDef ----
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> messages.GraphDef:
-        """This graph as a GraphDef message.
+        """Returns this graph as a GraphDef message.
 
         Args:
-          from_version: only nodes added after this `version`.
+          from_version: includes only the nodes added after this `version`; None includes all.
           add_shapes: adds the static output shapes as the attribute `_output_shapes`.
         """
         graph_def = messages.GraphDef()
@@ -612,16 +619,17 @@ class Graph(VariableReads, Collections):
         return graph_def
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a picture of this graph, whose scopes open."""
+        """Returns the HTML that a notebook shows: a picture of this graph with scopes that open."""
         return picture.graph_html(self.get_operations())
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Graph:
-        raise TypeError("a Graph cannot be copied; export it with as_graph_def() and import that")
+        raise TypeError("A tf.Graph cannot be deep-copied; export it with as_graph_def() and import the result with tf.import_graph_def.")
 
 
 def fill_inferred_attrs(signature: Signature, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
-    """Adds the attributes that the inputs determine, and defaults of the rest, to `attrs` for a node made by hand."""
+    """Adds to `attrs` the attributes that the inputs determine, then the defaults of all others that are missing."""
     position = 0
+    # A list input takes all inputs that the single ones leave over: create_op does not say where a list ends.
     for arg in signature.inputs:
         if arg.number_attr and arg.number_attr not in attrs:
             others = sum(1 for a in signature.inputs if not a.is_list)

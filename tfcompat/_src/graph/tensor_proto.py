@@ -1,4 +1,8 @@
-"""Conversion between Python values, NumPy arrays and TensorProto."""
+"""Conversion between Python values, NumPy arrays and TensorProto.
+
+`to_numpy` and `make_tensor_proto` convert Python values by the rules of 1.15, errors included; `make_ndarray` reads a message as
+`tf.make_ndarray` does (Python), `parse` as a run does (C++). The readers differ in what they accept, so there are both.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +31,14 @@ _Nest = type[list[Any]] | tuple[type[list[Any]], type[tuple[Any, ...]]]
 
 
 class _Storage(NamedTuple):
-    """How TensorProto holds a dtype: its typed field, the dtype of one stored number, whether raw bytes are written."""
+    """How TensorProto stores a dtype: its typed field, the dtype of one stored number, whether `tensor_content` is written."""
 
     field: str
     stored: Any
     raw: bool
 
 
+# `raw` keeps 1.15's choice: make_tensor_proto writes only these dtypes as tensor_content, so that messages are equal byte for byte.
 _STORAGE = {
     dtypes.float32: _Storage("float_val", np.float32, True),
     dtypes.float64: _Storage("double_val", np.float64, True),
@@ -64,18 +69,18 @@ def make_tensor_proto(
     values: object, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None, verify_shape: bool = False,
     allow_broadcast: bool = False,
 ) -> messages.TensorProto:  # fmt: skip
-    """Returns the TensorProto of `values`.
+    """Returns the TensorProto of `values`; a TensorProto is returned unchanged.
 
     Args:
         values: A Python scalar, a nested list or an array.
-        dtype: The element type; by default that of an array, else the one `to_numpy` infers.
-        shape: The shape to state; with fewer values than elements, the last value stands for the rest.
+        dtype: The element type; by default that of an array, otherwise inferred from the Python values.
+        shape: The shape to state; with fewer values than elements, the last value is repeated.
         verify_shape: Whether the shape of `values` must equal `shape`.
-        allow_broadcast: Whether a single value is the only one that may have another shape than `shape`.
+        allow_broadcast: Requires as many values as `shape` has elements, or a single one, which is repeated.
 
     Raises:
-        TypeError: `values` do not fit `dtype` or have no dtype, or their shape is not the one that was asked for.
-        ValueError: `values` are ragged, None, or more than `shape` holds, or both flags are set.
+        TypeError: `values` do not fit `dtype` or have no dtype, or their shape does not fit `shape`.
+        ValueError: `values` are ragged, None, more than `shape` holds or larger than 2 GiB, or both flags are set.
     """
     if isinstance(values, messages.TensorProto):
         return values
@@ -87,6 +92,7 @@ def make_tensor_proto(
     proto.tensor_shape.SetInParent()
     for size in dims:
         proto.tensor_shape.dim.add(size=size)
+    # A single number, and values that are repeated, go into the typed list: the reader repeats its last entry.
     if storage.raw and array.size > 1 and array.size == math.prod(dims):
         if array.nbytes > _MAX_CONTENT_BYTES:
             raise ValueError("Cannot create a tensor proto whose content is larger than 2GB.")
@@ -98,7 +104,7 @@ def make_tensor_proto(
 
 
 def content_proto(array: NDArray) -> messages.TensorProto:
-    """The TensorProto of an array, with the bytes of all its numbers as they are; strings (an array of objects) one by one."""
+    """Returns the TensorProto of an array: numbers as `tensor_content`, strings (an array of objects) in `string_val`."""
     proto = messages.TensorProto(dtype=dtypes.as_dtype(array.dtype).as_datatype_enum)
     proto.tensor_shape.SetInParent()
     for size in array.shape:
@@ -114,11 +120,11 @@ def content_proto(array: NDArray) -> messages.TensorProto:
 def make_ndarray(tensor: messages.TensorProto) -> NDArray:
     """Returns a writable array with the values of the TensorProto `tensor`; strings are an object array of bytes.
 
-    A typed list that is shorter than the shape is filled up with its last value, an empty one with zeros.
+    A typed list that is shorter than the shape is extended with its last value, an empty one with zeros.
 
     Raises:
         TypeError: the dtype has no NumPy form or is a reference type.
-        ValueError: there are more values than the shape holds, or the bytes do not fill it.
+        ValueError: a dimension is unknown, there are more values than the shape holds, or `tensor_content` does not fill it.
     """
     dtype = dtypes.as_dtype(tensor.dtype)
     if dtype not in _STORAGE:
@@ -126,7 +132,7 @@ def make_ndarray(tensor: messages.TensorProto) -> NDArray:
     storage = _STORAGE[dtype]
     dims = tuple(dim.size for dim in tensor.tensor_shape.dim)
     if any(size < 0 for size in dims):
-        raise ValueError(f"TensorProto has the shape {list(dims)}; every dimension has to be known.")
+        raise ValueError(f"TensorProto has the shape {list(dims)}; every dimension must be known.")
     if tensor.tensor_content and dtype == dtypes.string:
         return _strings(tensor.tensor_content, math.prod(dims)).reshape(dims)
     if tensor.tensor_content:
@@ -141,15 +147,15 @@ def make_ndarray(tensor: messages.TensorProto) -> NDArray:
 
 
 def shape_of(proto: messages.TensorProto) -> tuple[int, ...]:
-    """The sizes in a TensorProto; see `sizes_of`."""
+    """Returns the sizes in a TensorProto; see `sizes_of`."""
     return sizes_of(proto.tensor_shape)
 
 
 def sizes_of(proto: messages.TensorShapeProto) -> tuple[int, ...]:
-    """The sizes in a TensorShapeProto.
+    """Returns the sizes in a TensorShapeProto, with the limits of 1.15's TensorShape: 254 dimensions, 2**63 - 1 elements.
 
     Raises:
-        ValueError: the rank or a size is unknown or too large.
+        ValueError: a size is unknown, or the rank or the number of elements is too large.
     """
     sizes = tuple(dim.size for dim in proto.dim)
     if proto.unknown_rank and sizes or any(size < 0 for size in sizes):
@@ -165,14 +171,14 @@ def sizes_of(proto: messages.TensorShapeProto) -> tuple[int, ...]:
 
 
 def parse(proto: messages.TensorProto) -> NDArray:
-    """Returns the array that a run makes of a TensorProto: read-only where one value stands for all.
+    """Returns the array that a run makes of a TensorProto; it is a read-only broadcast if the typed list has at most one value.
 
-    `tensor_content` has to fill the shape exactly; of a typed list, what is too much is left out, and its last value (or
-    zero) stands for what is missing.
+    Follows 1.15's Tensor::FromProto: `tensor_content` must fill the shape exactly; a typed list that is too long is cut, one that
+    is too short is extended with its last value, or with zeros if it is empty.
 
     Raises:
-        TypeError: the dtype has no values that a message holds.
-        ValueError: the shape is none, `tensor_content` does not fill it, or it holds more than there is memory.
+        TypeError: a TensorProto cannot hold values of the dtype.
+        ValueError: the shape is invalid, `tensor_content` does not fill it, or the tensor exceeds the machine's memory.
     """
     dtype, dims = dtypes.as_dtype(proto.dtype), shape_of(proto)
     if dtype not in _STORAGE:
@@ -187,6 +193,7 @@ def parse(proto: messages.TensorProto) -> NDArray:
         return _strings(proto.tensor_content, size).reshape(dims)
     if size * itemsize > memory.total():
         raise ValueError(f"a tensor of {dtype.name} with shape {list(dims)} does not fit into memory")
+    # A file may state any shape in a few bytes, so a single value is broadcast and only a longer list is allocated.
     values = getattr(proto, storage.field)
     if dtype == dtypes.string:
         flat = np.empty(len(values), object)
@@ -203,46 +210,48 @@ def parse(proto: messages.TensorProto) -> NDArray:
 
 
 def _stored_numbers(values: Sequence[Any], storage: _Storage, wanted: np.dtype[Any]) -> NDArray:
-    """The numbers of a typed list, in the dtype that they stand for; half a complex number is left out."""
+    """Returns the numbers of a typed list in the dtype that they encode; an incomplete last complex number is dropped."""
+    # Small integers are stored as int32 and wrap around; complex numbers are pairs of floats, halves and bfloat16 are bit patterns.
     wide = np.array(values, np.int64 if np.dtype(storage.stored).kind == "i" else None)
     numbers = wide.astype(storage.stored)
     return numbers[: len(numbers) * numbers.itemsize // wanted.itemsize * wanted.itemsize // numbers.itemsize].view(wanted)
 
 
 def _strings(content: bytes, count: int) -> NDArray:
-    """Strings that are written as all their lengths, then all their bytes."""
+    """Decodes the `tensor_content` of strings: all lengths as varints, then all bytes."""
+    # Each length takes at least one byte; checked first, since `count` comes from a shape that a damaged file may state.
     if count > len(content):
         raise ValueError(f"{len(content)} bytes do not hold {count} strings")
-    lengths, place = [], 0
+    lengths, offset = [], 0
     for _ in range(count):
-        length, place = varint.decode(content, place)
+        length, offset = varint.decode(content, offset)
         lengths.append(length)
-    if place + sum(lengths) != len(content):
-        raise ValueError(f"TensorProto says that its strings take {place + sum(lengths)} bytes, but there are {len(content)}")
-    found = np.empty(count, object)
+    if offset + sum(lengths) != len(content):
+        raise ValueError(f"TensorProto says that its strings take {offset + sum(lengths)} bytes, but there are {len(content)}")
+    strings = np.empty(count, object)
     for index, length in enumerate(lengths):
-        found[index] = content[place : place + length]
-        place += length
-    return found
+        strings[index] = content[offset : offset + length]
+        offset += length
+    return strings
 
 
 def to_numpy(
     values: object, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None, allow_broadcast: bool = False
 ) -> NDArray:
-    """Returns `values` as the array that a graph constant of them holds.
+    """Returns `values` as the array that `tf.constant(values)` holds.
 
-    Python floats become float32, ints int32 or else int64 or uint64, str and bytes an object array of bytes; an array
-    keeps its dtype.  The result may share memory with an array given as `values`, and is read-only where one value
-    fills `shape`.
+    Python floats become float32; ints become int32, or int64 or uint64 if they do not fit; str and bytes become an object array of
+    bytes; an array keeps its dtype. The result may share memory with an array given as `values`, and is read-only if one value
+    is broadcast to `shape`.
 
     Args:
         values: A Python scalar, a nested list or an array.
         dtype: The element type wanted, or None to infer it.
-        shape: The shape of the result, or None for that of `values`; the last value fills up what is missing.
-        allow_broadcast: Whether a single value is the only one that may have another number of elements than `shape`.
+        shape: The shape of the result, or None for that of `values`; the last value is repeated for missing elements.
+        allow_broadcast: Requires as many values as `shape` has elements, or a single one, which is repeated.
 
     Raises:
-        TypeError: `values` do not fit `dtype`, have no dtype, or not as many elements as `allow_broadcast` wants.
+        TypeError: `values` do not fit `dtype`, have no dtype, or have a number of elements that `allow_broadcast` rejects.
         ValueError: `values` are ragged, None, or more than `shape` holds.
     """
     array, _, dims = _typed_array(values, dtype, shape, False, allow_broadcast)
@@ -256,7 +265,7 @@ def to_numpy(
 def _typed_array(
     values: object, dtype: DTypeLike | None, shape: Sequence[int] | None, verify_shape: bool, allow_broadcast: bool
 ) -> tuple[NDArray, dtypes.DType, tuple[int, ...]]:
-    """Returns the array of `values` in their own shape, its DType, and the shape that the tensor has."""
+    """Returns the array of `values` in their own shape, its DType, and the shape that the tensor is to have."""
     if values is None:
         raise ValueError("None values not supported.")
     wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -264,6 +273,7 @@ def _typed_array(
         array = _as_array(values, wanted)
         return array, wanted or dtypes.as_dtype(array.dtype), array.shape
     dims = _sizes(shape)
+    # An empty shape takes Python values of any shape, as in 1.15: they only decide whether the dtype is possible.
     if 0 in dims and not isinstance(values, (np.ndarray, np.generic)):
         wanted = wanted or dtypes.float32
         if wanted not in _STORAGE or (wanted == dtypes.string and not _all_strings(values)):
@@ -275,7 +285,7 @@ def _typed_array(
 
 
 def _sizes(shape: Any) -> tuple[int, ...]:
-    """Returns a shape argument as ints."""
+    """Returns a shape argument as ints; raises NumPy's own errors for other types, as 1.15 does."""
     if isinstance(shape, (dict, set, frozenset, Iterator)):
         raise TypeError(f"int() argument must be a string, a bytes-like object or a number, not '{type(shape).__name__}'")
     if isinstance(shape, (str, bytes)) or any(isinstance(size, (str, bytes)) for size in shape):
@@ -307,7 +317,7 @@ def _as_array(values: object, dtype: dtypes.DType | None) -> NDArray:
 
 
 def _array_of(values: object, dtype: dtypes.DType | None) -> NDArray:
-    """Returns `np.asarray(values)`; TypeError for a tensor whose value only a run knows."""
+    """Returns `np.asarray(values)`; raises TypeError for a symbolic tensor, which has no value outside a run."""
     try:
         return np.asarray(values)
     except NotImplementedError:
@@ -319,6 +329,7 @@ def _is_tensor() -> TypeError:
 
 
 def _from_array(array: NDArray, dtype: dtypes.DType | None) -> NDArray:
+    """Casts an array to `dtype` (its own if None); unlike Python values, arrays cast freely, floats to integers too."""
     target = dtypes.as_dtype(array.dtype) if dtype is None else dtype
     if target not in _STORAGE:
         raise TypeError(f"Incompatible types: {target} vs. {array.dtype}. Value is {array}")
@@ -334,6 +345,7 @@ def _from_array(array: NDArray, dtype: dtypes.DType | None) -> NDArray:
 
 
 def _inferred(values: object) -> NDArray:
+    """Converts Python values without a stated dtype: NumPy's choice, narrowed to float32 and int32 as in 1.15."""
     try:
         with np.errstate(over="ignore"):
             array = np.array(values)
@@ -343,6 +355,7 @@ def _inferred(values: object) -> NDArray:
         raise _is_tensor() from None
     if array.shape != (wanted := _dense_shape(values)):
         raise _not_dense(values, array.shape, wanted)
+    # NumPy turns a mixture of strings and numbers into strings; 1.15 rejects it, so the Python types of the leaves decide.
     kind = array.dtype.kind
     if kind in "US" and _all_strings(values):
         return _string_array(np.array(values, object))
@@ -359,13 +372,16 @@ def _inferred(values: object) -> NDArray:
 
 
 def _from_python(values: object, dtype: dtypes.DType) -> NDArray:
+    """Converts Python values to a stated dtype. Every leaf must be of a Python type that fits: 1.5 is no int32, 1 is no bool."""
     if dtype not in _STORAGE:
         raise TypeError(f"Incompatible types: {dtype} vs. {np.asarray(values).dtype}. Value is {values}")
     if isinstance(values, range) and dtype not in (dtypes.string, dtypes.bool):
         raise _not_dense(values, (len(values),), ())
+    # The set of leaf types is computed first, which is fast for long lists; the offending leaf is searched for only on error.
     misfits = {kind for kind in _leaf_types(values, (list, tuple)) if not _fits(kind, dtype)}
     if misfits:
         raise _misfit(next(leaf for leaf in _leaves(values, (list, tuple)) if type(leaf) in misfits), dtype)
+    # Quantized dtypes are structured in NumPy: each element is a tuple of one number.
     if dtype.is_quantized and not all(issubclass(leaf, tuple) for leaf in _leaf_types(values, list)):
         raise _misfit(next(leaf for leaf in _leaves(values, list) if not isinstance(leaf, tuple)), dtype)
     try:
@@ -379,7 +395,7 @@ def _from_python(values: object, dtype: dtypes.DType) -> NDArray:
 
 
 def _converted(values: object, numpy_dtype: np.dtype[Any]) -> NDArray:
-    """Returns `values` in `numpy_dtype`; 64-bit integers beyond its range wrap around."""
+    """Returns `values` in `numpy_dtype`; integers that fit 64 bits but not the dtype wrap around, as in 1.15."""
     try:
         return np.array(values, numpy_dtype)
     except OverflowError:
@@ -391,6 +407,7 @@ def _converted(values: object, numpy_dtype: np.dtype[Any]) -> NDArray:
 
 @functools.cache
 def _fits(leaf: type, dtype: dtypes.DType) -> bool:
+    """Whether a Python value of type `leaf` may become an element of `dtype`."""
     if dtype == dtypes.string:
         return issubclass(leaf, (str, bytes))
     if dtype == dtypes.bool:
@@ -405,15 +422,15 @@ def _all_strings(values: object) -> bool:
 
 
 def _leaf_types(values: object, nests: _Nest) -> set[type]:
-    """Returns the types of the elements of nested lists; `nests` are the types that hold elements."""
+    """Returns the types of the leaves of nested lists; values of the types `nests` are lists, all others leaves."""
     if not isinstance(values, nests):
         return {type(values)}
-    found = set(map(type, values))
-    inner = tuple(leaf for leaf in found if issubclass(leaf, nests))
+    types = set(map(type, values))
+    inner = tuple(each for each in types if issubclass(each, nests))
     if not inner:
-        return found
-    found.difference_update(inner)
-    return found.union(*(_leaf_types(value, nests) for value in values if isinstance(value, inner)))
+        return types
+    types.difference_update(inner)
+    return types.union(*(_leaf_types(value, nests) for value in values if isinstance(value, inner)))
 
 
 def _leaves(values: object, nests: _Nest) -> Iterator[Any]:
@@ -425,7 +442,7 @@ def _leaves(values: object, nests: _Nest) -> Iterator[Any]:
 
 
 def _dense_shape(values: object) -> tuple[int, ...]:
-    """Returns the shape that nested lists have if all are as long as the first of their level."""
+    """Returns the shape of nested lists, read off the first element of each level."""
     dims = []
     while isinstance(values, (list, tuple)):
         dims.append(len(values))
@@ -436,7 +453,7 @@ def _dense_shape(values: object) -> tuple[int, ...]:
 
 
 def _common_shape(values: object) -> list[int]:
-    """Returns the leading dimensions that are the same in all branches of nested lists."""
+    """Returns the leading dimensions that all branches of nested lists share."""
     if not isinstance(values, (list, tuple)):
         return []
     return [len(values), *os.path.commonprefix([_common_shape(value) for value in values])]
@@ -454,6 +471,7 @@ def _not_convertible(values: object) -> TypeError:
 
 
 def _ragged(values: object) -> Exception:
+    """Returns 1.15's error for nested lists that NumPy rejected: ragged lists, or elements that are no values."""
     got, wanted = tuple(_common_shape(values)), _dense_shape(values)
     return _not_convertible(values) if got == wanted else _not_dense(values, got, wanted)
 
@@ -479,7 +497,7 @@ def _as_bytes(value: object) -> bytes:
 
 
 def _filled(flat: NDArray, size: int) -> NDArray:
-    """Returns `flat` brought to `size` elements by repeating its last one, or zero (an empty string) if it has none."""
+    """Returns `flat` extended to `size` elements with its last one, or with zeros (empty strings) if it has none."""
     missing = size - flat.size
     if missing == 0:
         return flat
