@@ -59,7 +59,7 @@ def test_a_fetched_variant_has_no_numpy_form():
 def test_other_types_are_refused_by_name():
     with pytest.raises(NotImplementedError, match="'tensorflow::TensorList'"):
         variant.array_of(_message("tensorflow::TensorList", np.int32(1)))
-    with pytest.raises(ValueError, match="4 bytes are no variant of type 'double'"):
+    with pytest.raises(ValueError, match="A variant of type 'double' takes 8 bytes, but has 4"):
         variant.array_of(_message("double", np.int32(1)))
     with pytest.raises(ValueError, match="1 elements, but 2 values"):
         variant.array_of(_message("int", np.int32(1), np.int32(2)))

@@ -1,6 +1,7 @@
-"""Attributes of nodes: Python values inside the graph, AttrValue messages outside it.
+"""Attributes of nodes: conversion between AttrValue messages and the graph's form, Python values.
 
-Inside: int, float, bool, bytes, DType, TensorShape, numpy arrays (kind `tensor`), FunctionRef (kind `func`), or lists of these.
+The graph's form: int, float, bool, bytes, DType, TensorShape, NumPy arrays (kind `tensor`), FunctionRef (kind `func`), or lists of
+these. Kernels take a third form (`constant_value.to_kernel`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tfcompat._src.proto import messages
 
 @dataclass(frozen=True)
 class FunctionRef:
-    """A function of the graph's library, by name, with attributes bound."""
+    """A reference to a function of the graph's library: its name and the attributes bound to it."""
 
     name: str
     attrs: dict[Any, Any] = field(default_factory=dict, hash=False)
@@ -30,17 +31,19 @@ class FunctionRef:
 
 @dataclass(frozen=True)
 class PlaceholderAttr:
-    """An attribute value inside a function body that names an attribute of the function."""
+    """An attribute of a node in a function body whose value is an attribute of the function."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class UnreadableTensor:
-    """A tensor of a message whose values do not fit: its node may stand in a graph, and fails where it runs.
+    """A TensorProto whose values do not fit its dtype and shape. As in 1.15, a graph may hold it, and its node fails when it runs.
 
     Attributes:
-      proto: the TensorProto. shape: its sizes. reason: why there is no value.
+      proto: the TensorProto.
+      shape: its sizes.
+      reason: the error message.
     """
 
     proto: messages.TensorProto
@@ -49,7 +52,7 @@ class UnreadableTensor:
 
 
 def tensor_from_proto(proto: messages.TensorProto) -> NDArray | UnreadableTensor:
-    """The value of a TensorProto; ValueError where its shape is none that a tensor can have."""
+    """Returns the value of a TensorProto; raises ValueError if no tensor can have its shape."""
     shape = tensor_proto.shape_of(proto)
     try:
         return variant.array_of(proto)
@@ -58,7 +61,7 @@ def tensor_from_proto(proto: messages.TensorProto) -> NDArray | UnreadableTensor
 
 
 def of_dtype(value: NDArray | UnreadableTensor, proto: messages.TensorProto, dtype: dtypes.DType) -> NDArray | UnreadableTensor:
-    """The value that `tensor_from_proto` made of `proto`, for a node that says that it has this dtype."""
+    """Returns `value`, which `tensor_from_proto` read from `proto`, or an UnreadableTensor if it is not of the node's dtype."""
     if proto.dtype == dtype.as_datatype_enum or isinstance(value, UnreadableTensor):
         return value
     names = (dtypes.cpp_name(dtypes.as_dtype(t).name) for t in (proto.dtype, dtype))
@@ -66,7 +69,12 @@ def of_dtype(value: NDArray | UnreadableTensor, proto: messages.TensorProto, dty
 
 
 def fill(proto: messages.AttrValue, value: object) -> None:
-    """Writes an inside value into an AttrValue message; None (an attribute without a value) leaves it empty."""
+    """Writes a value of the graph's form into an AttrValue message; None (an attribute without a value) leaves it empty.
+
+    Raises:
+      TypeError: the value is of another type.
+    """
+    # The order of the cases matters: bool is a subclass of int.
     if value is None:
         return
     if isinstance(value, (list, tuple)):
@@ -98,16 +106,18 @@ def fill(proto: messages.AttrValue, value: object) -> None:
     elif isinstance(value, PlaceholderAttr):
         proto.placeholder = value.name
     else:
-        raise TypeError(f"an attribute cannot hold {value!r}")
+        raise TypeError(f"A node attribute cannot hold {value!r} of type {type(value).__name__}.")
 
 
 def fill_function(proto: messages.NameAttrList, ref: FunctionRef) -> None:
+    """Writes a function reference into a NameAttrList message."""
     proto.name = ref.name
     for key, value in ref.attrs.items():
         fill(proto.attr[key], value)
 
 
 def _add(proto: messages.AttrValue.ListValue, element: object) -> None:
+    """Appends one element of a list attribute to the field of its kind."""
     if isinstance(element, bool):
         proto.b.append(element)
     elif isinstance(element, dtypes.DType):
@@ -127,11 +137,11 @@ def _add(proto: messages.AttrValue.ListValue, element: object) -> None:
     elif isinstance(element, FunctionRef):
         fill_function(proto.func.add(), element)
     else:
-        raise TypeError(f"a list attribute cannot hold {element!r}")
+        raise TypeError(f"A list attribute of a node cannot hold {element!r} of type {type(element).__name__}.")
 
 
 def from_proto(proto: messages.AttrValue) -> Any:
-    """The inside value of an AttrValue message."""
+    """Returns the value of an AttrValue message in the graph's form; None if the message is empty."""
     kind = proto.WhichOneof("value")
     if kind == "list":
         return _list_from_proto(proto.list)
@@ -152,7 +162,7 @@ _KINDS = {"s": "string", "i": "int", "f": "float", "b": "bool", "type": "type", 
 
 
 def misfit(proto: messages.AttrValue, wanted: str) -> str:
-    """What is wrong with an AttrValue message as the value of an attribute of kind `wanted` ("int", "list(int)", ...); "" where it fits.
+    """Returns 1.15's error text if an AttrValue message does not fit an attribute of kind `wanted` ("int", "list(int)", ...), else "".
 
     A placeholder fits every kind, an empty list every kind of list.
     """
@@ -163,6 +173,7 @@ def misfit(proto: messages.AttrValue, wanted: str) -> str:
         return f"AttrValue missing value with expected type {wanted!r}"
     if kind == "placeholder":
         return ""
+    # A malformed message may fill several fields of a list, so each non-empty field is checked.
     given = [(kind, [proto.type])] if kind != "list" else [(f.name, v) for f, v in proto.list.ListFields()]
     for name, values in given:
         found = f"list({_KINDS[name]})" if kind == "list" else _KINDS[name]
@@ -177,6 +188,7 @@ def misfit(proto: messages.AttrValue, wanted: str) -> str:
 
 @functools.cache
 def _type_problem(enum: int) -> str:
+    """Returns 1.15's error text if an attribute cannot hold this DataType enum, else ""."""
     if enum == 0:
         return "AttrValue has invalid DataType"
     try:
@@ -187,10 +199,12 @@ def _type_problem(enum: int) -> str:
 
 
 def function_from_proto(proto: messages.NameAttrList) -> FunctionRef:
+    """Returns the function reference of a NameAttrList message."""
     return FunctionRef(proto.name, {k: from_proto(v) for k, v in proto.attr.items()})
 
 
 def _list_from_proto(proto: messages.AttrValue.ListValue) -> list[Any]:
+    """Returns the elements of the one non-empty field of a list; [] if all are empty."""
     if proto.type:
         return [dtypes.as_dtype(t) for t in proto.type]
     if proto.shape:
@@ -203,7 +217,7 @@ def _list_from_proto(proto: messages.AttrValue.ListValue) -> list[Any]:
 
 
 def to_public(value: object) -> Any:
-    """What `Operation.get_attr` gives: shapes, tensors and functions as messages, the rest as it is."""
+    """Returns a value in the form of `Operation.get_attr`: shapes, tensors and functions as messages, others unchanged."""
     if isinstance(value, (list, tuple)):
         return [to_public(v) for v in value]
     if isinstance(value, TensorShape):
@@ -221,7 +235,7 @@ def to_public(value: object) -> Any:
 
 
 def default_value(attr: signature_lib.Attr) -> Any:
-    """The default of an attribute as an inside value; a fresh list where it is one."""
+    """Returns the default of an attribute in the graph's form; lists are fresh copies."""
     if attr.element_kind == "shape" and not attr.is_list:
         return TensorShape(attr.default)
     if attr.element_kind == "func" and not attr.is_list:
@@ -234,14 +248,14 @@ def default_value(attr: signature_lib.Attr) -> Any:
 
 
 def _tensor_of_fields(fields: list[tuple[str, Any]]) -> NDArray:
-    """The tensor of a default that a signature writes as the fields of a TensorProto: dtype, shape and `int_val`s."""
+    """Returns the array for a default that a signature states as TensorProto fields: `dtype`, `tensor_shape` and `int_val`s."""
     sizes = [int(size) for name, dims in fields if name == "tensor_shape" for _, ((_, size),) in dims]
     dtype = dtypes.as_dtype(dict(fields)["dtype"].removeprefix("DT_").lower()).as_numpy_dtype
     return np.array([int(value) for name, value in fields if name == "int_val"], dtype).reshape(sizes)
 
 
 def op_def(spec: OpSpec) -> messages.OpDef:
-    """The OpDef message of a record."""
+    """Returns the OpDef message of an op type's record."""
     signature = spec.signature
     proto = messages.OpDef(name=spec.name, is_stateful=stateful.is_stateful(spec))
     for args, target in ((signature.inputs, proto.input_arg), (signature.outputs, proto.output_arg)):

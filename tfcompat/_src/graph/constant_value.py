@@ -1,4 +1,8 @@
-"""What is known of a tensor's value while the graph is built."""
+"""Constant folding while the graph is built: values and shapes of tensors that constants and static shapes determine.
+
+1.15 folds in two languages with different reach, and programs see which: shape functions (C++, `known_value`, `known_shape`) evaluate
+any op with a kernel, `tf.get_static_value` (Python, `constant_value`) a fixed list of op types. Both are kept.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,13 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 
 _MAX_ELEMENTS = 1 << 16
+"""Larger results (in elements) are not folded, so that building a graph never computes large arrays."""
 _UNKNOWN = object()
+"""Marks an unknown value in the memo of `_evaluate`, where None means that a tensor is not evaluated yet."""
 
 
 class KnownShape:
-    """Stands for an input of which only shape and dtype are used."""
+    """A stand-in for an array, passed to kernels that use only shape and dtype of an input (`OpSpec.shape_only`)."""
 
     __slots__ = ("shape", "dtype", "ndim", "size")
 
@@ -32,9 +38,9 @@ class KnownShape:
 
 
 def known_value(tensor: Tensor) -> NDArray | None:
-    """The value of `tensor` where constants and static shapes alone determine it, else None.
+    """Returns the value of `tensor` if constants and static shapes determine it, else None.
 
-    A constant that comes into a loop is known there, but nothing that is computed of it, as in 1.15.
+    As in 1.15, a constant that enters a loop as an invariant is known inside, but values computed from it there are not.
     """
     value = eager_value(tensor)
     if value is not None:
@@ -45,48 +51,53 @@ def known_value(tensor: Tensor) -> NDArray | None:
     if op.type == "Const":
         return constant_of(op)
     memo: dict[Tensor, Any] = {}
-    found = _evaluate(tensor, memo, 64)
-    return None if found is _UNKNOWN else found
+    result = _evaluate(tensor, memo, 64)  # 64 bounds the recursion through inputs
+    return None if result is _UNKNOWN else result
 
 
 def is_constant(op: Operation) -> bool:
-    """Whether an operation gives a value that the graph holds."""
+    """Whether an operation is a Const."""
     return op.type == "Const"
 
 
 def constant_of(op: Operation) -> NDArray | None:
-    """The value of a Const; None where its message holds none."""
+    """Returns the value of a Const, or None if its TensorProto is unreadable (the node then fails when it runs)."""
     value = op.attrs["value"]
     return None if isinstance(value, UnreadableTensor) else value
 
 
 def _evaluate(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
-    found = memo.get(tensor)
-    if found is None:
-        found = eager_value(tensor)
-    if found is None:
+    """Returns the value of `tensor` or _UNKNOWN, evaluating inputs recursively at most `depth` levels deep."""
+    result = memo.get(tensor)
+    if result is None:
+        result = eager_value(tensor)
+    if result is None:
         outputs = _evaluate_op(tensor.op, memo, depth)
         for t, value in zip(tensor.op.outputs, outputs):
             memo[t] = value
-        found = memo[tensor]
-    return found
+        result = memo[tensor]
+    return result
 
 
 def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[Any, ...]:
+    """Returns the outputs of `op` computed with NumPy, each _UNKNOWN if an input is unknown or the op cannot be folded."""
     unknown = (_UNKNOWN,) * len(op.outputs)
     spec = op.spec
     if op.type == "Const":
         value = constant_of(op)
         return unknown if value is None else (value,)
+    # The argument of a function body that captures an outer tensor has that tensor's value.
     if op.type == "Placeholder" and op.outputs[0] in op.graph.captured_from and depth:
         return (_evaluate(op.graph.captured_from[op.outputs[0]], memo, depth - 1),)
-    if op.type == "ShapeN" or hasattr(op, "call_spec"):  # 1.15 evaluates Shape, Rank and Size of static shapes only, and no calls
+    # 1.15 evaluates Shape, Rank and Size of static shapes, but neither ShapeN nor function calls.
+    if op.type == "ShapeN" or hasattr(op, "call_spec"):
         return unknown
     if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or not depth or not op.inputs:
         return unknown
     size = op.outputs[0].shape.num_elements() if op.outputs else 0
     if size is not None and size > _MAX_ELEMENTS:
         return unknown
+    # Inputs of which the kernel uses only the shape need no value, just a fully known static shape.
     values = []
     for i, t in enumerate(op.inputs):
         if i in spec.shape_only_positions:
@@ -104,11 +115,15 @@ def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[An
 
 
 def call_numpy_kernel(op: Operation, values: Sequence[object]) -> tuple[NDArray, ...]:
-    """Runs the NumPy twin of an op's kernel; the outputs as arrays of the op's dtypes, in order."""
+    """Runs the NumPy kernel of an op; returns all outputs, lists flattened, as arrays of the op's dtypes.
+
+    Raises:
+      NotImplementedError: the op has no NumPy kernel. errors.OpError: the kernel rejects the values, or memory is exhausted.
+    """
     arguments, attrs = kernel_arguments(op, values)
     kernel = op.spec.numpy_kernel
     if kernel is None:
-        raise NotImplementedError(f"{op.type} has no NumPy kernel")
+        raise NotImplementedError(f"{op.type} has no NumPy kernel, so {op.name!r} cannot be computed on the host.")
     with np.errstate(all="ignore"):
         try:
             result = kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
@@ -123,12 +138,12 @@ def call_numpy_kernel(op: Operation, values: Sequence[object]) -> tuple[NDArray,
 
 
 def kernel_arguments(op: Operation, values: Sequence[object]) -> tuple[list[object], dict[str, Any]]:
-    """Groups flat input values by the signature (list inputs become tuples) and attributes as kernels take them."""
+    """Returns kernel arguments for flat input values (list inputs become tuples), and the attributes in the kernels' form."""
     return grouped(list(values), argument_groups(op)), _kernel_attrs(op)
 
 
 def argument_groups(op: Operation) -> list[int | slice] | None:
-    """The place of each kernel argument among the flat input values of an op, a slice for a list; None where no argument is a list."""
+    """Returns the index of each kernel argument among an op's flat inputs, a slice for a list; None if no argument is a list."""
     inputs = op.spec.signature.inputs
     if not any(a.is_list for a in inputs):
         return None
@@ -142,12 +157,12 @@ def argument_groups(op: Operation) -> list[int | slice] | None:
 
 
 def grouped(values: list[object], groups: list[int | slice] | None) -> list[object]:
-    """Flat input values as kernel arguments: lists become tuples."""
+    """Returns flat input values as kernel arguments, by the groups of `argument_groups`: lists become tuples."""
     return values if groups is None else [tuple(values[at]) if isinstance(at, slice) else values[at] for at in groups]
 
 
 class _kernel_attrs(dict[Any, Any]):
-    """The attributes of an op by name, converted for a kernel when looked up."""
+    """The attributes of an op by name, converted to the kernels' form on first lookup."""
 
     def __init__(self, op: Operation) -> None:
         super().__init__()
@@ -159,7 +174,7 @@ class _kernel_attrs(dict[Any, Any]):
 
 
 def to_kernel(value: object) -> Any:
-    """An attribute as kernels take it: dtypes are NumPy's, strings `str`, lists tuples."""
+    """Returns an attribute in the kernels' form: NumPy dtypes, `str` for bytes, tuples for lists."""
     if isinstance(value, dtypes.DType):
         return np.dtype(value.as_numpy_dtype) if value.is_numpy_compatible else value
     if isinstance(value, bytes):
@@ -170,7 +185,11 @@ def to_kernel(value: object) -> Any:
 
 
 def known_shape(tensor: Tensor) -> Sizes:
-    """Reads a shape tensor as sizes, as far as they are known: `[batch, 3]` gives `(None, 3)`, nothing known gives None."""
+    """Returns the sizes that a shape tensor holds: (None, 3) for `[batch, 3]`, or None if not even its length is known.
+
+    Raises:
+      ValueError: a known size is less than -1.
+    """
     value = known_value(tensor)
     if value is not None:
         if value.ndim == 0:
@@ -178,6 +197,7 @@ def known_shape(tensor: Tensor) -> Sizes:
         if np.any(value < -1):
             raise ValueError(f"Invalid value in tensor used for shape: {value[value < -1][0]}")
         return tuple(None if v < 0 else int(v) for v in value)
+    # The value is unknown as a whole; rules for the op types that programs build shapes with may know some of its elements.
     op = tensor.op
     partial = _PARTIAL.get(op.type)
     sizes = partial(op, tensor) if partial else None
@@ -194,7 +214,7 @@ def _pack_sizes(op: Operation, tensor: Tensor) -> Sizes:
 
 
 def _known_size(tensor: Tensor) -> int | None:
-    """One size: a scalar that is known."""
+    """Returns the size that a scalar tensor holds, or None if it is unknown or negative."""
     value = known_value(tensor)
     return None if value is None or int(value) < 0 else int(value)
 
@@ -204,11 +224,13 @@ def _concat_sizes(op: Operation, tensor: Tensor) -> Sizes:
 
 
 def _joined(parts: list[Sizes]) -> Sizes:
+    """Concatenates sizes; None if the length of one part is unknown."""
     known = [p for p in parts if p is not None]
     return tuple(size for part in known for size in part) if len(known) == len(parts) else None
 
 
 def _slice_sizes(op: Operation, tensor: Tensor) -> Sizes:
+    """Returns the sizes that `shape[begin:end:stride]` holds; None for slices with other features."""
     attrs = op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
@@ -232,10 +254,11 @@ _PARTIAL: dict[str, Callable[[Operation, Tensor], Sizes]] = {
 
 
 _STATIC = frozenset(("Const", "Range", "Cast", "Concat", "ConcatV2", "Pack", "Fill", "Equal", "NotEqual"))
-"""The op types whose value Python code may know in 1.15; shape functions know more (`known_value`)."""
+"""The op types that 1.15's Python `constant_value` evaluates, beside Shape, Size and Rank."""
 
 
 def _is_static(tensor: Tensor) -> bool:
+    """Whether 1.15's Python `constant_value` would try to evaluate `tensor`."""
     op = tensor.op
     if op.type in ("Shape", "Size", "Rank"):
         return True
@@ -246,9 +269,9 @@ def _is_static(tensor: Tensor) -> bool:
 
 @export("get_static_value", "contrib.util.constant_value")
 def constant_value(tensor: Any, partial: bool = False) -> NDArray | None:
-    """The value of a tensor that can be computed without a Session, as a NumPy array, else None.
+    """Returns the value of a tensor as a NumPy array if it can be computed without a Session, else None.
 
-    Once it was computed, the tensor can no longer be fed, as in 1.15. What is no tensor is its own value.
+    A tensor whose value was returned can no longer be fed, as in 1.15. Values that are no tensors are returned unchanged.
     """
     if not isinstance(tensor, Tensor):
         return None if is_dense_tensor_like(tensor) else tensor
@@ -257,15 +280,16 @@ def constant_value(tensor: Any, partial: bool = False) -> NDArray | None:
         return eager.copy()
     if partial and tensor.op.type == "Pack" and tensor.op.attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
-    found = known_value(tensor) if _is_static(tensor) else None
-    if found is None:
+    value = known_value(tensor) if _is_static(tensor) else None
+    if value is None:
         return None
+    # The program may build on the value, which a feed would contradict.
     tensor.graph.prevent_feeding(tensor)
-    return np.array(found)
+    return np.array(value)
 
 
 def _python_sizes(tensor: Tensor) -> Sizes:
-    """`known_shape`, as far as Python code may know it in 1.15."""
+    """Returns `known_shape` restricted to the op types that 1.15's Python `constant_value_as_shape` evaluates."""
     op = tensor.op
     if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):
         return known_shape(tensor)
@@ -278,10 +302,12 @@ def _python_sizes(tensor: Tensor) -> Sizes:
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape:
-    """A shape tensor read as a TensorShape, as far as Python code may know its entries in 1.15; a scalar -1 is an unknown shape.
+    """Returns the TensorShape that a shape tensor holds, with unknown sizes for entries that 1.15's Python code does not know.
+
+    A scalar -1 means an unknown shape.
 
     Raises:
-      ValueError: the tensor is another scalar, or no vector.
+      ValueError: the tensor is another scalar, or not a vector.
     """
     if tensor._sizes == ():
         value = constant_value(tensor)

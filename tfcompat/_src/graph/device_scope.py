@@ -1,4 +1,4 @@
-"""What `tf.device` puts on the device stack of a graph, and what it does to a node."""
+"""The entries that `tf.device` pushes on a graph's device stack, and their application to new nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class DeviceEntry:
-    """A device that the program asked for: None, a function of the node, or a canonical string; as text what it wrote."""
+    """The device of one `tf.device` block: None, a function of the node, or a canonical string. `str` shows it as the program wrote it."""
 
     def __init__(self, device: object) -> None:
         self._asked = device
@@ -27,12 +27,12 @@ class DeviceEntry:
 
 
 def entry(device: object) -> TraceableObject:
-    """An entry of the device stack, with the line of the program that makes it."""
+    """Returns an entry of the device stack, with the program's file and line that opened the block."""
     return from_program(DeviceEntry(device))
 
 
 def apply(stack: list[TraceableObject], node: Operation) -> None:
-    """Gives a new node the device that a stack says, the innermost entry first; None hides those around it."""
+    """Sets the device of a new node by merging the entries of a stack, innermost first; an entry of None hides the outer ones."""
     node._device_assignments = stack[::-1]
     for assignment in reversed(stack):
         device = assignment.obj.device
@@ -42,10 +42,14 @@ def apply(stack: list[TraceableObject], node: Operation) -> None:
 
 
 def _of_function(function: Any, node: Operation) -> str:
-    """What a device function says, which replaces the node's device; TypeError where it says nothing."""
+    """Returns the device that a device function returns for `node`, which replaces the node's device.
+
+    Raises:
+      TypeError: it returns neither a string nor a DeviceSpec.
+    """
     device = function(node)
     if device_lib.is_device_spec(device):
         device = device.to_string()
     if not isinstance(device, str):
-        raise TypeError(f"the device function {function!r} must give a string for {node.name}, not {device!r}")
+        raise TypeError(f"The device function {function!r} must return a string or a DeviceSpec for {node.name!r}, not {device!r}.")
     return device

@@ -1,4 +1,4 @@
-"""Which tf.distribute strategy a thread builds a graph under, and for which replica or device of it."""
+"""The tf.distribute strategy, replica and update device under which each thread builds a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfcompat._src.graph.scopes import get_default_graph
 
 
 class Mode(NamedTuple):
-    """A strategy in use; `replica_context` is None where the code runs for all replicas together."""
+    """An entered strategy scope; `replica_context` is None in cross-replica context."""
 
     graph: Graph
     strategy: Any
@@ -29,7 +29,7 @@ _STACK = _Stack()
 
 
 def current() -> Mode | None:
-    """The innermost mode that was entered in this thread for the default graph."""
+    """Returns the innermost mode that this thread entered for the default graph, or None."""
     if not _STACK.modes:
         return None
     graph = get_default_graph().outermost()
@@ -42,24 +42,24 @@ def push(strategy: object, replica_context: object = None) -> None:
 
 
 def pop() -> None:
-    """Leaves the mode entered last."""
+    """Leaves the mode that this thread entered last."""
     _STACK.modes.pop()
 
 
 def strategy_in_use() -> Any:
-    """The strategy of the mode; None where there is none, or the one that changes nothing."""
+    """Returns the strategy of the current mode; None if there is none or if it is the default strategy."""
     mode = current()
     return None if mode is None or mode.strategy.extended._is_default else mode.strategy
 
 
 def is_for_all_replicas() -> bool:
-    """Whether code runs under a strategy for all replicas together."""
+    """Returns whether this thread is in cross-replica context of a strategy other than the default one."""
     return strategy_in_use() is not None and current().replica_context is None  # type: ignore[union-attr]  # a strategy is in use
 
 
 @contextlib.contextmanager
 def updating(device: str) -> Iterator[None]:
-    """Inside, a distributed variable means its component on `device`."""
+    """Makes distributed variables stand for their component on `device` inside the block."""
     outer, _STACK.update_device = _STACK.update_device, device
     try:
         yield
@@ -68,15 +68,16 @@ def updating(device: str) -> Iterator[None]:
 
 
 def update_device() -> str | None:
-    """The device of the open `updating` block, or None."""
+    """Returns the device of the innermost open `updating` block, or None."""
     return _STACK.update_device
 
 
 _SUMS = ("weighted_sum", "none")
+"""The tf.losses.Reduction values for which 1.15's Estimator sums the replicas' losses."""
 
 
 def loss_is_mean() -> bool:
-    """Whether the loss of all replicas is the mean of theirs: in an Estimator, unless the last loss of the graph is a sum."""
+    """Returns whether the loss of a step is the mean of the replicas' losses: in an Estimator, unless the graph's last loss is a sum."""
     mode = current()
     if mode is None or not mode.strategy._scale_loss_for_estimator:
         return False
@@ -84,7 +85,7 @@ def loss_is_mean() -> bool:
 
 
 def scaled_loss(loss: Any) -> Any:
-    """A replica's loss as optimizers take its gradient: divided by the number of replicas, where the mean is wanted."""
+    """Returns the loss that an optimizer differentiates on this replica: divided by the number of replicas for a mean loss."""
     mode = current()
     count = mode.strategy.num_replicas_in_sync if mode is not None and loss_is_mean() else 1
     get_default_graph()._is_loss_scaled_by_optimizer = count > 1

@@ -1,4 +1,7 @@
-"""Tensors that have a value: what operations give where they run at once."""
+"""Eager tensors and operations: results of operations that run when they are called.
+
+A tensor does not keep its operation alive: a tape does. The reference to it is weak, and `op` is rebuilt when it is gone.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +28,22 @@ if TYPE_CHECKING:
 
 
 class EagerTensor(Tensor):
-    """A tensor with its value.
+    """A tensor that holds its value.
 
     Args:
-      value: an array, number, string, nested list, or tensor.
-      device: name of the device to put it on, or None.
-      dtype: a DType or its number; by default that of `value`.
+      value: an array, number, string, nested list, or eager tensor.
+      device: name of the device to put it on, or None for the default.
+      dtype: a DType or its enum number; by default that of `value`.
 
     Raises:
-      TypeError, ValueError: the value cannot be of that dtype. RuntimeError: there is no such device.
+      TypeError, ValueError: the value does not convert to that dtype. RuntimeError: there is no such device.
     """
 
     _sizes: tuple[int, ...]
     _last_number = 0
     _id: Any = 0
     stays_captured = False
-    """Whether functions must take it as an argument, and may not hold its value."""
+    """Whether functions that capture this tensor must take it as an argument, and may not embed its value as a constant."""
 
     def __init__(self, value: object, device: str | None, dtype: DTypeLike | None = None) -> None:
         wanted = None if dtype is None else _as_dtype(dtype)
@@ -56,16 +59,19 @@ class EagerTensor(Tensor):
 
     @classmethod
     def of(cls, value: object, dtype: dtypes.DType, graph: Graph, device: str, op: EagerOperation | None = None) -> EagerTensor:
-        """A tensor with a value of its dtype.
+        """Returns a tensor that holds `value`, without conversion.
 
         Args:
-          value: a NumPy or JAX array, or what a kernel made for a resource or variant. dtype: its DType.
-          graph: the EagerGraph in which it was made. device: full name of the device that it is on.
-          op: the node that made it, kept where that is a handle without inputs: other nodes live as long as a tape records them.
+          value: a NumPy or JAX array, or the object that a kernel made for a resource or variant.
+          dtype: the DType of `value`.
+          graph: the EagerGraph in which it was made.
+          device: full name of the device that it is on.
+          op: the operation that made it, only for a handle without inputs; the tensor keeps it. Other operations live as long as a
+            tape records them.
         """
-        found = cls.__new__(cls)
-        found._set(value, dtype, graph, device, op)
-        return found
+        tensor = cls.__new__(cls)
+        tensor._set(value, dtype, graph, device, op)
+        return tensor
 
     def _set(self, value: object, dtype: dtypes.DType, graph: Graph, device: str, op: EagerOperation | None) -> None:
         EagerTensor._last_number += 1
@@ -79,15 +85,15 @@ class EagerTensor(Tensor):
         self._made_by = None if op is None else op.without_outputs()
 
     def recorded_as(self, op: Operation, index: int) -> None:
-        """Notes that this is output `index` of a node, which a tape keeps."""
+        """Records that this tensor is output `index` of an operation, which a tape keeps alive."""
         self._producer, self._value_index = weakref.ref(op), index
 
     @property
-    def _op(self) -> Operation:  # type: ignore[override]  # found when it is asked for
-        found = None if self._producer is None else self._producer()
-        if found is None:
-            found = _Source(self) if self._made_by is None else self._made_by.giving(self)
-        return found
+    def _op(self) -> Operation:  # type: ignore[override]  # a property, as the operation may be rebuilt
+        producer = None if self._producer is None else self._producer()
+        if producer is None:
+            producer = _Source(self) if self._made_by is None else self._made_by.giving(self)
+        return producer
 
     @property
     def op(self) -> Operation:
@@ -110,21 +116,22 @@ class EagerTensor(Tensor):
         return self._device
 
     def set_shape(self, shape: object) -> None:
-        """Checks that the shape is `shape`; ValueError where it is not."""
+        """Checks that `shape` is compatible with the tensor's shape; raises ValueError if it is not."""
         if not self.shape.is_compatible_with(shape):
             raise ValueError(f"Tensor's shape {self.shape.sizes} is not compatible with supplied shape {TensorShape(shape).sizes}")
 
     def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> Any:
-        """Raises NotImplementedError: a tensor with a value is not run."""
+        """Raises NotImplementedError: an eager tensor has its value already."""
         raise NotImplementedError("eval is not supported when eager execution is enabled, is .numpy() what you're looking for?")
 
     def consumers(self) -> list[Operation]:
-        """Raises NotImplementedError: nothing keeps what took this tensor."""
+        """Raises NotImplementedError: the operations that took an eager tensor are not recorded."""
         raise NotImplementedError("consumers not supported for EagerTensor.")
 
     # ---- the value ----
 
     def _numpy(self) -> NDArray:
+        """Returns the value as a NumPy array, which may share memory with the tensor; quantized values as plain integers."""
         if self._dtype in (dtypes.resource, dtypes.variant):
             raise ValueError(f"Cannot convert a Tensor of dtype {self._dtype.name} to a NumPy array.")
         array: NDArray = self._value
@@ -134,7 +141,7 @@ class EagerTensor(Tensor):
         return array[array.dtype.names[0]] if array.dtype.names else array
 
     def numpy(self) -> Any:
-        """The value: an array of its own, or a NumPy scalar where the rank is 0."""
+        """Returns a copy of the value as a NumPy array, or a NumPy scalar if the rank is 0."""
         array = self._numpy()
         return array.copy() if array.ndim else array[()]
 
@@ -142,20 +149,20 @@ class EagerTensor(Tensor):
         return np.array(self._numpy(), dtype=dtype)
 
     def __buffer__(self, flags: int) -> memoryview:
-        return self._numpy().data.toreadonly()  # asked for from Python 3.12 on
+        return self._numpy().data.toreadonly()  # Python calls this from version 3.12 on (PEP 688)
 
     def cpu(self) -> EagerTensor:
-        """The tensor in the memory of the host."""
+        """Returns the tensor in host memory."""
         return self._copy(None, "CPU:0")
 
     def gpu(self, gpu_index: int = 0) -> EagerTensor:
-        """The tensor in the memory of a GPU; RuntimeError where it is not there."""
+        """Returns the tensor in the memory of a GPU; raises RuntimeError if there is no such GPU."""
         return self._copy(None, f"GPU:{gpu_index}")
 
     def _copy(self, ctx: object = None, device_name: str | None = None) -> EagerTensor:
-        graph: Any = self._graph  # an EagerGraph, which is above
-        found: EagerTensor = graph.copied(self, device_name)
-        return found
+        graph: Any = self._graph  # an EagerGraph, a class of a higher layer
+        copied: EagerTensor = graph.copied(self, device_name)
+        return copied
 
     def _number(self) -> Any:
         if self._sizes != ():
@@ -173,7 +180,7 @@ class EagerTensor(Tensor):
 
     def __index__(self) -> int:
         if not self._dtype.is_integer:
-            raise TypeError(f"a tensor of dtype {self._dtype.name} is no index")
+            raise TypeError(f"A tensor of dtype {self._dtype.name} cannot be an index; cast it to an integer dtype.")
         return int(self._number())
 
     def __bool__(self) -> bool:
@@ -221,6 +228,7 @@ class EagerTensor(Tensor):
 
 
 def _as_dtype(dtype: DTypeLike | None) -> dtypes.DType:
+    """Returns `dtype` as a DType; raises TypeError in the words of 1.15's eager runtime."""
     try:
         return dtypes.as_dtype(dtype)
     except TypeError:
@@ -239,27 +247,27 @@ class EagerOperation(Operation):
         super().__init__(graph, spec, f"{spec.name}_{number}", inputs, (), attrs, (), number, ())
 
     def without_outputs(self) -> EagerOperation:
-        """The operation, which refers to no output: its outputs may refer to it and make no cycle."""
-        found = copy.copy(self)
-        found.outputs = []
-        return found
+        """Returns a copy without outputs, which an output can keep without a reference cycle."""
+        copied = copy.copy(self)
+        copied.outputs = []
+        return copied
 
     def giving(self, tensor: Tensor) -> EagerOperation:
-        """The operation with its one output."""
-        found = copy.copy(self)
-        found.outputs = [tensor]
-        return found
+        """Returns a copy whose only output is `tensor`."""
+        copied = copy.copy(self)
+        copied.outputs = [tensor]
+        return copied
 
     @classmethod
     def of_function(cls, graph: Any, inputs: Iterable[Tensor], outputs: list[Tensor], gradient: Callable[..., Any]) -> EagerOperation:
-        """What a tape is told of several operations at once: their inputs, outputs, and `gradient(op, *grads)`."""
-        found = cls(graph, op_spec.get("IdentityN"), inputs, {}, graph.next_number())
-        found.outputs, found._gradient_function = outputs, gradient
-        return found
+        """Returns an operation that a tape records for a whole function, with its inputs, outputs and `gradient(op, *grads)`."""
+        operation = cls(graph, op_spec.get("IdentityN"), inputs, {}, graph.next_number())
+        operation.outputs, operation._gradient_function = outputs, gradient
+        return operation
 
 
 class _Source(Operation):
-    """Stands for the node of a tensor whose node is gone: it has no inputs."""
+    """The `op` of a tensor whose operation no tape kept: a placeholder without inputs."""
 
     def __init__(self, tensor: EagerTensor) -> None:
         attrs = {"dtype": tensor.dtype, "shape": tensor.shape}
@@ -268,7 +276,7 @@ class _Source(Operation):
 
 
 def eager_value(tensor: object) -> NDArray | None:
-    """The value of a tensor that has a numeric or string one, else None."""
+    """Returns the value of an eager tensor of numbers or strings, else None."""
     if isinstance(tensor, EagerTensor) and tensor.dtype not in (dtypes.resource, dtypes.variant):
         return tensor._numpy()
     return None

@@ -1,4 +1,8 @@
-"""FunctionDef messages of function bodies: nodes with inputs written as `node:output:index`."""
+"""FunctionDef messages of function bodies.
+
+Inside a FunctionDef, an input is `argument` or `node:output:index`, where `output` is an output of the signature and `index` counts
+its tensors; a GraphDef writes `node:index`.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,11 @@ if TYPE_CHECKING:
     from tfcompat._src.graph.graph import Graph
 
 _SOURCES = ("NoOp", "ControlTrigger", "VarHandleOp", "HashTableV2", "Placeholder")
+"""Op types without a side effect of their own, although they are stateful or have no outputs."""
 
 
 class Body(Protocol):
-    """The graph of a function's nodes."""
+    """The graph of a function's body."""
 
     inputs: list[Tensor]
     outputs: list[Tensor]
@@ -29,7 +34,7 @@ class Body(Protocol):
 
 
 class Function(Protocol):
-    """A function that a graph may hold."""
+    """A function in a graph's function library, as far as FunctionDefs need it."""
 
     name: str
     attrs: dict[str, Any]
@@ -50,7 +55,7 @@ class Function(Protocol):
 
 
 def definition_of(function: Function) -> messages.FunctionDef:
-    """The FunctionDef of a GraphFunction."""
+    """Returns the FunctionDef message of a GraphFunction."""
     body = function.body
     arguments = {t.op for t in body.inputs}
     nodes = [op for op in body.get_operations() if op not in arguments]
@@ -67,8 +72,12 @@ def definition_of(function: Function) -> messages.FunctionDef:
 
 
 def _write_order(found: messages.FunctionDef, nodes: list[Operation], names: dict[Operation, str]) -> None:
-    """Lets operations on one resource wait for one another, and the function for all that acts, as its graph says by their order."""
+    """Adds control inputs between operations on one resource, and control outputs for all side effects (automatic dependencies).
+
+    tfcompat runs a body's side effects in creation order; TensorFlow, which may load this message, needs them as control edges.
+    """
     written = {node.name: node for node in found.node_def}
+    # The last user of each resource, within each control flow context: an edge must not cross the border of a branch or loop.
     last: dict[tuple[Any, ...], Operation] = {}
     for op in nodes:
         context = op._get_control_flow_context()
@@ -78,6 +87,7 @@ def _write_order(found: messages.FunctionDef, nodes: list[Operation], names: dic
                 if before is not None and before is not op:
                     _wait(written[names[op]], names[before])
                 last[tensor, context] = op
+        # An operation with side effects must run even if no result depends on it: the call waits for it through control_ret.
         effects = getattr(op, "call_spec", op.spec).effects
         acts = (effects.is_stateful and not effects.random) or effects.writes or effects.reads or not op.outputs
         if acts and context is None and op.type not in _SOURCES:
@@ -86,6 +96,7 @@ def _write_order(found: messages.FunctionDef, nodes: list[Operation], names: dic
 
 
 def _wait(node: messages.NodeDef, source: str) -> None:
+    """Adds a control input to a node unless it has it."""
     if f"^{source}" not in node.input:
         node.input.append(f"^{source}")
 
@@ -93,14 +104,18 @@ def _wait(node: messages.NodeDef, source: str) -> None:
 def graph_to_function_def(
     graph: Graph, operations: list[Operation], inputs: list[Tensor], outputs: list[Tensor], out_names: list[str] | None = None
 ) -> messages.FunctionDef:
-    """Part of a graph as a FunctionDef message named "_", whose nodes keep their names.
+    """Returns part of a graph as a FunctionDef message named "_"; its nodes keep their names.
 
     Args:
-      graph: the graph. operations: its nodes that belong to the function. inputs: the arguments. outputs: the results.
-      out_names: names of the results, by default those of the tensors.
+      graph: the graph.
+      operations: its nodes that make up the body.
+      inputs: the tensors that become the arguments.
+      outputs: the tensors that become the results.
+      out_names: names of the results; by default those of the tensors.
 
     Raises:
-      errors.InvalidArgumentError: number of names and results differ. ValueError: two results have one name.
+      errors.InvalidArgumentError: the numbers of names and results differ.
+      ValueError: two results have the same name.
     """
     if out_names is not None and len(out_names) != len(outputs):
         raise errors.InvalidArgumentError(
@@ -117,6 +132,7 @@ def graph_to_function_def(
         found.signature.input_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
     for name, tensor in results:
         found.signature.output_arg.add(name=name, type=tensor.dtype.as_datatype_enum)
+    # The node that makes an argument is outside of the function, even if the caller lists it.
     inside = [op for op in operations if not any(t in arguments for t in op.outputs)]
     found.signature.is_stateful = any(op.op_def.is_stateful for op in inside)
     write_nodes(found, {op: op.name for op in inside}, arguments, results)
@@ -124,19 +140,26 @@ def graph_to_function_def(
 
 
 def _tensor_names(tensors: list[Tensor]) -> list[str]:
-    """The name of each tensor as that of an argument, each once."""
-    found: list[str] = []
+    """Returns unique argument names for tensors, as 1.15 forms them: "op" or "op_o1", with a suffix "_U0" ... if taken."""
+    names: list[str] = []
     for tensor in tensors:
         name = tensor.name.removesuffix(":0").replace(":", "_o")
         others = (f"{name}_U{i}" for i in itertools.count())
-        found.append(next(each for each in itertools.chain([name], others) if each not in found))
-    return found
+        names.append(next(each for each in itertools.chain([name], others) if each not in names))
+    return names
 
 
 def write_nodes(
     found: messages.FunctionDef, names: dict[Operation, str], arguments: dict[Tensor, str], results: list[tuple[str, Tensor]]
 ) -> None:
-    """Writes nodes, with these names, and results into a FunctionDef."""
+    """Writes nodes and results into the FunctionDef `found`.
+
+    Args:
+      found: the message.
+      names: the nodes, with their names in the message.
+      arguments: the argument tensors, with their names.
+      results: the names and tensors of the results.
+    """
     for op in names:
         node = found.node_def.add()
         node.CopyFrom(op.node_def)
@@ -149,20 +172,22 @@ def write_nodes(
 
 
 def names_beside(arguments: Iterable[str], results: Iterable[str], nodes: list[Operation]) -> dict[Operation, str]:
-    """The names of nodes, which are others where an argument or result is called so."""
+    """Returns names for nodes that differ from all argument and result names: the node's own, with a suffix if taken."""
     taken = {*arguments, *results}
     return {op: _unique(op.name, taken) for op in nodes}
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    found, count = name, 0
-    while found in taken:
-        found, count = f"{name}_{count}", count + 1
-    taken.add(found)
-    return found
+    """Returns `name`, or `name_0`, `name_1` ... if taken, and adds it to `taken`."""
+    unique, count = name, 0
+    while unique in taken:
+        unique, count = f"{name}_{count}", count + 1
+    taken.add(unique)
+    return unique
 
 
 def _source(tensor: Tensor, arguments: dict[Tensor, str], names: dict[Operation, str]) -> str:
+    """Returns a tensor as a FunctionDef names it: `argument` or `node:output:index`."""
     if tensor in arguments:
         return arguments[tensor]
     output, index = output_name(tensor)
@@ -170,27 +195,28 @@ def _source(tensor: Tensor, arguments: dict[Tensor, str], names: dict[Operation,
 
 
 def output_name(tensor: Tensor) -> tuple[str, int]:
-    """The output of the signature that a tensor belongs to, and its place in it."""
+    """Returns the name of the signature's output to which a tensor belongs, and its index in that output."""
     op, start = tensor.op, 0
     spec = getattr(op, "call_spec", op.spec)
     for arg in spec.signature.outputs:
-        count = Operation.arg_length(op, arg)
+        count = Operation.arg_length(op, arg)  # the plain count of the signature; a call may override the method
         if tensor.value_index < start + count:
             return arg.name, tensor.value_index - start
         start += count
-    raise ValueError(f"{tensor.name} is no output of its operation")
+    raise ValueError(f"{tensor.name} has an index beyond the outputs in the signature of {op.type}.")
 
 
 def argument_names(tensors: list[Tensor]) -> list[str]:
-    """Names of arguments or results: those of the nodes, in small letters, each once."""
+    """Returns unique names for arguments or results: the node names in lower case, other characters replaced by "_"."""
     taken: set[str] = set()
     return [_unique_argument(re.sub(r"[^a-z0-9_]", "_", t.op.name.lower()), taken) for t in tensors]
 
 
 def _unique_argument(name: str, taken: set[str]) -> str:
-    found, count = name, 0
-    while found in taken:
+    """Returns `name`, or `name_1`, `name_2` ... if taken, and adds it to `taken`."""
+    unique, count = name, 0
+    while unique in taken:
         count += 1
-        found = f"{name}_{count}"
-    taken.add(found)
-    return found
+        unique = f"{name}_{count}"
+    taken.add(unique)
+    return unique

@@ -1,4 +1,4 @@
-"""tf.graph_util: parts of GraphDefs, frozen variables, and what only training needs taken out."""
+"""tf.graph_util: subgraphs of GraphDefs, freezing of variables, and removal of training nodes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ VARIABLE_OPS = frozenset((
     "Assign", "AssignAdd", "AssignSub", "Queue", "ScatterAdd", "ScatterSub", "ScatterUpdate", "TruncatedNormal",
     "Variable", "VariableV2",
 ))  # fmt: skip
+# Op type -> (the attribute that holds the dtype, the dtypes with a kernel only for the CPU in 1.15).
 _ON_CPU = {
     "Const": ("dtype", (dtypes.string, dtypes.int32)),
     "DynamicStitch": ("T", (dtypes.int32,)),
@@ -27,20 +28,21 @@ _ON_CPU = {
     "Cast": ("SrcT", (dtypes.int32,)),
 }
 FORWARDS_HANDLE = frozenset(("Identity", "Switch", "Enter", "RefIdentity", "RefSwitch", "RefEnter", "Merge"))
+"""Op types that forward a variable's handle or ref to their outputs."""
 
 
 def _node_name(source: str) -> str:
-    """The name of the node behind a node's input."""
+    """Returns the node name in a NodeDef input ("^control", "node" or "node:1")."""
     return source.lstrip("^").partition(":")[0]
 
 
 @export("graph_util.must_run_on_cpu")
 def must_run_on_cpu(node: messages.NodeDef, pin_variables_on_cpu: bool = False) -> bool:
-    """Whether 1.15 runs a node on the CPU only: constants of strings or int32, casts from and stitches of int32.
+    """Returns whether 1.15 runs a node only on the CPU: constants of strings or int32, casts from and stitches of int32.
 
     Args:
       node: an Operation or a NodeDef message.
-      pin_variables_on_cpu: whether variables and what changes them count too.
+      pin_variables_on_cpu: whether variables and the ops that update them count too.
 
     Raises:
       AssertionError: `node` is neither.
@@ -56,21 +58,21 @@ def must_run_on_cpu(node: messages.NodeDef, pin_variables_on_cpu: bool = False) 
 
 @export("graph_util.tensor_shape_from_node_def_name")
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
-    """The static shape of a tensor by its name in a GraphDef, where the output 0 need not be written."""
+    """Returns the static shape of a tensor by its name in a GraphDef, where ":0" may be omitted."""
     name = input_name if ":" in input_name else input_name + ":0"
     return graph.get_tensor_by_name(name).get_shape()
 
 
 @export("graph_util.extract_sub_graph")
 def extract_sub_graph(graph_def: messages.GraphDef, dest_nodes: list[str]) -> messages.GraphDef:
-    """The part of a GraphDef that some nodes need, in its order.
+    """Returns the part of a GraphDef on which some nodes depend, these nodes included, in the original order.
 
     Args:
       graph_def: a GraphDef message.
       dest_nodes: names of the nodes.
 
     Raises:
-      TypeError: an argument is of the wrong type. AssertionError: there is no node of such a name.
+      TypeError: an argument is of the wrong type. AssertionError: the graph has no node of such a name.
     """
     if not isinstance(graph_def, messages.GraphDef):
         raise TypeError("graph_def must be a graph_pb2.GraphDef proto.")
@@ -87,9 +89,9 @@ def extract_sub_graph(graph_def: messages.GraphDef, dest_nodes: list[str]) -> me
         if name not in needed:
             needed.add(name)
             pending.extend(_node_name(i) for i in nodes[name].input)
-    found = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
-    found.node.extend(n for n in graph_def.node if n.name in needed)
-    return found
+    subgraph = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
+    subgraph.node.extend(n for n in graph_def.node if n.name in needed)
+    return subgraph
 
 
 @export("graph_util.convert_variables_to_constants")
@@ -97,20 +99,21 @@ def convert_variables_to_constants(
     sess: SessionLike, input_graph_def: messages.GraphDef, output_node_names: list[str],
     variable_names_whitelist: Iterable[str] | None = None, variable_names_blacklist: Iterable[str] | None = None,
 ) -> messages.GraphDef:  # fmt: skip
-    """The part of a GraphDef that some nodes need, with variables replaced by constants of their values in a session.
+    """Returns the part of a GraphDef on which some nodes depend, with its variables replaced by constants.
 
     Args:
-      sess: the session with the values.
+      sess: the session that holds the variables' values.
       input_graph_def: a GraphDef message.
       output_node_names: names of the nodes.
-      variable_names_whitelist: the variables to replace; by default all.
-      variable_names_blacklist: variables not to replace.
+      variable_names_whitelist: names of the variables to replace; by default all.
+      variable_names_blacklist: names of variables not to replace.
 
     Raises:
       errors.FailedPreconditionError: a variable has no value.
     """
     inference = extract_sub_graph(input_graph_def, output_node_names)
     nodes = {n.name: n for n in inference.node}
+    # A resource variable is read through the read node that tf.Variable makes beside its handle.
     allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
     kept = set(variable_names_blacklist or ())
     reads = {}
@@ -128,7 +131,7 @@ def convert_variables_to_constants(
 
 
 def origin(name: str, nodes: dict[str, Any]) -> str:
-    """The node that a handle comes from."""
+    """Returns the name of the node that makes the handle `name`, following ops that forward handles."""
     node = nodes[_node_name(name)]
     while node.op in FORWARDS_HANDLE and node.input:
         node = nodes[_node_name(node.input[0])]
@@ -136,7 +139,10 @@ def origin(name: str, nodes: dict[str, Any]) -> str:
 
 
 def add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str, Any], values: dict[str, Any]) -> None:
-    """Adds a node of the frozen graph: a constant for a variable, and what reads one on a plain tensor."""
+    """Adds the frozen form of `node` to the GraphDef `found`.
+
+    A variable becomes a Const; ops that read a frozen variable become ops on the constant; other nodes are copied.
+    """
     new = found.node.add()
     if node.name in values:
         new.name, new.op = node.name, "Const"
@@ -147,6 +153,7 @@ def add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str
     source = origin(node.input[0], nodes) if node.input and not node.input[0].startswith("^") else None
     if source not in values:
         return
+    # The input is now the variable's value, so ops that took a handle must be replaced, and those that forward it change dtype.
     kind = nodes[source].attr["dtype"]
     if node.op == "ReadVariableOp":
         new.Clear()
@@ -162,7 +169,7 @@ def add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str
 
 
 def _write_gather(found: messages.GraphDef, new: messages.NodeDef, node: messages.NodeDef, kind: object) -> None:
-    """A gather from a constant, along an axis that a constant before it says."""
+    """Writes `new`, a Const with the axis 0, and a GatherV2 that replaces the ResourceGather `node`."""
     if "batch_dims" in node.attr and node.attr["batch_dims"].i != 0:
         raise ValueError("batch_dims != 0 is not supported by freeze_graph.")
     new.Clear()
@@ -180,12 +187,15 @@ def _write_gather(found: messages.GraphDef, new: messages.NodeDef, node: message
 
 @export("graph_util.remove_training_nodes")
 def remove_training_nodes(input_graph: messages.GraphDef, protected_nodes: list[str] | None = None) -> messages.GraphDef:
-    """A GraphDef without CheckNumerics nodes and Identity nodes that nothing waits for; versions and functions are left out too.
+    """Returns a GraphDef without CheckNumerics nodes and Identity nodes; like 1.15's, it has no versions and no function library.
+
+    An Identity with control inputs, or one that other nodes have as a control input, stays.
 
     Args:
       input_graph: a GraphDef message.
       protected_nodes: names of nodes to keep.
     """
+    # 1.15 removes CheckNumerics together with the edges from it, and splices only Identity nodes out.
     protected = set(protected_nodes or ())
     removed = {n.name for n in input_graph.node if n.op == "CheckNumerics" and n.name not in protected}
     nodes = []
@@ -202,19 +212,19 @@ def remove_training_nodes(input_graph: messages.GraphDef, protected_nodes: list[
         if node.op == "Identity" and node.name not in protected | waited_for and node.input:
             if not any(i.startswith("^") for i in node.input):
                 spliced[node.name] = node.input[0]
-    found = messages.GraphDef()
+    pruned = messages.GraphDef()
     for node in nodes:
         if node.name in spliced:
             continue
         sources = [_past(i, spliced) for i in node.input]
         del node.input[:]
         node.input.extend(sources)
-        found.node.append(node)
-    return found
+        pruned.node.append(node)
+    return pruned
 
 
 def _past(source: str, spliced: dict[str, str]) -> str:
-    """An input, with the nodes taken out passed over."""
+    """Returns the input that replaces `source` after the spliced nodes are gone."""
     while re.sub(r"^\^", "", source) in spliced:
         source = spliced[source.removeprefix("^")]
     return source

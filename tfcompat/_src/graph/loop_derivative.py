@@ -1,4 +1,7 @@
-"""What tf.gradients notes of the loops that it makes: which loop goes back over which."""
+"""Records which while loop is the gradient of which, so that the runtime can compile both as one differentiated loop.
+
+`tf.gradients` records a LoopDerivative for each backward loop that it builds; for graphs from files, a recognizer rebuilds the records.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 
 RECOGNIZERS: list[Callable[..., None]] = []
-"""What notes the loops of a graph from a file that are derivatives, set by the gradients; takes the graph."""
+"""Functions of a graph that record the backward loops in a graph from a file; the gradients package registers one."""
 
 
 class CannotBeRebuilt(Exception):
-    """The gradients of a loop of a file cannot be made again, so that nothing tells whether another loop computes them: its nodes run."""
+    """The gradient of a loop from a file cannot be rebuilt for comparison, so a loop that computes it runs as ordinary nodes."""
 
 
 class ExitGradient(NamedTuple):
-    """The gradient `grad` of a result of the forward loop, which enters the backward loop by the Enter node `enter`."""
+    """The cotangent `grad` of a forward loop's result `exit`; it enters the backward loop at the Enter node `enter`."""
 
     exit: Tensor
     grad: Tensor
@@ -27,9 +30,9 @@ class ExitGradient(NamedTuple):
 
 
 class EntryGradient(NamedTuple):
-    """The gradient of what enters the forward loop by the Enter node `enter`.
+    """The cotangent of the value that enters the forward loop at the Enter node `enter`.
 
-    `parts` is the tensor that leaves the backward loop, or values, indices and perhaps shape of slices.
+    `parts` holds the tensor that leaves the backward loop, or for IndexedSlices the values, the indices and perhaps the shape.
     """
 
     enter: Operation
@@ -38,12 +41,15 @@ class EntryGradient(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LoopDerivative:
-    """A loop that is the derivative of another, with all that exists for it alone.
+    """A backward loop, its forward loop, and the nodes that exist only for the gradient.
 
     Attributes:
-      exits: what enters the backward loop. entries: what it gives. counter: the Exit of the forward loop that tells how often it ran.
-      made: the nodes of the backward loop, and those in the forward loop that serve it (a counter, stacks).
+      exits: cotangents of the forward loop's results, the inputs of the backward loop.
+      entries: cotangents of the forward loop's inputs, the results of the backward loop.
+      counter: the Exit node of the forward loop's iteration counter.
+      made: the nodes of the backward loop, and those in the forward loop that serve it (the counter, stacks).
       forward: the other nodes of the forward loop.
+      edges: inputs and control inputs of the nodes when the record was made, see `is_intact`.
     """
 
     exits: tuple[ExitGradient, ...]
@@ -54,20 +60,21 @@ class LoopDerivative:
     edges: tuple[tuple[Operation, tuple[Tensor, ...], list[Operation]], ...]
 
     def among(self, ops: Container[Operation]) -> LoopDerivative:
-        """As much of it as some operations need."""
+        """Returns the record restricted to the cotangents that are among `ops`."""
         exits = tuple(e for e in self.exits if e.enter in ops)
         return replace(self, exits=exits, entries=tuple(e for e in self.entries if any(t.op in ops for t in e.parts)))
 
     @property
     def is_intact(self) -> bool:
-        """Whether the nodes of both loops take and wait for what they did when the note was made."""
+        """Whether the nodes of both loops still have the inputs and control inputs that they had when the record was made."""
         return all(_are(op.inputs, inputs) and _are(op.control_inputs, controls) for op, inputs, controls in self.edges)
 
 
 def _are(have: Sequence[object], noted: Sequence[object]) -> bool:
+    """Whether two sequences hold the same objects, compared by identity."""
     return len(have) == len(noted) and all(map(operator.is_, have, noted))
 
 
 def edges_of(ops: Iterable[Operation]) -> tuple[tuple[Operation, tuple[Tensor, ...], list[Operation]], ...]:
-    """What each of some nodes takes and waits for."""
+    """Returns (node, inputs, control inputs) for each node."""
     return tuple((op, op.inputs, op.control_inputs) for op in ops)

@@ -1,4 +1,4 @@
-"""`tensorflow.python.ops.op_selector`: lists of operations and tensors of a graph, and the operations that others depend on."""
+"""`tensorflow.python.ops.op_selector`: conversion to lists of operations or tensors, and walks through a graph from them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ T = TypeVar("T")
 
 @export("contrib.graph_editor.util.is_iterable")
 def is_iterable(obj: object) -> TypeGuard[Iterable[Any]]:
-    """Whether an object, which is no tensor, can be gone through."""
+    """Returns whether an object is iterable and not a tensor."""
     return not isinstance(obj, Tensor) and isinstance(obj, Iterable)
 
 
 @export("contrib.graph_editor.get_tensors", "contrib.graph_editor.util.get_tensors")
 def get_tensors(graph: Graph) -> list[Tensor]:
-    """All tensors of a graph; TypeError where it is none."""
+    """Returns all tensors of a graph; raises TypeError if `graph` is no graph."""
     if not isinstance(graph, Graph):
         raise TypeError(f"Expected a graph, got: {type(graph)}")
     return [t for op in graph.get_operations() for t in op.outputs]
@@ -30,32 +30,32 @@ def get_tensors(graph: Graph) -> list[Tensor]:
 
 @export("contrib.graph_editor.util.get_unique_graph")
 def get_unique_graph(tops: object, check_types: object = None, none_if_empty: bool = False) -> Graph | None:
-    """The one graph that operations and tensors belong to; that of a function counts as the graph around it.
+    """Returns the graph to which all elements belong; a function body counts as part of the graph around it.
 
     Args:
       tops: a graph, or an iterable of operations and tensors.
-      check_types: the types that are allowed; by default operations and tensors.
-      none_if_empty: gives None for no elements.
+      check_types: the allowed types; by default operations and tensors.
+      none_if_empty: whether to return None, instead of raising, if there are no elements.
 
     Raises:
-      TypeError: an element of another type. ValueError: several graphs, or none.
+      TypeError: an element is of another type. ValueError: there are several graphs, or no elements.
     """
     if isinstance(tops, Graph):
         return tops
     if not is_iterable(tops):
         raise TypeError(f"{type(tops)} is not iterable")
     kinds = (Operation, Tensor) if check_types is None else tuple(check_types) if is_iterable(check_types) else (check_types,)
-    found = None
+    graph = None
     for element in tops:
         if not isinstance(element, kinds):
             raise TypeError(f"Expected a type in ({', '.join(map(str, kinds))}), got: {type(element)}")
-        if found is None:
-            found = element.graph
-        elif _outermost(found) is not _outermost(element.graph):
+        if graph is None:
+            graph = element.graph
+        elif _outermost(graph) is not _outermost(element.graph):
             raise ValueError(f"Operation {element} does not belong to given graph")
-    if found is None and not none_if_empty:
+    if graph is None and not none_if_empty:
         raise ValueError("Can't find the unique graph of an empty list")
-    return found
+    return graph
 
 
 def _outermost(graph: Graph) -> Graph:
@@ -66,7 +66,7 @@ def _outermost(graph: Graph) -> Graph:
 
 @export("contrib.graph_editor.util.check_graphs")
 def check_graphs(*args: Any) -> None:
-    """Checks that all elements have the same `graph` (or None); ValueError where they have not."""
+    """Checks that all arguments have the same `graph`, ignoring those whose `graph` is None; raises ValueError otherwise."""
     graphs = [(i, a.graph) for i, a in enumerate(args) if a.graph is not None]
     for i, graph in graphs:
         if graph is not graphs[0][1]:
@@ -75,22 +75,22 @@ def check_graphs(*args: Any) -> None:
 
 @export("contrib.graph_editor.make_list_of_t", "contrib.graph_editor.util.make_list_of_t")
 def make_list_of_t(ts: object, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Tensor]:
-    """The tensors of a graph, of an iterable, or a single one, as a list.
+    """Returns a list of tensors.
 
     Args:
-      ts: what to list.
-      check_graph: checks that all belong to one graph.
-      allow_graph: `ts` may be a graph.
-      ignore_ops: leaves operations out, which are an error otherwise.
+      ts: a graph (all its tensors are listed), an iterable of tensors, or one tensor.
+      check_graph: whether to check that all elements are tensors of one graph.
+      allow_graph: whether `ts` may be a graph.
+      ignore_ops: whether to skip operations, instead of raising.
 
     Raises:
-      TypeError: an element of another type, or a graph that is not allowed. ValueError: several graphs.
+      TypeError: an element is of another type, or `ts` is a graph and may not be one. ValueError: there are several graphs.
     """
     return _listed(ts, Tensor, get_tensors, check_graph, allow_graph, ignore_ops)
 
 
 def make_list_of_op(tops: object, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Operation]:
-    """The operations of a graph, of an iterable, or a single one, as a list; as `make_list_of_t`."""
+    """Returns a list of operations; the arguments are those of `make_list_of_t`, with the two kinds exchanged."""
     return _listed(tops, Operation, Graph.get_operations, check_graph, allow_graph, ignore_ts)
 
 
@@ -109,13 +109,13 @@ def _listed(
 
 @export("contrib.graph_editor.get_generating_ops", "contrib.graph_editor.util.get_generating_ops")
 def get_generating_ops(ts: object) -> list[Operation]:
-    """The operation that makes each tensor."""
+    """Returns the operation that computes each tensor, one per tensor."""
     return [t.op for t in make_list_of_t(ts, allow_graph=False)]
 
 
 @export("contrib.graph_editor.get_consuming_ops", "contrib.graph_editor.util.get_consuming_ops")
 def get_consuming_ops(ts: object) -> list[Operation]:
-    """The operations that take any of the tensors, each once."""
+    """Returns the operations that take any of the tensors, without duplicates."""
     return list(dict.fromkeys(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers()))
 
 
@@ -124,19 +124,19 @@ def get_backward_walk_ops(
     seed_ops: Any, inclusive: bool = True, within_ops: Any = None, within_ops_fn: Callable[[Operation], bool] | None = None,
     stop_at_ts: Iterable[Tensor] = (), control_inputs: bool = False, only_differentiable: bool = False,
 ) -> list[Operation]:  # fmt: skip
-    """The operations that others depend on.
+    """Returns the operations on which others depend, found by a breadth-first walk along inputs.
 
     Args:
-      seed_ops: operations, or tensors whose operations are meant.
+      seed_ops: the operations to start from, or tensors, whose operations are used.
       inclusive: whether the seeds are part of the result.
-      within_ops: the operations that may be visited; None: all.
-      within_ops_fn: says of an operation whether it may be visited.
-      stop_at_ts: tensors that are not followed.
-      control_inputs: follows control inputs too.
-      only_differentiable: follows the inputs of operations with a gradient only, and no control inputs.
+      within_ops: the operations that may be visited; None for all.
+      within_ops_fn: a function of an operation that returns whether it may be visited.
+      stop_at_ts: tensors at which the walk stops.
+      control_inputs: whether to follow control inputs too.
+      only_differentiable: whether to follow only the inputs of operations with a gradient, and no control inputs.
 
     Raises:
-      TypeError: a value that is no operation and no tensor.
+      TypeError: a seed is neither an operation nor a tensor.
     """
     seeds = list(seed_ops) if is_iterable(seed_ops) else [seed_ops]
     if not seeds:
@@ -146,8 +146,8 @@ def get_backward_walk_ops(
     if within is not None:
         seeds = [op for op in seeds if op in within]
     stops = set(make_list_of_t(stop_at_ts))
-    found = dict.fromkeys(seeds)
-    pending = list(found)
+    visited = dict.fromkeys(seeds)
+    pending = list(visited)
     while pending:
         op = pending.pop(0)
         follow = not only_differentiable or is_differentiable(op)
@@ -156,12 +156,12 @@ def get_backward_walk_ops(
             sources += op.control_inputs
         for source in sources:
             allowed = (within is None or source in within) and (within_ops_fn is None or within_ops_fn(source))
-            if allowed and source not in found:
-                found[source] = None
+            if allowed and source not in visited:
+                visited[source] = None
                 pending.append(source)
-    return [op for op in found if inclusive or op not in set(seeds)]
+    return [op for op in visited if inclusive or op not in set(seeds)]
 
 
 def is_differentiable(op: Operation) -> bool:
-    """Whether an operation has a gradient."""
+    """Returns whether an operation has a gradient."""
     return op._gradient_function is not None or not isinstance(op.spec.gradient, NotDifferentiable)

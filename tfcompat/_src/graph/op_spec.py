@@ -1,4 +1,8 @@
-"""The registry: one frozen record per TF op type, written at one place with everything that the op is."""
+"""The op registry: one frozen OpSpec per TF op type.
+
+A record holds everything about the op in one row: signature, shape function, kernel, gradient, effects, and facts for the planner.
+The modules of `ops/` (and of other folders that define op types) register their rows when they are imported.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,17 @@ DEVICE, HOST = Side.DEVICE, Side.HOST
 
 @dataclass(frozen=True)
 class Effects:
-    """What running an op does beside computing its outputs.
+    """The side effects of an op.
 
-    `reads` and `writes` name inputs (refs or resources) whose variable is read or written. `random` ops take a counter from
-    the Session. `external` ops touch the world outside the graph (prints, files, queues, Python): they keep creation order.
-    `creates` ops make a variable or resource handle. `waits` ops may wait for other threads (run_limits.MustWait). `copies` ops
-    are external ones that keep none of the arrays that they are given. `calls` ops call functions of the program, which may wait for
-    each other.
+    Attributes:
+      reads: names of the inputs (refs or resources) whose variables the op reads.
+      writes: names of the inputs whose variables the op writes.
+      random: the op takes a random counter from the Session.
+      external: the op touches state outside the graph (prints, files, queues, Python); such ops run in creation order.
+      creates: the op makes a variable or resource handle.
+      waits: the op may block until another thread acts (run_limits.MustWait).
+      copies: the op is external, but retains none of its input arrays.
+      calls: the op calls Python functions of the program, which may wait for each other.
     """
 
     reads: tuple[str, ...] = ()
@@ -50,7 +58,7 @@ class Effects:
 
     @property
     def keeps_inputs(self) -> bool:
-        """Whether arrays that the op is given may stay where later runs find them."""
+        """Whether the op may retain its input arrays beyond the run, so that their buffers must not be donated."""
         return bool(self.external and not self.copies or self.creates or self.writes)
 
 
@@ -61,22 +69,22 @@ WAITING = Effects(external=True, waits=True)
 
 
 def reads(*names: str) -> Effects:
-    """The op reads the variables behind these inputs."""
+    """Returns the effects of an op that reads the variables behind these inputs."""
     return Effects(reads=names)
 
 
 def updates(*names: str) -> Effects:
-    """The op reads and writes the variables behind these inputs."""
+    """Returns the effects of an op that reads and writes the variables behind these inputs."""
     return Effects(reads=names, writes=names)
 
 
 def overwrites(*names: str) -> Effects:
-    """The op writes the variables behind these inputs without reading them."""
+    """Returns the effects of an op that writes the variables behind these inputs without reading them."""
     return Effects(writes=names)
 
 
 class FromKernel:
-    """The gradient is the vjp of the kernel."""
+    """Type of FROM_KERNEL, which says that the gradient is the VJP of the kernel."""
 
 
 FROM_KERNEL = FromKernel()
@@ -84,7 +92,7 @@ FROM_KERNEL = FromKernel()
 
 @dataclass(frozen=True)
 class NotDifferentiable:
-    """No gradient flows through this op, and why. `raises` says that asking for one is an error, as in 1.15."""
+    """The op has no gradient for this reason; `raises` if asking for one is an error in 1.15, otherwise it is None."""
 
     reason: str
     raises: bool = False
@@ -94,7 +102,7 @@ Gradient = Callable[..., Any] | FromKernel | NotDifferentiable
 
 
 class ByRule:
-    """The derivative of the kernel, inside a loop, are the nodes that the op's gradient makes."""
+    """Type of BY_RULE: where JAX differentiates the kernel (inside a loop), the nodes built by `gradient` compute the cotangents."""
 
 
 BY_RULE = ByRule()
@@ -102,29 +110,37 @@ BY_RULE = ByRule()
 
 @dataclass(frozen=True)
 class Facts:
-    """What the planner knows of an op type beside its kernel.
+    """Properties of an op type that the planner uses, so that no stage of a run lists op types.
 
     Attributes:
-      names_variable: its output is the name of a variable. is_placeholder: its output is to be fed.
-      names_resource: its output is the resource that its attributes name, the same in all runs of a session.
-      tells_status: it tells whether a variable has a value. forgets: it takes the value of a variable or a resource away.
-      does_nothing: it is there for control edges alone.
-      rows_by: the input that says which rows are picked or added up. picks: whether they are picked out of the first input.
-      row_count: where rows are added up, the input that says how many there are then.
-      varying_length: how long results are depends on data.
-      rejects: it draws until a sample is accepted.
-      hands_on: the input that it hands on, or stores, as it is.
-      reads_through: it gives what it reads, and nothing else.
-      cuts: it cuts a piece out of its first input where the others say.
-      scales_rows: it does the same to every number of the rows that it gets.
-      compares: of a comparison of two numbers, whether the first is to be less (1) or greater (-1), and whether it may be equal (1, 0).
-      conjoins: it is true where both inputs are. counts: it adds its inputs (1), or takes the second from the first (-1).
-      adds_all: it adds up a list. reduces: "sum", "mean" or "product" of elements. joins: a list along a "new" dimension, or along an "old" one.
-      reads_files: it reads a checkpoint. checks_numbers: it fails where its input has an infinity or a NaN.
-      tells_sizes: it gives the shape of its input. converts: it gives its input in another dtype.
-      meets_others: it meets its like on other devices or in other processes.
-      gathers: it waits for what others give, and none of them waits for it.
-      costly: most of the time of a program goes to ops like this.
+      names_variable: the output is a variable handle.
+      names_resource: the output is a resource handle determined by the attributes, the same in all runs of a session.
+      is_placeholder: the output must be fed.
+      tells_status: the op returns whether a variable has a value.
+      forgets: the op removes the value of a variable or a resource.
+      does_nothing: the op exists only for its control edges.
+      rows_by: name of the input that holds the row numbers by which rows are gathered or summed.
+      picks: with `rows_by`, the op gathers rows of its first input.
+      row_count: for a sum by row, name of the input that holds the number of result rows.
+      varying_length: the length of the outputs depends on data.
+      rejects: the op samples by rejection.
+      hands_on: name of the input that the op forwards, reshapes or stores without changing its elements.
+      reads_through: the op returns its input, or the value of the variable that it reads, and does nothing else.
+      cuts: the op slices its first input at positions that the other inputs hold.
+      scales_rows: the op maps every element of its rows alike (scales, casts, negates them), so that padding rows stay padding.
+      compares: for a comparison, (1 for less or -1 for greater, 1 if equal numbers compare true or 0).
+      conjoins: the op is a logical AND.
+      counts: 1 for an addition, -1 for a subtraction: the step of a loop counter.
+      adds_all: the op sums a list of tensors.
+      reduces: for a reduction, "sum", "mean" or "product".
+      joins: "new" for a stack (along a new dimension), "old" for a concatenation (along an existing one).
+      reads_files: the op reads a checkpoint.
+      checks_numbers: the op fails if its input has an infinity or a NaN.
+      tells_sizes: the op returns the shape of its input.
+      converts: the op casts its input to another dtype.
+      meets_others: the op is a collective: it communicates with its counterparts on other devices or in other processes.
+      gathers: the op waits for values from other threads, none of which waits for this op.
+      costly: ops of this type dominate a program's time (convolutions, matrix products ...).
     """
 
     names_variable: bool = False
@@ -166,34 +182,35 @@ NAMES_RESOURCE = Facts(names_resource=True)
 
 @dataclass(frozen=True)
 class OpSpec:
-    """One TF op type.
+    """The record of one TF op type.
 
     Args:
       name: the op type.
       text: its OpDef signature (graph/signature.py).
       shape: `shape(c: InferenceContext) -> list` of sizes, one per output; sizes is a tuple of int or None, or None.
-      kernel: a pure function of arrays (inputs by position, list inputs as tuples) and attributes (keyword-only, those it
-        names). A device kernel computes with jax; a host kernel with NumPy. It returns one array, or a tuple of them: first
-        the new values of `effects.writes`, then the outputs that are not refs. Random kernels take `rng=(key, counter)`.
-      gradient: `gradient(op, *grads) -> list` built of ops, FROM_KERNEL, or NotDifferentiable(reason).
-      constants: inputs that the kernel needs as NumPy values.
-      traceable: `traceable(op) -> tuple` of those of `constants` that the kernel can also take traced for this node
-        (an index that moves in a loop).
-      shape_only: inputs of which the kernel uses shape and dtype alone; such a kernel returns NumPy values.
+      kernel: a function of arrays (inputs by position, list inputs as tuples) and of the attributes that it names as keyword-only
+        parameters. A device kernel is pure and computes with JAX; a host kernel computes with NumPy. It returns one array, or a
+        tuple of arrays: first the new values of `effects.writes`, then the outputs that are not refs. Random kernels take
+        `rng=(key, counter)`.
+      gradient: `gradient(op, *grads) -> list` of tensors built of ops, FROM_KERNEL, or NotDifferentiable(reason).
+      constants: inputs that the kernel needs as NumPy values while it is traced.
+      traceable: `traceable(op) -> tuple` of those of `constants` that the kernel of this node also accepts as tracers
+        (a loop-dependent index).
+      shape_only: inputs of which the kernel uses only shape and dtype; such a kernel returns NumPy values.
       fold: a NumPy twin of the kernel that gives the same bits; `True` where the kernel itself is written in NumPy.
       near: a NumPy kernel for floating numbers that is equal but for rounding, for shapes that come once and are not worth compiling.
-      slope: makes of the kernel one whose derivative is TensorFlow's, where JAX's is another; BY_RULE for one that `gradient` gives.
-      effects: what the op reads, writes or prints.
+      slope: `slope(kernel)` returns a kernel whose JAX derivative is TensorFlow's, for kernels where the two differ; or BY_RULE.
+      effects: the side effects.
       side: DEVICE or HOST, see `Side`.
-      reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: how far the counter moves.
+      reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: by how much the random counter advances.
       context: whether a host kernel takes the run's HostContext as its first argument.
-      padded: a device twin of a host kernel whose output length depends on data: outputs are as long as they can be, filled up
-        with `checks.no_row`. It stands in where only row updates see them, which pass over such entries.
-      counted: inputs with one row per entry of which a device kernel takes more than there are: further entries are
-        `checks.no_row` in integer inputs, 0 in others. It passes over them, so other numbers of entries need no other program.
-      facts: what decides where it runs and with what.
+      padded: a device twin of a host kernel whose output length depends on data. Its outputs have the maximal length, padded with
+        `checks.no_row`; it is used if only row updates read the outputs, since those skip padding.
+      counted: inputs with one row per entry that a device kernel also accepts padded, with `checks.no_row` in integer inputs and 0
+        in others. The kernel skips padding, so one compiled program serves several numbers of entries.
+      facts: properties that the planner uses, see `Facts`.
       where: file and line of the registration.
-      node_class: the class of its nodes, where that is not Operation.
+      node_class: the class of the op's nodes, if it is not Operation.
     """
 
     name: str
@@ -223,12 +240,12 @@ class OpSpec:
 
     @functools.cached_property
     def kernel_attrs(self) -> tuple[str, ...]:
-        """The attributes that the kernel takes."""
+        """Names of the attributes that the kernel takes."""
         return keyword_names(self.kernel)
 
     @functools.cached_property
     def fold_attrs(self) -> tuple[str, ...]:
-        """The attributes that the NumPy twin takes."""
+        """Names of the attributes that the NumPy kernel takes."""
         return keyword_names(self.numpy_kernel)
 
     @functools.cached_property
@@ -238,27 +255,27 @@ class OpSpec:
 
     @functools.cached_property
     def shape_only_positions(self) -> Container[int]:
-        """The flat positions of the `shape_only` inputs; a list among them is the op's only input."""
-        found = frozenset(self.signature.input_index[n] for n in self.shape_only)
-        is_list = any(self.signature.inputs[i].is_list for i in found)
-        return range(sys.maxsize) if is_list else found
+        """The flat positions of the `shape_only` inputs: all positions if one is a list, which is then the op's only input."""
+        positions = frozenset(self.signature.input_index[n] for n in self.shape_only)
+        is_list = any(self.signature.inputs[i].is_list for i in positions)
+        return range(sys.maxsize) if is_list else positions
 
     @functools.cached_property
     def numpy_kernel(self) -> Callable[..., Any] | None:
-        """The kernel on NumPy values: the twin, or the kernel itself where that is written in NumPy."""
+        """The kernel for NumPy values: the `fold` twin, or the kernel itself if it is written in NumPy; None without either."""
         if self.fold is True or (not self.fold and (self.shape_only or self.is_pure_on_host)):
             return self.kernel
         return self.fold or None
 
     @property
     def is_pure_on_host(self) -> bool:
-        """A host op without effects: computed while a cluster is traced where its inputs are known there."""
+        """Whether this is a host op without effects, which tracing a cluster evaluates when its inputs are known."""
         return self.side == HOST and self.effects == PURE and not self.context
 
 
 @functools.cache
 def keyword_names(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The keyword-only parameters of a kernel without a default, except those that the runtime provides."""
+    """Returns the names of a kernel's required keyword-only parameters (its attributes), without `rng`, which the runtime provides."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
@@ -266,21 +283,22 @@ def keyword_names(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in ("rng",))
 
 
+# Written by `register` alone. Rows register at import time, so reading needs no lock.
 _REGISTRY: dict[str, OpSpec] = {}
 
 
 def register(spec: OpSpec) -> OpSpec:
-    """Adds a record; a second one of the same name raises and names both places."""
+    """Adds a record to the registry and returns it; raises ValueError if the op type is registered already."""
     if spec.name in _REGISTRY:
-        raise ValueError(f"op {spec.name} is registered at {_REGISTRY[spec.name].where} and again at {spec.where}")
+        raise ValueError(f"The op type {spec.name} is registered twice: at {_REGISTRY[spec.name].where} and at {spec.where}.")
     _REGISTRY[spec.name] = spec
     return spec
 
 
 def op(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, kernel: Callable[..., Any] | None = None, depth: int = 1, **fields: Any) -> Callable[..., Any]:
-    """Registers an op type; without `kernel`, returns a decorator for it.
+    """Registers an op type and returns its kernel; without `kernel`, returns a decorator for the kernel.
 
-    `depth` is the number of call frames between the row and this function, so that `where` names the row.
+    `depth` is the number of call frames between the registering row and this function, so that `where` names the row.
     """
     frame = sys._getframe(depth)
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -293,11 +311,11 @@ def op(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, k
 
 
 LATER_FORMS: dict[str, OpSpec] = {}
-"""Op types as TensorFlow 2 writes them, with attributes that 1.15 does not have: nodes of files that have these are of such types."""
+"""Records of op types with the attributes that TensorFlow 2 added; a node of a graph file that has these attributes uses them."""
 
 
 def later_form(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, **fields: Any) -> Callable[..., Any]:
-    """A decorator that registers the kernel of an op type with the attributes that TensorFlow 2 has added."""
+    """Returns a decorator that registers a kernel for an op type with the attributes that TensorFlow 2 added."""
 
     def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         LATER_FORMS[name] = OpSpec(name, text, shape, kernel, gradient, where=kernel.__module__, **fields)
@@ -307,23 +325,23 @@ def later_form(name: str, text: str, *, shape: Callable[..., Any], gradient: Gra
 
 
 LATE_FAMILIES: list[str] = []
-"""Modules that are imported when an op type is asked for that nobody has registered."""
+"""Names of modules that register further op types; `find` imports them when it meets an unknown op type."""
 
 
 def find(name: str) -> OpSpec | None:
-    """The record of an op type, or None where tfcompat has none."""
+    """Returns the record of an op type, or None if tfcompat has none; imports late families until it is registered."""
     while name not in _REGISTRY and LATE_FAMILIES:
         importlib.import_module(LATE_FAMILIES.pop())
     return _REGISTRY.get(name)
 
 
 def registered() -> Iterable[OpSpec]:
-    """The records of all op types."""
+    """Returns the records of all op types registered so far."""
     return _REGISTRY.values()
 
 
 def get(name: str) -> OpSpec:
-    """The record of an op type; NotImplementedError where tfcompat has none."""
+    """Returns the record of an op type; raises NotImplementedError if tfcompat has none."""
     spec = find(name)
     if spec is None:
         raise NotImplementedError(f"tfcompat has no op {name!r}.")
@@ -338,4 +356,4 @@ PASS_ON = frozenset((
     "Const", "Enter", "Exit", "ExpandDims", "Identity", "Merge", "NextIteration", "Placeholder", "PreventGradient", "Reshape", "Squeeze",
     "StopGradient", "Switch", "Variable", "VariableV2",
 ))  # fmt: skip
-"""Op types whose output is what they were given, or what is there already: they take no memory of their own."""
+"""Op types whose outputs alias an input, a feed, a constant or a variable: they allocate no memory."""

@@ -1,4 +1,4 @@
-"""tf.Operation: a node of a graph."""
+"""tf.Operation: a node of a graph, with 1.15's public view of it (`inputs`, `node_def` ...) and the fields that a run reads."""
 
 from __future__ import annotations
 
@@ -22,45 +22,48 @@ if TYPE_CHECKING:
     from tfcompat._src.graph.graph import Graph
 
 _MAX_FRAMES = 64
-
+"""How many frames a creation stack keeps at most: errors name the innermost frames of the program."""
 
 CreationStack = tuple[tuple[CodeType, int], ...]
 
 
 def creation_stack(skip: int) -> CreationStack:
-    """The Python stack as (code, line) pairs, innermost first: cheap to take, turned into text when asked for."""
+    """Returns the Python stack as (code, line) pairs, innermost first.
+
+    Every node records one, so it holds no text; `Operation.traceback` formats it on demand.
+    """
     frame: FrameType | None = sys._getframe(skip)
-    found: list[tuple[CodeType, int]] = []
-    while frame is not None and len(found) < _MAX_FRAMES:
-        found.append((frame.f_code, frame.f_lineno))
+    frames: list[tuple[CodeType, int]] = []
+    while frame is not None and len(frames) < _MAX_FRAMES:
+        frames.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
-    return tuple(found)
+    return tuple(frames)
 
 
 class ControlFlowContext(Protocol):
-    """A conditional or loop that nodes are made in."""
+    """The conditional or loop in which nodes are made, as far as graphs need it."""
 
     name: str
 
     def require_visible(self, source: Operation, node: Operation, context: ControlFlowContext | None) -> None:
-        """Raises where a node of another context takes what `source`, of this one, gives."""
+        """Raises if `node`, made in `context`, may not take outputs of `source`, which is of this context."""
 
     def AddOp(self, op: Operation) -> None:  # noqa: N802
-        """Takes a new node in."""
+        """Adds a new node to this context."""
 
     def IsWhileContext(self) -> bool:  # noqa: N802
-        """Whether it is a loop."""
+        """Whether this context is a while loop."""
 
 
 @export("Operation")
 class Operation:
-    """A graph node: takes tensors, gives tensors, and may have effects.
+    """A graph node: computes output tensors from input tensors, and may have side effects.
 
-    Made by graph-building functions, not directly. Attributes: `name`, `type`, `inputs`, `outputs`, `control_inputs`,
-    `device`, `graph`, `node_def`, `op_def`, `traceback`.
+    Graph-building functions make operations; programs do not call the constructor. Attributes: `name`, `type`, `inputs`, `outputs`,
+    `control_inputs`, `device`, `graph`, `node_def`, `op_def`, `traceback`.
 
-    What the stages of a run read: `takes` and `waits_for`, its inputs and control inputs in a run (those of a call are the results of
-    the function's inlined body); `attrs`, inside values; `order`, which sorts the nodes of a run as they were made.
+    The stages of a run read `takes` and `waits_for` (inputs and control inputs; an inlined function call is replaced by its body's
+    results), `attrs` (values in the graph's form, see attr_values) and `order` (sort key for creation order).
     """
 
     is_node = True
@@ -115,7 +118,7 @@ class Operation:
 
     @property
     def _input_types(self) -> list[dtypes.DType]:
-        """The dtypes that the node takes: a ref where it needs one."""
+        """The dtypes of the inputs; a ref dtype only for inputs that the signature declares as Ref."""
         by_ref = [a.is_ref for a in self.spec.signature.inputs for _ in range(self.arg_length(a))]
         return [t.dtype if ref else t.dtype.base_dtype for t, ref in zip(self.inputs, by_ref)]
 
@@ -137,12 +140,12 @@ class Operation:
     _set_device_from_string = _set_device
 
     def colocation_groups(self) -> list[bytes]:
-        """The `loc:@name` groups of this op; by default the one of its own name."""
+        """Returns the colocation groups (`loc:@name`) of this op; by default the one of its own name."""
         own = [b"loc:@" + self._name.encode()]
         return [g for g in self.attrs.get("_class", ()) if g.startswith(b"loc:@")] or own
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute: numbers, bytes, DTypes, protos, or a list of them; ValueError where there is none."""
+        """Returns an attribute's value: a number, bytes, a DType, a message, or a list of these; raises ValueError if there is none."""
         if name not in self.attrs:
             raise ValueError(f"Operation '{self._name}' has no attr named '{name}'.")
         return attr_values.to_public(self.attrs[name])
@@ -160,7 +163,7 @@ class Operation:
 
     @property
     def node_def(self) -> messages.NodeDef:
-        """A NodeDef message of this node."""
+        """This node as a new NodeDef message; control inputs come last, sorted by name."""
         node = messages.NodeDef(name=self._name, op=self.type, device=self._device)
         node.input.extend(t._as_node_def_input() for t in self.inputs)
         node.input.extend(sorted("^" + c._name for c in self.control_inputs))
@@ -175,7 +178,7 @@ class Operation:
 
     @property
     def traceback(self) -> list[tuple[Any, ...]]:
-        """Where the node was made: (file, line, function, source line) tuples, outermost first."""
+        """The Python stack that made the node: (file, line, function, source line) tuples, outermost first."""
         return list(convert_stack(self._traceback))
 
     @property
@@ -194,7 +197,7 @@ class Operation:
         self._given_traceback = frames
 
     def run(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> None:
-        """Runs this operation in `session`, or in the default session; ValueError where there is none."""
+        """Runs this operation in `session`, or in the default session; raises ValueError if there is none."""
         session_for("execute operation using `run()`", self._graph, session).run(self, feed_dict)
 
     def _get_control_flow_context(self) -> ControlFlowContext | None:
@@ -207,14 +210,14 @@ class Operation:
         self._add_control_inputs([op])
 
     def _add_control_inputs(self, ops: Iterable[Operation]) -> None:
-        found = dict.fromkeys(self.control_inputs)
+        control_inputs = dict.fromkeys(self.control_inputs)
         for op in ops:
             if not isinstance(op, Operation):
                 raise TypeError(f"op must be an Operation: {op}")
             if op._graph is not self._graph:
                 raise ValueError(f"{op.name} and {self.name} must be from the same graph.")
-            found[op] = None
-        self._set_control_inputs(found)
+            control_inputs[op] = None
+        self._set_control_inputs(control_inputs)
 
     def _remove_all_control_inputs(self) -> None:
         self._set_control_inputs(())
@@ -228,7 +231,7 @@ class Operation:
         self._graph._note_change()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        """Replaces input `index`; the new tensor must be of the same graph."""
+        """Replaces input `index`; raises ValueError for a tensor of another graph, OutOfRangeError for a wrong index."""
         if tensor.graph is not self._graph:
             raise ValueError(f"{tensor.name} and {self.name} must be from the same graph.")
         changed = list(self.inputs)
@@ -241,33 +244,33 @@ class Operation:
         self._set_inputs(changed)
 
     def input_named(self, name: str) -> Any:
-        """The tensor, or list of tensors, that is the input `name` of the signature."""
+        """Returns the tensor, or list of tensors, for the input `name` of the signature."""
         return self._named(name, self.spec.signature.inputs, self.takes)
 
     def output_named(self, name: str) -> Any:
-        """The tensor, or list of tensors, that is the output `name` of the signature."""
+        """Returns the tensor, or list of tensors, for the output `name` of the signature."""
         return self._named(name, self.spec.signature.outputs, self.outputs)
 
     def arg_length(self, arg: Arg) -> int:
-        """How many tensors an input or output of the signature stands for."""
+        """Returns the number of tensors of this node for an input or output of the signature."""
         return arg_length(arg, self.attrs)
 
     def constant_positions(self) -> frozenset[int]:
-        """The flat positions of the inputs that the kernel needs as NumPy values."""
+        """Returns the flat positions of the inputs that the kernel needs as NumPy values (`OpSpec.constants`, for this node)."""
         names, traceable = self.spec.constants, self.spec.traceable
         if traceable is not None:
             free = traceable(self)
             names = tuple(n for n in names if n not in free)
         if not names:
             return frozenset()
-        found: set[int] = set()
+        positions: set[int] = set()
         start = 0
         for arg in self.spec.signature.inputs:
             count = arg_length(arg, self.attrs)
             if arg.name in names:
-                found.update(range(start, start + count))
+                positions.update(range(start, start + count))
             start += count
-        return frozenset(found)
+        return frozenset(positions)
 
     def _named(self, name: str, args: tuple[Any, ...], tensors: Sequence[Tensor]) -> Any:
         start = 0
@@ -286,7 +289,7 @@ class Operation:
 
 
 def arg_length(arg: Arg, attrs: dict[str, Any]) -> int:
-    """How many tensors an input or output of the signature stands for."""
+    """Returns the number of tensors for an input or output of a signature, given a node's attributes."""
     if arg.number_attr:
         return int(attrs[arg.number_attr])
     if arg.type_list_attr:
@@ -295,13 +298,13 @@ def arg_length(arg: Arg, attrs: dict[str, Any]) -> int:
 
 
 def output_dtypes(signature: Signature, attrs: dict[str, Any]) -> list[dtypes.DType]:
-    """The dtypes of all outputs, lists flattened."""
-    found: list[dtypes.DType] = []
+    """Returns the dtypes of all outputs, with list outputs flattened."""
+    flat: list[dtypes.DType] = []
     for arg in signature.outputs:
         if arg.type_list_attr:
             kinds = list(attrs[arg.type_list_attr])
         else:
             kinds = [arg.dtype or attrs[arg.type_attr]] * arg_length(arg, attrs)
-        found.extend(k._as_ref if arg.is_ref else k for k in kinds)
-    return found
+        flat.extend(k._as_ref if arg.is_ref else k for k in kinds)
+    return flat
 

@@ -1,4 +1,4 @@
-"""The order of operations: creation order, as far as data, control and back edges allow."""
+"""Topological order of operations, closest to creation order (Kahn's algorithm with a priority queue)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
 
 
 def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mapping[Operation, Any] = {}) -> list[Any]:
-    """`ops` with sources before consumers, otherwise by creation; edges through `cut` tensors do not count.
+    """Returns `ops` in topological order; operations that do not depend on each other keep creation order.
 
-    `owner` says which item of `ops` stands for an operation that is not itself among them.
+    Args:
+      ops: operations, or items that contain operations.
+      cut: tensors whose edges are ignored, such as fed ones.
+      owner: maps operations to the item of `ops` that contains them.
 
     Raises:
-      errors.InvalidArgumentError: there is a cycle that no NextIteration closes.
+      errors.InvalidArgumentError: there is a cycle without a NextIteration node.
     """
+    # Most graphs are built in topological order already, and checking that is cheaper than sorting.
     by_creation = sorted(ops, key=lambda op: op.order)
     inside = set(ops)
     if _is_topological(by_creation, inside, cut, owner):
         return by_creation
+    # Kahn, "Topological sorting of large networks" (CACM 1962); the heap picks the earliest created operation that is ready.
     waiting = {op: _sources(op, inside, cut, owner) for op in by_creation}
     consumers: dict[Operation, list[Operation]] = {op: [] for op in by_creation}
     for op, sources in waiting.items():
@@ -47,6 +52,7 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
 
 
 def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> bool:
+    """Whether every source among `inside` precedes its consumers in `order`."""
     seen: set[Any] = set()
     for op in order:
         for t in op.takes:
@@ -62,6 +68,7 @@ def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor],
 
 
 def _sources(op: Any, inside: set[Any], cut: Collection[Tensor], owner: Mapping[Operation, Any]) -> set[Any]:
-    found = {owner.get(t.op, t.op) for t in op.takes if t not in cut and t.op.type not in BACK_EDGE}
-    found.update(owner.get(c, c) for c in op.waits_for)
-    return found & inside
+    """Returns the items among `inside` on which `op` depends; the outputs of NextIteration are back edges and do not count."""
+    sources = {owner.get(t.op, t.op) for t in op.takes if t not in cut and t.op.type not in BACK_EDGE}
+    sources.update(owner.get(c, c) for c in op.waits_for)
+    return sources & inside

@@ -1,4 +1,7 @@
-"""Draws a graph as one HTML page that needs no network: scopes that open, colours of devices, shapes on edges."""
+"""Draws a graph as one self-contained HTML page: scopes that open, a colour per device, shapes on edges.
+
+Python only collects nodes and edges as JSON; `picture.js` lays them out and draws them, so nothing is loaded from the network.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +25,24 @@ def graph_html(operations: Iterable[Operation], opened: Sequence[str] = ()) -> s
     """Returns an HTML fragment, an inline frame, that draws operations of a graph.
 
     Args:
-      operations: those of a `tf.Graph`; inputs that are not among them are left out.
-      opened: names of scopes that are open at first.
+      operations: operations of a `tf.Graph`; edges from other operations are omitted.
+      opened: names of the scopes that are open at first.
     """
-    there = list(operations)
-    position = {op: i for i, op in enumerate(there)}
+    nodes_drawn = list(operations)
+    position = {op: i for i, op in enumerate(nodes_drawn)}
     devices: dict[str, int] = {}
     nodes: list[Node] = [
         [
             op.name, op.type, [[position[t.op], _shape(None if t.shape.dims is None else t.shape.as_list(), t.shape.dims is None)] for t in op.inputs if t.op in position],
             [position[c] for c in op.control_inputs if c in position], devices.setdefault(op.device, len(devices)),
         ]
-        for op in there
+        for op in nodes_drawn
     ]  # fmt: skip
     return _frame(nodes, list(devices), opened)
 
 
 def graph_def_html(graph_def: messages.GraphDef, opened: Sequence[str] = ()) -> str:
-    """Returns what `graph_html` does, for the nodes of a `GraphDef`; shapes are those that `as_graph_def(add_shapes=True)` writes."""
+    """Returns the HTML fragment of `graph_html` for a GraphDef; shapes come from the attribute `_output_shapes`, if nodes have it."""
     position = {node.name: i for i, node in enumerate(graph_def.node)}
     devices: dict[str, int] = {}
     nodes: list[Node] = []
@@ -58,6 +61,7 @@ def graph_def_html(graph_def: messages.GraphDef, opened: Sequence[str] = ()) -> 
 
 
 def _written_shape(node: messages.NodeDef, output: int) -> str:
+    """Returns the label for the shape that `_output_shapes` states for an output, or "" if it states none."""
     if "_output_shapes" not in node.attr or output >= len(node.attr["_output_shapes"].list.shape):
         return ""
     shape = node.attr["_output_shapes"].list.shape[output]
@@ -65,13 +69,15 @@ def _written_shape(node: messages.NodeDef, output: int) -> str:
 
 
 def _shape(sizes: Sequence[int | None] | None, is_unknown: bool) -> str:
-    """A shape as the picture writes it: "?×784", "scalar", or "" where the rank is unknown."""
+    """Formats a shape for the picture: "?×784", "scalar", or "" if the rank is unknown."""
     if is_unknown:
         return ""
     return "×".join("?" if n is None or n < 0 else str(n) for n in sizes or ()) or "scalar"
 
 
 def _frame(nodes: list[Node], devices: list[str], opened: Sequence[str]) -> str:
+    """Returns the inline frame whose page holds the nodes as JSON."""
+    # "<" is escaped so that no name of the program can close the script element; the sandbox keeps the page from its notebook.
     data = json.dumps({"nodes": nodes, "devices": devices}, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     names = json.dumps(list(opened)).replace("<", "\\u003c")
     style, script = ((_FOLDER / f"picture.{kind}").read_text("utf-8") for kind in ("css", "js"))

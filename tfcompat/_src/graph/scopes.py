@@ -1,4 +1,8 @@
-"""The default graph, and the scopes of it as free functions: names, devices, control dependencies, collections."""
+"""The default graph of each thread, and free functions that open its scopes or use its collections.
+
+The default graph is, in this order: the innermost `as_default()` block of the thread; the eager graph, if eager execution is enabled;
+the thread's global graph.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +19,19 @@ from tfcompat._src.graph.tensor import Tensor
 
 
 class _GlobalDefault(threading.local):
-    """The graph of a thread outside of `as_default()` blocks. Each thread has its own: a graph of another is entered with `as_default()`."""
+    """The global graph of each thread. To build in the graph of another thread, a program enters it with `as_default()`."""
 
     graph: Graph | None = None
 
 
 _global_default = _GlobalDefault()
 _instead_of_global: list[Graph] = []
+"""At most one graph, which replaces the global graphs of all threads: the eager graph."""
 
 
 @export("get_default_graph")
 def get_default_graph() -> Graph:
-    """The graph that new nodes go to in this thread."""
+    """Returns the graph to which this thread adds nodes."""
     stack = GRAPHS.stack
     if stack:
         top: Graph = stack[-1]
@@ -35,7 +40,7 @@ def get_default_graph() -> Graph:
 
 
 def global_graph() -> Graph:
-    """The graph that nodes go to in this thread outside of `as_default()` blocks in graph mode."""
+    """Returns the global graph of this thread, which is the default in graph mode outside `as_default()` blocks."""
     if _global_default.graph is None:
         _global_default.graph = Graph()
     return _global_default.graph
@@ -43,7 +48,7 @@ def global_graph() -> Graph:
 
 @export("reset_default_graph")
 def reset_default_graph() -> None:
-    """Starts a new global default graph of this thread; AssertionError inside a `with graph.as_default()` block."""
+    """Replaces the global default graph of this thread with a new one; raises AssertionError inside a `with graph.as_default()` block."""
     if any(not graph.executes for graph in GRAPHS.stack):
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. "
                              "If you need a cleared graph, exit the nesting and create a new graph.")  # fmt: skip
@@ -51,7 +56,7 @@ def reset_default_graph() -> None:
 
 
 def graph_element_of(value: object) -> Tensor | Operation | None:
-    """`value` as a Tensor or Operation where it is or stands for one, else None."""
+    """Returns `value` as a Tensor or Operation if it is one or converts to one (as a variable does), else None."""
     if isinstance(value, (Tensor, Operation)):
         return value
     as_element: Callable[[], Tensor | Operation | None] | None = getattr(value, "_as_graph_element", None)
@@ -59,11 +64,12 @@ def graph_element_of(value: object) -> Tensor | Operation | None:
 
 
 def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """The one graph of all tensors and operations in `values`, by default the default graph.
+    """Returns the graph to which all tensors and operations in `values` belong, or the default graph if there are none.
 
     Raises:
-      ValueError: two of them are of different graphs.
+      ValueError: two of them belong to different graphs, or one does not belong to `graph`.
     """
+    # A function body captures tensors of outer graphs, and eager execution takes any: both are the answer whatever the values are.
     default = get_default_graph()
     if graph is None and (default.building_function or default.executes):
         return default
@@ -86,12 +92,12 @@ _get_graph_from_inputs = graph_from_inputs
 
 @export("name_scope", "keras.backend.name_scope")
 class name_scope:
-    """Prefixes the names of the operations made inside; `with name_scope(...) as scope` gives "outer/name/".
+    """Prefixes the names of the operations made inside; `with name_scope(...) as scope` yields "outer/name/".
 
     Args:
       name: the scope, or None.
-      default_name: used where `name` is None.
-      values: tensors from which the graph is taken.
+      default_name: the scope if `name` is None.
+      values: tensors whose graph is used instead of the default graph.
 
     Raises:
       ValueError: `name` and `default_name` are None but `values` are given.
@@ -99,7 +105,7 @@ class name_scope:
 
     def __init__(self, name: str | None, default_name: str | None = None, values: Iterable[Any] | None = None) -> None:
         if name is not None and not isinstance(name, (str, bytes)):
-            raise TypeError(f"name for name_scope must be a string, got {name!r}")
+            raise TypeError(f"The name of a name_scope must be a string or None, got {name!r} of type {type(name).__name__}.")
         self._name = default_name if name is None else name
         self._given_name, self._values = name, values
 
@@ -122,14 +128,14 @@ class name_scope:
 
 
 def _graph_of_scope(values: Iterable[object], default: Graph) -> Graph:
-    """The graph of the values; where operations run at once, that of the first value of the graph which Keras keeps models in."""
+    """Returns the graph of the values. In eager mode that is the default graph, unless a value is of the graph of Keras' models."""
     if not default.executes:
         return graph_from_inputs(values)
     return keras_graph_of(map(graph_element_of, values)) or default
 
 
 def keras_graph_of(elements: Iterable[Tensor | Operation | None]) -> Graph | None:
-    """The graph in which Keras keeps models where operations run at once, if a tensor is of it: nodes are added to it."""
+    """Returns the graph in which Keras builds models in eager mode ("keras_graph") if an element belongs to it, else None."""
     return next((e.graph for e in elements if e is not None and getattr(e.graph, "name", None) == "keras_graph"), None)
 
 
@@ -141,17 +147,17 @@ def _scope_in(graph: Graph, name: str | None) -> Iterator[str]:
 
 @export("op_scope")
 def op_scope(values: Iterable[Any], name: str | None, default_name: str | None = None) -> name_scope:
-    """Deprecated order of arguments of `name_scope`."""
+    """Returns `name_scope(name, default_name, values)`; a deprecated form of it."""
     return name_scope(name, default_name=default_name, values=values)
 
 
 @export("device")
 def device(device_name_or_function: object) -> contextlib.AbstractContextManager[None]:
-    """Places the operations made inside.
+    """Places the operations made inside on a device.
 
     Args:
-      device_name_or_function: a string ("/gpu:0"), a DeviceSpec, a function of the operation that gives one of these, or None
-        to leave out the devices of the blocks outside.
+      device_name_or_function: a string ("/gpu:0"), a DeviceSpec, a function of the operation that returns one of these, or None
+        to ignore the devices of outer blocks.
 
     Returns:
       a context manager.
@@ -161,10 +167,11 @@ def device(device_name_or_function: object) -> contextlib.AbstractContextManager
 
 @export("control_dependencies")
 def control_dependencies(control_inputs: Iterable[Any] | None) -> contextlib.AbstractContextManager[None]:
-    """Operations made inside run after others.
+    """Makes the operations made inside run after `control_inputs`.
 
     Args:
-      control_inputs: operations and tensors; None forgets the dependencies of the blocks outside.
+      control_inputs: operations and tensors; None clears the dependencies of outer blocks. In eager mode it may be a function, which
+        is called.
 
     Returns:
       a context manager.
@@ -183,7 +190,7 @@ def colocate_with(op: object, ignore_existing: bool = False) -> contextlib.Abstr
 
 @export("container")
 def container(container_name: str) -> contextlib.AbstractContextManager[str]:
-    """Resources made inside live in the named container."""
+    """Puts the resources made inside into the named resource container."""
     return get_default_graph().container(container_name)
 
 
@@ -212,21 +219,21 @@ def add_to_collections(names: str | Iterable[Hashable], value: object) -> None:
 
 @export("get_collection")
 def get_collection(key: object, scope: str | None = None) -> list[Any]:
-    """A copy of a collection of the default graph.
+    """Returns a copy of a collection of the default graph.
 
     Args:
       key: the collection, for instance one of `tf.GraphKeys`.
-      scope: a regular expression; only items with a name that begins so are taken.
+      scope: a regular expression; keeps only items whose name matches it at the beginning.
 
     Returns:
-      a list, empty where there is no such collection.
+      a list, empty if there is no such collection.
     """
     return get_default_graph().get_collection(key, scope)
 
 
 @export("get_collection_ref")
 def get_collection_ref(key: object) -> list[Any]:
-    """A collection of the default graph itself."""
+    """Returns a collection of the default graph itself, not a copy: changes to the list change the collection."""
     return get_default_graph().get_collection_ref(key)
 
 
@@ -236,25 +243,26 @@ def get_all_collection_keys() -> list[Any]:
 
 @export("executing_eagerly", "contrib.eager.executing_eagerly", "contrib.eager.in_eager_mode")
 def executing_eagerly() -> bool:
-    """Whether operations run when they are called, and are not added to a graph."""
+    """Returns whether operations run when they are called, instead of being added to a graph."""
     return get_default_graph().executes
 
 
 def present_graph() -> Graph | None:
-    """The default graph, None where operations run when they are called."""
+    """Returns the default graph, or None in eager mode."""
     graph = get_default_graph()
     return None if graph.executes else graph
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Whether operations run when they are called, where no function is being made."""
+    """Returns whether operations run when they are called, outside all functions that are being traced."""
     return get_default_graph().outermost().executes
 
 
 def set_global_default(graph: Graph | None) -> None:
-    """Makes `graph` the one that nodes go to in every thread, outside of `as_default()` blocks; None: the global graph."""
+    """Makes `graph` the default of all threads outside `as_default()` blocks; None restores the threads' global graphs."""
     _instead_of_global[:] = [] if graph is None else [graph]
 
 
 def has_default_graph() -> bool:
+    """Returns whether this thread has a default graph already, which `get_default_graph` would otherwise make."""
     return bool(GRAPHS.stack) or _global_default.graph is not None

@@ -1,9 +1,9 @@
 """OpDef signatures as text: `"(input: T, axis: Tidx, *, keep_dims: bool = False, T: NUMBER, Tidx: INDEX = int32) -> (output: T)"`.
 
-Before the `*` stand the inputs, after it the attributes. The type of an input or output is a dtype, a type attribute (`T`),
+Inputs come before the `*`, attributes after it. The type of an input or output is a dtype, a type attribute (`T`),
 `N*T` (a list whose length is the attribute N), a `list(type)` attribute, or `Ref(...)` of one of these.
-An attribute is `int`, `float`, `bool`, `string`, `type`, `shape`, `tensor`, `func`, a `list(...)` of one, or a set of allowed
-values: a named set of dtypes (`NUMBER`), `{int32, int64}`, or `{"SAME", "VALID"}`; `int >= 1` and `list(type) >= 1` give a minimum.
+The kind of an attribute is `int`, `float`, `bool`, `string`, `type`, `shape`, `tensor`, `func`, a `list(...)` of one, or a set of
+allowed values: a named set of dtypes (`NUMBER`), `{int32, int64}`, or `{"SAME", "VALID"}`; `int >= 1` and `list(type) >= 1` set a minimum.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes
 
+# The sets have 1.15's order: OpDefs list allowed values in it, and error messages repeat it.
 NAMED_SETS = {
     "FLOAT": "float16 bfloat16 float32 float64",
     "INDEX": "int32 int64",
@@ -27,12 +28,13 @@ NAMED_SETS = {
 }
 SCALAR_KINDS = frozenset(("int", "float", "bool", "string", "type", "shape", "tensor", "func"))
 REQUIRED = object()
+"""The default of an attribute that has none."""
 _NAMES_OF_JSON = {"True": "true", "False": "false", "None": "null"}
 
 
 @dataclass(frozen=True)
 class Arg:
-    """An input or output: `dtype` is fixed, or `type_attr`/`type_list_attr` names the attribute that says it."""
+    """An input or output, with the fields of an ArgDef: `dtype` is fixed, or the attribute `type_attr` or `type_list_attr` holds it."""
 
     name: str
     dtype: dtypes.DType | None = None
@@ -48,7 +50,7 @@ class Arg:
 
 @dataclass(frozen=True)
 class Attr:
-    """An attribute: its kind, default (REQUIRED where there is none), allowed values in their order, and minimum."""
+    """An attribute: its kind, default (REQUIRED if there is none), allowed values in 1.15's order, and minimum (of a list: of its length)."""
 
     name: str
     kind: str
@@ -67,7 +69,14 @@ class Attr:
 
 @dataclass(frozen=True)
 class Signature:
-    """A parsed signature. `inferred` are the attributes that the inputs determine; `explicit` the others, required first."""
+    """A parsed signature.
+
+    Attributes:
+      inputs: the inputs. outputs: the outputs. attrs: the attributes by name.
+      inferred: names of the attributes that the inputs determine.
+      explicit: names of the other attributes, those without a default first: the parameters of the op's Python function.
+      input_index: position of each input by name.
+    """
 
     inputs: tuple[Arg, ...]
     outputs: tuple[Arg, ...]
@@ -78,7 +87,7 @@ class Signature:
 
 
 def _split(text: str) -> list[str]:
-    """Splits at commas outside brackets and quotes."""
+    """Splits a text at commas outside brackets and quotes; drops empty parts."""
     parts, depth, quoted, start = [], 0, False, 0
     for i, ch in enumerate(text):
         if ch == '"' and text[i - 1] != "\\":
@@ -102,6 +111,7 @@ def _dtypes_of(names: str) -> tuple[dtypes.DType, ...]:
 
 
 def _parse_arg(text: str, attrs: dict[str, Attr]) -> Arg:
+    """Parses an input or output (`name: type`), given the attributes, which tell `T` from a dtype."""
     name, _, kind = (s.strip() for s in text.partition(":"))
     is_ref = kind.startswith("Ref(")
     if is_ref:
@@ -116,10 +126,11 @@ def _parse_arg(text: str, attrs: dict[str, Attr]) -> Arg:
 
 
 def _parse_default(text: str, element_kind: str, is_list: bool) -> Any:
+    """Parses a default: names of dtypes for `type`, otherwise JSON, with True, False and None for JSON's names."""
     if element_kind == "type":
         names = text.strip("[]").replace(",", " ").split()
-        found = [dtypes.as_dtype(n) for n in names]
-        return found if is_list else found[0]
+        kinds = [dtypes.as_dtype(n) for n in names]
+        return kinds if is_list else kinds[0]
     value = json.loads(_NAMES_OF_JSON.get(text, text))
     if element_kind == "string":
         return [v.encode("latin-1") for v in value] if is_list else value.encode("latin-1")
@@ -129,8 +140,10 @@ def _parse_default(text: str, element_kind: str, is_list: bool) -> Any:
 
 
 def _parse_attr(text: str) -> Attr:
+    """Parses an attribute: `name: kind`, then an optional `>= minimum` and an optional `= default`."""
     name, _, kind = (s.strip() for s in text.partition(":"))
     allowed, minimum, default = None, None, REQUIRED
+    # Splits at the first "=" that is not part of ">=".
     kind, _, default_text = (s.strip() for s in re.sub(r"(?<![><])=", "\0", kind, count=1).partition("\0"))
     if ">=" in kind:
         kind, _, limit = (s.strip() for s in kind.partition(">="))
@@ -144,19 +157,20 @@ def _parse_attr(text: str) -> Attr:
     elif element.startswith("{"):
         allowed, element = _dtypes_of(element.strip("{}")), "type"
     elif element not in SCALAR_KINDS:
-        raise ValueError(f"attribute {text!r}: unknown kind {element!r}")
+        raise ValueError(f"The attribute {text!r} has the unknown kind {element!r}; the docstring of signature.py lists the kinds.")
     if default_text:
         default = _parse_default(default_text, element, is_list)
     return Attr(name, f"list({element})" if is_list else element, default, allowed, minimum)
 
 
 def parse(text: str) -> Signature:
-    """Parses a signature text; raises ValueError where it is malformed."""
+    """Parses a signature text; raises ValueError if it is malformed."""
     left, arrow, right = text.partition(" -> ")
     if not arrow:
-        raise ValueError(f"signature without ' -> ': {text!r}")
+        raise ValueError(f"A signature must have the form '(inputs, *, attributes) -> (outputs)', got {text!r}.")
     parts = _split(left.strip()[1:-1])
     star = parts.index("*") if "*" in parts else len(parts)
+    # Attributes are parsed first: the type of an input or output may name one.
     attrs = {a.name: a for a in map(_parse_attr, parts[star + 1 :])}
     inputs = tuple(_parse_arg(p, attrs) for p in parts[:star])
     outputs = tuple(_parse_arg(p, attrs) for p in _split(right.strip()[1:-1]))

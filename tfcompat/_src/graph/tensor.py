@@ -19,27 +19,28 @@ if TYPE_CHECKING:
 
 
 def _not_in_graph_execution(task: str) -> Exception:
+    """Returns 1.15's error for a Python construct that needs a tensor's value; it says whether AutoGraph could have converted it."""
     return errors.OperatorNotAllowedInGraphError(f"{task} is {autograph_status.advice()}")
 
 
 def shape_text(sizes: Sizes) -> str:
-    """A shape as error messages show it: `[2,?]`, or `<unknown>`."""
+    """Formats a shape as 1.15's error messages do: `[2,?]`, or `<unknown>` for an unknown rank."""
     return "<unknown>" if sizes is None else "[" + ",".join("?" if s is None else str(s) for s in sizes) + "]"
 
 
 @export("Tensor")
 class Tensor:
-    """The symbolic value of output `value_index` of `op`; its number exists in a Session.run only.
+    """A symbolic handle to output `value_index` of `op`; its value exists only during a Session.run.
 
     Args:
       op: the Operation that computes it.
-      value_index: which output of `op`.
-      dtype: its DType (a `_ref` dtype for a variable's handle).
+      value_index: index of the output of `op`.
+      dtype: its DType (a `_ref` dtype for the output of a reference variable).
     """
 
     OVERLOADABLE_OPERATORS: set[str] = set()
     variable: Callable[[], Any] | None = None
-    """For a handle that knows its variable, gives the variable while there is one."""
+    """Set on the handle of a variable object: returns the object, or None after it is gone."""
     __array_priority__ = 100
     _known_shape: TensorShape | None = None
 
@@ -58,7 +59,7 @@ class Tensor:
 
     @property
     def _id(self) -> tuple[int, int]:
-        """A value that orders the tensors of a graph as they were made, each once."""
+        """A unique key that sorts the tensors of a graph by creation."""
         return self._op._id, self._value_index
 
     @property
@@ -86,7 +87,7 @@ class Tensor:
         return self.get_shape()
 
     def get_shape(self) -> TensorShape:
-        """The static shape: the same object until more of it becomes known."""
+        """Returns the static shape; the same object until more of it becomes known."""
         known = self._known_shape
         if known is None or known.sizes is not self._sizes:
             known = self._known_shape = TensorShape.of(self._sizes)
@@ -106,7 +107,7 @@ class Tensor:
         return None if self._sizes is None else len(self._sizes)
 
     def set_shape(self, shape: object) -> None:
-        """Merges `shape` into the static shape; ValueError where the two are incompatible."""
+        """Merges `shape` into the static shape; raises ValueError if the two are incompatible."""
         new = shape if isinstance(shape, TensorShape) else TensorShape(shape)
         if new.sizes is None:
             return
@@ -126,7 +127,7 @@ class Tensor:
         self._sizes = tuple(o if o is not None else s for o, s in zip(self._sizes, new.sizes))
 
     def consumers(self) -> list[Operation]:
-        """The operations that take this tensor as an input."""
+        """Returns the operations that take this tensor as an input."""
         return self._op._graph._consumers(self)
 
     def eval(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> Any:
@@ -138,7 +139,7 @@ class Tensor:
         return eval_in_session(self, feed_dict, self.graph, session)
 
     def experimental_ref(self) -> TensorReference:
-        """A hashable reference to this tensor."""
+        """Returns a reference to this tensor that compares and hashes by identity."""
         return TensorReference(self)
 
     def _as_node_def_input(self) -> str:
@@ -162,7 +163,7 @@ class Tensor:
 
     __nonzero__ = __bool__
 
-    if TYPE_CHECKING:  # the families of operations add what operators do
+    if TYPE_CHECKING:  # the modules of ops/ install the operators with _override_operator
 
         def __getitem__(self, key: object) -> Tensor: ...
 
@@ -228,18 +229,19 @@ class TensorReference:
 
 
 def session_for(what: str, graph: Graph, session: SessionLike | None) -> SessionLike:
-    """The given or the default session, checked to run `graph`; ValueError otherwise."""
+    """Returns the given or the default session; raises ValueError if there is none or if it runs another graph than `graph`."""
     chosen = session or SESSIONS.top()
     if chosen is None:
         raise ValueError(
             f"Cannot {what}: No default session is registered. Use `with sess.as_default()` or pass an explicit session."
         )
     if chosen.graph is not graph:
-        which = "session's" if session else "default session's"
+        owner = "session's" if session else "default session's"
         hint = "" if session else " Pass an explicit session."
-        raise ValueError(f"Cannot {what}: the graph of the node is different from the {which} graph.{hint}")
+        raise ValueError(f"Cannot {what}: the graph of the node is different from the {owner} graph.{hint}")
     return chosen
 
 
 def eval_in_session(tensor: object, feed_dict: dict[Any, Any] | None, graph: Graph, session: SessionLike | None) -> Any:
+    """Returns the value of `tensor` (of `graph`) in the given or the default session; raises as `session_for`."""
     return session_for("evaluate tensor using `eval()`", graph, session).run(tensor, feed_dict)

@@ -1,4 +1,4 @@
-"""What counts as a tensor."""
+"""Predicates for tensors and tensor-like objects, and the registry of tensor-like classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfcompat._src.graph.tensor import Tensor
 
 @export("is_tensor", "contrib.framework.is_tensor")
 def is_tensor(x: object) -> bool:
-    """Whether `x` is a tensor or a variable; sparse tensors and indexed slices count."""
+    """Returns whether `x` is a tensor or a variable; sparse tensors, ragged tensors and indexed slices count."""
     return isinstance(x, CompositeTensor) or is_dense_tensor_like(x)
 
 
@@ -17,10 +17,10 @@ _TENSOR_LIKE_TYPES: list[type] = []
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
-    """Lets the objects of a class count as tensors.
+    """Makes `is_tensor` accept instances of a class.
 
     Raises:
-      TypeError: the class has no properties `name` and `dtype`.
+      TypeError: the class lacks the property `name` or `dtype`.
     """
     for name in ("name", "dtype"):
         if not isinstance(getattr(tensor_type, name, None), property):
@@ -29,7 +29,7 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
 
 
 def is_dense_tensor_like(value: object) -> bool:
-    """Whether `value` is a Tensor, a variable, or of a class registered as such."""
+    """Returns whether `value` is a Tensor, a variable, or an instance of a registered tensor-like class."""
     if isinstance(value, Tensor) or (hasattr(value, "_as_graph_element") and hasattr(value, "dtype")):
         return True
     return isinstance(value, tuple(_TENSOR_LIKE_TYPES))

@@ -1,4 +1,4 @@
-"""The dtype in which variables that cast themselves are read in a graph."""
+"""The dtype to which a graph casts AutoCastVariables (Keras' mixed precision) when they are read."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class VariableReads:
-    """The blocks of each thread in which AutoCastVariables are read in another dtype than their own; a base of Graph."""
+    """Base of Graph: the read dtype of AutoCastVariables, a scope of each thread."""
 
     outer_graph: Graph | None
 
     def __init__(self) -> None:
         super().__init__()
         self._read_dtypes: dict[int, dtypes.DType | None] = {}
-        """The dtype of the innermost block, by thread."""
+        """Thread id -> the dtype of its innermost block; None for the variables' own dtype."""
 
     @property
     def _auto_cast_variable_read_dtype(self) -> dtypes.DType | None:
-        """The dtype in which this thread reads them, or None for their own. A function without a block reads as the graph around it."""
+        """The dtype in which this thread reads AutoCastVariables, or None for their own; function bodies inherit from the outer graph."""
         thread, graph = threading.get_ident(), self
         while thread not in graph._read_dtypes and graph.outer_graph is not None:
             graph = graph.outer_graph
@@ -33,7 +33,7 @@ class VariableReads:
 
     @contextlib.contextmanager
     def _enable_auto_casting_variables(self, dtype: dtypes.DTypeLike | None) -> Iterator[None]:
-        """In this block, AutoCastVariables are read in `dtype`; in their own where it is None."""
+        """Reads AutoCastVariables in `dtype` inside the block; None for their own dtype."""
         thread, reads = threading.get_ident(), self._read_dtypes
         around = {thread: reads[thread]} if thread in reads else {}
         reads[thread] = None if dtype is None else dtypes.as_dtype(dtype)

@@ -1,4 +1,4 @@
-"""Variants that messages hold: a name of a type and bytes, in the attributes of graphs and in checkpoints."""
+"""Variants in TensorProtos: a C++ type name and serialized bytes, as graphs (constants) and checkpoints hold them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tfcompat._src.platform import memory
 from tfcompat._src.proto import messages
 
 _NUMBERS = {"int": np.int32, "float": np.float32, "double": np.float64, "bool": np.bool_}
-"""The types of C++ that a constant may hold as a variant."""
+"""The C++ types of numbers that a variant in a constant may hold, with their NumPy dtypes."""
 
 
 @dataclass(frozen=True)
 class EncodedVariant:
-    """A variant that can be saved: the name of its type, and bytes of which that type is made."""
+    """A serialized variant: the name of its C++ type, and the bytes from which that type decodes itself."""
 
     type_name: str
     metadata: bytes
 
 
 class NumberVariant(EncodedVariant):
-    """A variant that is one number of C++, or nothing."""
+    """A variant that holds one C++ number, or is empty (type name "")."""
 
     def zeros_like(self) -> NumberVariant:
         return NumberVariant(self.type_name, bytes(len(self.metadata)))
@@ -41,35 +41,36 @@ _EMPTY = NumberVariant("", b"")
 
 
 def array_of(proto: messages.TensorProto, numbers_only: bool = True) -> NDArray:
-    """The array of a TensorProto, whose elements may be variants; those that the message leaves out are empty ones.
+    """Returns the array of a TensorProto, whose elements may be variants; missing variants become empty ones.
 
     Raises:
-      NotImplementedError: a variant is no number, where only those are wanted. TypeError: the dtype has no values. ValueError: the values do not fit the shape.
+      NotImplementedError: `numbers_only`, and a variant holds another type. TypeError: a TensorProto cannot hold values of the dtype.
+      ValueError: the values do not fit the shape.
     """
     if proto.dtype != dtypes.variant.as_datatype_enum:
         return tensor_proto.parse(proto)
     sizes = tensor_proto.shape_of(proto)
     if 8 * math.prod(sizes) > memory.total():
         raise ValueError(f"a tensor of variants with shape {list(sizes)} does not fit into memory")
-    found = np.empty(math.prod(sizes), object)
+    flat = np.empty(math.prod(sizes), object)
     values = [_number(v) if numbers_only or v.type_name in _NUMBERS else EncodedVariant(v.type_name, v.metadata) for v in proto.variant_val]
-    if len(values) > found.size:
-        raise ValueError(f"The tensor has {found.size} elements, but {len(values)} values were given.")
-    found[:] = values + [_EMPTY] * (found.size - len(values))
-    return found.reshape(sizes)
+    if len(values) > flat.size:
+        raise ValueError(f"The tensor has {flat.size} elements, but {len(values)} values were given.")
+    flat[:] = values + [_EMPTY] * (flat.size - len(values))
+    return flat.reshape(sizes)
 
 
 def _number(message: messages.VariantTensorDataProto) -> NumberVariant:
     kind = _NUMBERS.get(message.type_name)
     if kind is None:
-        raise NotImplementedError(f"tfcompat has no constant that is a variant of type {message.type_name!r}")
+        raise NotImplementedError(f"tfcompat has no constant that is a variant of type {message.type_name!r}.")
     if len(message.metadata) != np.dtype(kind).itemsize:
-        raise ValueError(f"{len(message.metadata)} bytes are no variant of type {message.type_name!r}")
+        raise ValueError(f"A variant of type {message.type_name!r} takes {np.dtype(kind).itemsize} bytes, but has {len(message.metadata)}.")
     return NumberVariant(message.type_name, message.metadata)
 
 
 def message_of(array: NDArray) -> messages.TensorProto:
-    """The TensorProto of an array, whose elements may be variants."""
+    """Returns the TensorProto of an array, whose elements may be variants; empty variants are not written."""
     flat = array.reshape(-1)
     if not (array.dtype == object and flat.size and isinstance(flat[0], EncodedVariant)):
         return tensor_proto.make_tensor_proto(array)
