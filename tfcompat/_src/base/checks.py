@@ -1,4 +1,9 @@
-"""Checks of data inside compiled kernels: collected while a cluster is traced, read after it has run."""
+"""Checks of data inside compiled kernels.
+
+A compiled program cannot raise. So `require` collects each check while a cluster is traced, the program returns its condition as an
+extra output, and the runtime raises the error of the first check that failed, in 1.15's words, before it stores any variable. On concrete
+values a failed check raises at once.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +27,14 @@ from tfcompat._src.base.node_like import NodeLike
 
 T = TypeVar("T")
 Truth: TypeAlias = bool | np.bool_ | NDArray | jax.Array
-"""Whether a requirement holds: known now, or when the compiled program runs."""
+"""The condition of a check: concrete, or traced."""
 
 _MOST_ELEMENTS = 2**63 - 1
 
 
 @dataclass
 class Check:
-    """One requirement: `ok` is a scalar bool; `values` go into `text` when it fails. `op` is the node that asked."""
+    """One check: the scalar bool `ok` must be true; otherwise `error` is raised for the node `op`, with `text` formatted with `values`."""
 
     ok: Any
     text: str | Callable[..., str]
@@ -38,26 +43,36 @@ class Check:
     error: errors.Maker = errors.InvalidArgumentError
 
     def traced_values(self) -> tuple[Any, ...]:
-        """The values that exist only when the program runs."""
+        """Returns the values that only a run of the compiled program computes."""
         return tuple(v for v in self.values if isinstance(v, jax.core.Tracer))
 
     def without_traced_values(self) -> Check:
-        """This check with gaps (None) for what the program will give."""
+        """Returns this check without its condition and with None for each traced value, so that it outlives the trace."""
         kept = tuple(None if isinstance(v, jax.core.Tracer) else v for v in self.values)
         return Check(None, self.text, kept, self.op, self.error)
 
     def merge_values(self, found: Iterable[object]) -> tuple[Any, ...]:
-        """All values, the gaps filled with what the program gave."""
+        """Returns all values, with each None replaced by the next value that the program computed."""
         given = iter(found)
         return tuple(next(given) if v is None else v for v in self.values)
 
     def failure(self, values: tuple[Any, ...]) -> Exception:
+        """Returns the error of this check for the values of its message."""
         node_def = self.op.node_def if self.op is not None else None
         text = self.text(*values) if callable(self.text) else self.text.format(*values)
         return self.error(node_def, self.op, text)
 
 
 class _Collector(threading.local):
+    """The state of a trace.
+
+    Attributes:
+      checks: the checks so far; None while nothing is traced, so that checks raise at once.
+      op: the node whose kernel runs.
+      guarded: values computed by scatters with guarded indices, see `mark_guarded`.
+      gate: the conjunction of all checks of the program, inside `gated`.
+    """
+
     def __init__(self) -> None:
         self.checks: list[Check] | None = None
         self.op: Any = None
@@ -69,17 +84,19 @@ COLLECTOR = _Collector()
 
 
 def require(ok: Truth, text: str | Callable[..., str], *values: object, error: errors.Maker = errors.InvalidArgumentError) -> None:
-    """Demands that the scalar `ok` is true when the kernel runs.
+    """Checks that the scalar `ok` is true when the kernel runs.
 
     Args:
       ok: scalar bool, traced or concrete.
       text: message with `{}` for each of `values`, or a function of them.
-      values: arrays to show.
+      values: values for the message.
       error: class to raise.
 
     Raises:
-      error: at once where nothing is being traced; otherwise by Session.run after the call, which then changes no variable.
+      error: at once if nothing is traced; otherwise Session.run raises it after the compiled call and changes no variable.
     """
+    # A check that is known to hold costs nothing; one that is known to fail while tracing becomes a constant False, so that it is raised
+    # only if the program runs, and after the checks before it.
     is_known = isinstance(ok, (bool, np.bool_, np.ndarray))
     if is_known and ok:
         return
@@ -93,19 +110,20 @@ def require(ok: Truth, text: str | Callable[..., str], *values: object, error: e
 
 
 def add(check: Check) -> None:
-    """Adds a check to those of the program that is traced; RuntimeError where none is."""
+    """Adds a check to those of the program that is being traced; raises RuntimeError if none is."""
     if COLLECTOR.checks is None:
-        raise RuntimeError(f"no program is traced for the check {check.text!r}")
+        raise RuntimeError(f"The check {check.text!r} was added outside the trace of a program; use checks.require there.")
     COLLECTOR.checks.append(check)
 
 
 BAD_INPUT = (TypeError, ValueError, LookupError, ArithmeticError)
+"""The errors by which NumPy and JAX reject the arguments of a kernel."""
 _TOO_MANY_BYTES = ("array is too big", "Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "maximum supported dimension")
-"""What NumPy's ValueErrors say of arrays that no address space could hold; of smaller ones it raises MemoryError."""
+"""Parts of NumPy's ValueErrors for arrays beyond the address space; for smaller ones that do not fit it raises MemoryError."""
 
 
 def unfit(op: Any, error: Exception) -> Exception:
-    """What a kernel's own `error` means: its inputs and attributes do not fit. Errors of JAX's tracing stay what they are."""
+    """Returns the OpError for an `error` that a kernel raised about its inputs and attributes; errors of JAX's tracing are unchanged."""
     if isinstance(error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)):
         return error
     if any(text in str(error) for text in _TOO_MANY_BYTES):
@@ -114,7 +132,7 @@ def unfit(op: Any, error: Exception) -> Exception:
 
 
 def same_shape(*arrays: Any) -> None:
-    """Demands that arrays have one shape, without broadcasting."""
+    """Checks that arrays have the same shape, without broadcasting."""
     for i, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             raise errors.InvalidArgumentError(
@@ -125,12 +143,12 @@ def same_shape(*arrays: Any) -> None:
 
 
 def place_text(at: SupportsInt, sizes: tuple[int, ...]) -> str:
-    """Where element number `at` of an array stands, as messages show it: "[1,0]" in a matrix, nothing for a scalar."""
+    """Returns the index of element number `at` of an array as messages show it: "[1,0]" in a matrix, "" for a scalar."""
     return f"[{','.join(map(str, np.unravel_index(int(at), sizes)))}]" if sizes else ""
 
 
 def same_shapes_of_node(*arrays: Any) -> None:
-    """Demands that the inputs of the node that runs have one shape."""
+    """Checks that the inputs of the running node have the same shape."""
     for i, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             shapes = [f"[{','.join(map(str, a.shape))}]" for a in (arrays[0], array)]
@@ -142,20 +160,20 @@ def same_shapes_of_node(*arrays: Any) -> None:
 
 
 def scalar(name: str, array: np.typing.ArrayLike, rule: str = "must be a scalar, got shape {}") -> None:
-    """Demands that an input has rank 0; `rule` says so of a shape."""
+    """Checks that the input `name` has rank 0; `rule` is the message, with `{}` for its shape."""
     if array.ndim if isinstance(array, np.ndarray) else np.ndim(array):
         shape = f"[{','.join(map(str, np.shape(array)))}]"
         raise errors.InvalidArgumentError(None, None, f"{name} {rule.format(shape)}")
 
 
 def sizes(shape: np.typing.ArrayLike) -> None:
-    """Demands that no dimension of a shape is negative."""
+    """Checks that no size of a shape is negative."""
     if np.any(np.less(shape, 0)):
         raise errors.InvalidArgumentError(None, None, f"Dimension {int(np.min(shape))} must be >= 0")
 
 
 def require_room(sizes: Iterable[int], dtype: np.dtype[Any]) -> None:
-    """Demands that the machine could hold an array, before something as large is computed on the way to it."""
+    """Checks that an array of these sizes fits into the machine's memory, before any intermediate result as large is computed."""
     count = math.prod(map(int, sizes))
     if count > _MOST_ELEMENTS:
         raise errors.InvalidArgumentError(None, None, f"Shape [{','.join(map(str, sizes))}] would have more than 2**63 - 1 elements")
@@ -170,11 +188,11 @@ def _machine_bytes() -> int:
 
 
 _FEW = 64
-"""Numbers that Python compares in less time than NumPy takes to begin."""
+"""Up to so many numbers, min and max of a Python list are faster than the overhead of two NumPy calls."""
 
 
 def all_inside(numbers: NDArray, limit: int) -> bool:
-    """Whether all integers of an array stand in [0, limit)."""
+    """Returns whether all integers of an array are in [0, limit)."""
     if numbers.size > _FEW:
         return bool(numbers.min() >= 0 and numbers.max() < limit)
     listed = numbers.reshape(-1).tolist()
@@ -182,20 +200,20 @@ def all_inside(numbers: NDArray, limit: int) -> bool:
 
 
 def first(flags: NDArray | jax.Array) -> np.intp | jax.Array:
-    """Where the first True stands among flags [n], 0 where there is none. In int32: outside x64 mode JAX cannot lower an argmax in int64."""
+    """Returns the position of the first True among flags [n], 0 if there is none; int32, as JAX cannot lower an int64 argmax outside x64."""
     return np.argmax(flags) if isinstance(flags, np.ndarray) else lax.argmax(flags, 0, np.dtype(np.int32))
 
 
 def no_row(dtype: np.typing.DTypeLike) -> int:
-    """The row number that stands for no row: row updates pass over it."""
+    """Returns the row number that marks padding: the least integer of a dtype. Row updates skip it."""
     return int(np.iinfo(dtype).min)
 
 
 def guard_indices(ok: Truth, indices: jax.Array | NDArray, limit: int, text: str, *values: object) -> jax.Array | NDArray:
-    """Demands `ok`, and gives `indices` that point outside [0, limit) where this or an earlier check fails.
+    """Checks `ok`, and returns `indices`, all replaced by `limit` if this or an earlier check fails.
 
-    A scatter that drops such indices then changes nothing in a failing run, and its variable can be updated in place.
-    Inside `gated` the checks are all known already, and their conjunction is used.
+    A scatter drops indices outside [0, limit), so it changes nothing in a failing run, and its variable can be updated in place although
+    a run that fails must change no variable. Inside `gated`, where all checks are known, the gate decides.
     """
     if COLLECTOR.gate is not None:
         return jnp.where(COLLECTOR.gate, indices, jnp.asarray(limit, indices.dtype))
@@ -207,7 +225,7 @@ def guard_indices(ok: Truth, indices: jax.Array | NDArray, limit: int, text: str
 
 
 def mark_guarded(value: T) -> T:
-    """Says that `value` was computed by a scatter with guarded indices, so it is unchanged where a check so far has failed."""
+    """Records that `value` is the result of a scatter with guarded indices, which is unchanged if a check so far fails; returns it."""
     if COLLECTOR.checks is not None:
         COLLECTOR.guarded.append(value)
     return value
@@ -215,7 +233,7 @@ def mark_guarded(value: T) -> T:
 
 @contextlib.contextmanager
 def at_once() -> Iterator[None]:
-    """Checks inside raise where they fail, also while a cluster is traced."""
+    """Makes checks inside the block raise at once, also while a cluster is traced."""
     outer, COLLECTOR.checks = COLLECTOR.checks, None
     try:
         yield
@@ -225,7 +243,7 @@ def at_once() -> Iterator[None]:
 
 @contextlib.contextmanager
 def dropped() -> Iterator[None]:
-    """Kernels called inside demand nothing."""
+    """Discards the checks of kernels called inside the block."""
     outer = COLLECTOR.checks, COLLECTOR.guarded
     COLLECTOR.checks, COLLECTOR.guarded = [], []
     try:
@@ -236,7 +254,7 @@ def dropped() -> Iterator[None]:
 
 @contextlib.contextmanager
 def gated(gate: jax.Array) -> Iterator[None]:
-    """Kernels called inside guard their indices with `gate` and demand nothing."""
+    """Makes kernels called inside the block guard their indices with `gate`, without checks of their own."""
     outer, COLLECTOR.gate = COLLECTOR.gate, gate
     try:
         yield

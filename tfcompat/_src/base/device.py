@@ -1,7 +1,7 @@
 """tf.DeviceSpec and device strings such as `/job:worker/task:1/device:GPU:0`.
 
-A device string names any of job, replica, task, device type and index. A node's device is made by merging the strings
-of the device scopes around it, so parsing and merging are cached by string.
+A device string names any of job, replica, task, device type and index. A node's device is the merger of the strings of the device
+scopes around it, so every node needs parsing and merging; both are cached by string.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from tfcompat._src.base.export import export
 
 
 class _Parts(NamedTuple):
+    """The parts of a device string; None for a part that it does not name."""
+
     job: str | None = None
     replica: int | None = None
     task: int | None = None
@@ -20,17 +22,19 @@ class _Parts(NamedTuple):
     device_index: int | None = None
 
     def merged_with(self, override: _Parts) -> _Parts:
+        """Returns the parts of `override`, and those of this one that `override` does not name."""
         return self._replace(**{name: part for name, part in override._asdict().items() if part is not None})
 
     def text(self) -> str:
-        found = [f"/{key}:{value}" for key, value in zip(("job", "replica", "task"), self) if value is not None]
+        """Returns the canonical device string."""
+        pieces = [f"/{key}:{value}" for key, value in zip(("job", "replica", "task"), self) if value is not None]
         if self.device_type is not None:
-            found.append(f"/device:{self.device_type}:{'*' if self.device_index is None else self.device_index}")
-        return "".join(found)
+            pieces.append(f"/device:{self.device_type}:{'*' if self.device_index is None else self.device_index}")
+        return "".join(pieces)
 
 
 def _convert(name: str, value: Any) -> Any:
-    """The value of one part as it is stored: str, int or None, with `cpu` and `gpu` in capitals."""
+    """Converts the value of one part to str, int or None; `cpu` and `gpu` become upper case."""
     if value is None:
         return None
     if name in ("replica", "task", "device_index"):
@@ -41,12 +45,13 @@ def _convert(name: str, value: Any) -> Any:
 
 @functools.lru_cache(maxsize=4096)
 def _parse(spec: str | None) -> _Parts:
-    """The parts that a device string names; ValueError where it is malformed."""
-    found: dict[str, Any] = {}
+    """Parses a device string; raises ValueError if it is malformed."""
+    # Accepts what 1.15 accepts: "/job:a", "/device:GPU:0", and the old forms "/gpu:0", "/CPU".
+    parts: dict[str, Any] = {}
     for piece in (spec or "").split("/"):
         key, *values = piece.split(":")
         if len(values) == 1 and key in ("job", "replica", "task"):
-            found[key] = _convert(key, values[0])
+            parts[key] = _convert(key, values[0])
             continue
         if len(values) <= 1 and key.upper() in ("CPU", "GPU"):
             values = [key.upper(), *values]
@@ -54,20 +59,20 @@ def _parse(spec: str | None) -> _Parts:
             if key:
                 raise ValueError(f"Unknown attribute: '{key}' in '{spec}'")
             continue
-        if "device_type" in found:
+        if "device_type" in parts:
             raise ValueError(f"Cannot specify multiple device types: {spec}")
-        found["device_type"] = _convert("device_type", values[0])
+        parts["device_type"] = _convert("device_type", values[0])
         if len(values) == 2 and values[1] != "*":
-            found["device_index"] = int(values[1])
-    return _Parts(**found)
+            parts["device_index"] = int(values[1])
+    return _Parts(**parts)
 
 
 @export("compat.v2.DeviceSpec")
 class DeviceSpecV2:
-    """A device, named in part or whole, that does not change.
+    """An immutable, full or partial specification of a device.
 
     Arguments and attributes: `job` (str), `replica` (int), `task` (int), `device_type` (str such as "CPU" or "GPU"),
-    `device_index` (int); each None where it is not said. Raises ValueError where a number is none.
+    `device_index` (int); None for parts that are not specified. Raises ValueError if a number does not convert to int.
     """
 
     __slots__ = ("_parts",)
@@ -90,23 +95,23 @@ class DeviceSpecV2:
 
     @classmethod
     def from_string(cls, spec: str | None) -> Any:
-        """Parses a device string; ValueError where it is malformed."""
+        """Returns the spec of a device string; raises ValueError if it is malformed."""
         return cls(*_parse(spec))
 
     def parse_from_string(self, spec: str | None) -> Any:
-        """A new DeviceSpec of a device string."""
+        """Returns a new spec of a device string; this one stays unchanged."""
         return self.from_string(spec)
 
     def to_string(self) -> str:
-        """The canonical device string."""
+        """Returns the canonical device string."""
         return self._parts.text()
 
     def make_merged_spec(self, dev: DeviceSpecV2) -> Any:
-        """A new spec with the parts of `dev`, and those of this one where `dev` says nothing."""
+        """Returns a new spec with the parts of `dev`, and those of this one that `dev` does not specify."""
         return type(self)(*self._parts.merged_with(_parts_of(dev)))
 
     def replace(self, **kwargs: object) -> Any:
-        """A new spec with some parts replaced; TypeError for a name that is no part."""
+        """Returns a new spec with some parts replaced; raises TypeError for an unknown part."""
         return type(self)(**{**self._parts._asdict(), **kwargs})
 
     def __eq__(self, other: object) -> bool:
@@ -129,10 +134,10 @@ def _settable(name: str) -> property:
 
 @export("DeviceSpec")
 class DeviceSpecV1(DeviceSpecV2):
-    """A device, named in part or whole, whose attributes may be set.
+    """A full or partial specification of a device, whose attributes can be set.
 
     Arguments and attributes: `job` (str), `replica` (int), `task` (int), `device_type` (str such as "CPU" or "GPU"),
-    `device_index` (int); each None where it is not said. Raises ValueError where a number is none.
+    `device_index` (int); None for parts that are not specified. Raises ValueError if a number does not convert to int.
     """
 
     __slots__ = ()
@@ -145,12 +150,12 @@ class DeviceSpecV1(DeviceSpecV2):
     __hash__ = DeviceSpecV2.__hash__
 
     def parse_from_string(self, spec: str | None) -> DeviceSpecV1:
-        """Replaces every part by those of a device string; returns self."""
+        """Replaces all parts with those of a device string; returns self."""
         self._parts = _parse(spec)
         return self
 
     def merge_from(self, dev: DeviceSpecV2) -> None:
-        """Takes over the parts that `dev` names."""
+        """Replaces the parts that `dev` specifies."""
         self._parts = self._parts.merged_with(_parts_of(dev))
 
 
@@ -158,7 +163,7 @@ DeviceSpec = DeviceSpecV1
 
 
 def is_device_spec(obj: object) -> bool:
-    """Whether `obj` is a DeviceSpec of either kind."""
+    """Returns whether `obj` is a DeviceSpec of either version."""
     return isinstance(obj, DeviceSpecV2)
 
 
@@ -168,25 +173,25 @@ def _canonical_text(device: str) -> str:
 
 
 def canonical_name(device: Any) -> str:
-    """The canonical string of a DeviceSpec, a device string or None; ValueError where the string is malformed."""
+    """Returns the canonical string of a DeviceSpec, a device string or None (""); raises ValueError if the string is malformed."""
     if device is None:
         return ""
     return device.to_string() if is_device_spec(device) else _canonical_text(device)
 
 
 def check_valid(spec: str) -> None:
-    """Raises ValueError where a device string is malformed."""
+    """Raises ValueError if a device string is malformed."""
     _parse(spec)
 
 
 @functools.lru_cache(maxsize=4096)
 def merge(base: str, override: str) -> str:
-    """The canonical string with the parts of `override`, and those of `base` where `override` says nothing."""
+    """Returns the canonical string with the parts of `override`, and those of `base` that `override` does not name."""
     return _parse(base).merged_with(_parse(override)).text()
 
 
 class MergeDevice:
-    """A device function that adds to a node's device the parts of `spec` that the node does not name itself."""
+    """A device function that adds to a node's device the parts of `spec` that the node's own device does not name."""
 
     __slots__ = ("_spec",)
 
@@ -201,5 +206,5 @@ class MergeDevice:
 
 
 def merge_device(spec: object) -> MergeDevice:
-    """A device function for `tf.device`: the parts of `spec` where an inner scope says nothing."""
+    """Returns a device function for `tf.device` that sets the parts of `spec` which inner scopes do not name."""
     return MergeDevice(spec)

@@ -1,6 +1,6 @@
 """tf.DType and the element types of tensors.
 
-The numbers are those of the DataType enum in types.proto; a reference type is the number of its base type plus 100.
+Enum numbers are those of DataType in types.proto; the number of a reference type is that of its base type plus 100.
 There is one instance per type, so DTypes may be compared with `is`.
 """
 
@@ -16,6 +16,7 @@ from tfcompat._src.base.export import export
 
 _REF_OFFSET = 100
 
+# As in 1.15, quantized types are structured dtypes with one field, so that NumPy keeps them apart from the plain integers.
 _np_qint8 = np.dtype([("qint8", np.int8)])
 _np_quint8 = np.dtype([("quint8", np.uint8)])
 _np_qint16 = np.dtype([("qint16", np.int16)])
@@ -66,9 +67,9 @@ _INTERN_TABLE: dict[int, DType] = {}
 
 @export("DType", "dtypes.DType")
 class DType:
-    """The type of a tensor's elements; `DType(n)` is the one instance of DataType number n, else TypeError.
+    """The type of a tensor's elements; `DType(n)` returns the one instance of DataType number n and raises TypeError for other numbers.
 
-    Attributes: `name`, `as_datatype_enum` (int), `base_dtype` (without reference), `real_dtype` (of a complex type, its
+    Attributes: `name`, `as_datatype_enum` (int), `base_dtype` (the type without reference), `real_dtype` (for a complex type, that of its
     parts), `is_floating`, `is_complex`, `is_integer`, `is_bool`, `is_quantized`, `is_unsigned`, `is_numpy_compatible`.
     """
 
@@ -90,10 +91,10 @@ class DType:
     _is_ref_dtype: builtins.bool
 
     def __new__(cls, type_enum: int) -> DType:
-        found = _INTERN_TABLE.get(int(type_enum))
-        if found is None:
+        interned = _INTERN_TABLE.get(int(type_enum))
+        if interned is None:
             raise TypeError(f"type_enum is not a valid types_pb2.DataType: {type_enum}")
-        return found
+        return interned
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"DType attributes are read-only: {name}")
@@ -104,7 +105,7 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> Any:
-        """The NumPy type of the same elements; KeyError for resource and variant, which have none."""
+        """The NumPy type of the elements; raises KeyError for resource and variant, which have none."""
         return _TF_TO_NP[self.as_datatype_enum]
 
     @property
@@ -113,17 +114,17 @@ class DType:
 
     @property
     def size(self) -> int:
-        """Bytes of one element of the NumPy type; 1 for resource and variant."""
+        """The size of one element of the NumPy type in bytes; 1 for resource and variant."""
         return int(np.dtype(_TF_TO_NP.get(self.base_dtype.as_datatype_enum, np.uint8)).itemsize)
 
     @property
     def min(self) -> Any:
-        """The least representable value; TypeError where the type is not ordered or is quantized."""
+        """The least representable value; raises TypeError if the type is not ordered or is quantized."""
         return self._extreme("minimum", "min")
 
     @property
     def max(self) -> Any:
-        """The greatest representable value; TypeError where the type is not ordered or is quantized."""
+        """The greatest representable value; raises TypeError if the type is not ordered or is quantized."""
         return self._extreme("maximum", "max")
 
     def _extreme(self, word: str, field: str) -> Any:
@@ -134,7 +135,7 @@ class DType:
 
     @property
     def limits(self) -> tuple[Any, ...]:
-        """The intensities that an image of this type has: (0, 1) for floats, (0, max) for integers; else KeyError."""
+        """The range of intensities of an image of this type: (0, 1) for float32 and float64, (0, max) for integers; KeyError for others."""
         if self.base_dtype in (float32, float64):
             return 0, 1
         if not self.is_integer:
@@ -142,7 +143,7 @@ class DType:
         return 0, self.max
 
     def is_compatible_with(self, other: object) -> builtins.bool:
-        """Whether a tensor of type `other` may stand where this type is asked for: equal, or a reference to it."""
+        """Returns whether a tensor of type `other` may be passed where this type is required: equal, or a reference to it."""
         other = as_dtype(other)
         return self is other or self is other.base_dtype
 
@@ -173,6 +174,7 @@ class DType:
 
 
 def _intern(enum: int) -> None:
+    """Makes the DType of an enum number; base types and parts of complex types must exist already."""
     self = object.__new__(DType)
     base = enum % _REF_OFFSET
     name = _NAMES_AND_NUMPY_TYPES[base][0]
@@ -196,6 +198,7 @@ def _intern(enum: int) -> None:
     _INTERN_TABLE[enum] = self
 
 
+# In ascending order, so that a type follows its base type and its parts.
 for _enum in sorted(_TYPE_TO_STRING):
     _intern(_enum)
 
@@ -279,14 +282,14 @@ _ANY_TO_TF: dict[Any, DType] = {
 
 
 DTypeLike: TypeAlias = "DType | int | str | type | np.dtype[Any]"
-"""What `as_dtype` converts."""
+"""The types that `as_dtype` converts."""
 
 
 @export("as_dtype", "dtypes.as_dtype")
 def as_dtype(type_value: object) -> DType:
     """Converts a DType, a DataType number, a name, a NumPy type or dtype, or float, bool or object to a DType.
 
-    Raises TypeError for anything else (also for Python's int, str and complex, which name no single type).
+    Raises TypeError for other values, also for Python's int, str and complex, which do not determine a type.
     """
     if type(type_value) is DType:
         return type_value
@@ -294,10 +297,11 @@ def as_dtype(type_value: object) -> DType:
         return _ANY_TO_TF[type_value]
     except KeyError:
         pass
+    # NumPy dtypes with a length or byte order of their own, such as "S5" or ">f4", are equal to none in the table.
     if isinstance(type_value, np.dtype):
-        found = _NP_TO_TF.get(type_value.type)
-        if found is not None:
-            return found
+        by_scalar_type = _NP_TO_TF.get(type_value.type)
+        if by_scalar_type is not None:
+            return by_scalar_type
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
 
 
@@ -305,5 +309,5 @@ _CPP_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def cpp_name(name: str) -> str:
-    """The name of a dtype as TensorFlow's kernels write it in their messages: "float" for "float32"."""
+    """Returns the name of a dtype in the error messages of TensorFlow's C++ code: "float" for "float32"."""
     return _CPP_NAMES.get(name, name)

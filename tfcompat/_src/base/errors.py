@@ -1,4 +1,4 @@
-"""tf.errors: one exception class per status code of core/lib/core/error_codes.proto."""
+"""tf.errors: one exception class per status code of core/lib/core/error_codes.proto, and error texts that name a node's origin."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ UNAUTHENTICATED = export("errors.UNAUTHENTICATED")(16)
 
 @export("OpError", "errors.OpError")
 class OpError(Exception):
-    """An error of one node's run.
+    """An error while a node runs.
 
-    Attributes: `message` (str), `error_code` (int, of tf.errors), `op` (the Operation, or None where the node is not
-    one of the graph), `node_def` (the NodeDef, or None). `drew_from`: where the random numbers of the compiled call that
-    failed began, by names of operations; None where another kind of step failed, or one without random numbers.
+    Attributes: `message` (str), `error_code` (int, of tf.errors), `op` (the Operation, or None if the node is not in the program's
+    graph), `node_def` (the NodeDef, or None). `drew_from`: the random counter of each operation at the start of the compiled call that
+    failed, by operation name; None for another kind of step, or one without random numbers.
     """
 
     drew_from: Mapping[str, int] | None = None
@@ -65,18 +65,19 @@ class OpError(Exception):
         return self._node_def
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles without the op, which belongs to its graph."""
+        """Pickles the error without the op, which belongs to its graph."""
+        # Classes with a code of their own take three arguments, the others also the code.
         code = (self._error_code,) if type(self).__init__ in (OpError.__init__, UnknownError.__init__) else ()
         return type(self), (self._node_def, None, self._message, *code)
 
     def at_node(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str | None = None) -> OpError:
-        """An error of the same kind at a node, with the same message or another."""
+        """Returns an error of the same class and code at another node, with another message if one is given."""
         kind, (_, _, text, *code) = self.__reduce__()
-        found: OpError = kind(node_def, op, text if message is None else message, *code)
-        return found
+        copied: OpError = kind(node_def, op, text if message is None else message, *code)
+        return copied
 
     def at_call(self, op_type: str, name: str | None) -> None:
-        """Makes this an error of an operation that ran when it was called, with this name if it was given one: of no node."""
+        """Turns this into the error of an eager call: it has no node, and the message names the op type and the name argument."""
         self._op = self._node_def = None
         self._message += f" [Op:{op_type}]" + (f" name: {name}" if name else "")
 
@@ -92,7 +93,7 @@ class OpError(Exception):
 
 
 Maker = Callable[[messages.NodeDef | None, NodeLike | None, str], Exception]
-"""Makes an error of a node with a message: each class with a code of its own does."""
+"""A function of a NodeDef, a node and a message that returns an error: every error class with a fixed code is one."""
 
 _CODE_TO_CLASS: dict[int, type[OpError]] = {}
 _CLASS_TO_CODE: dict[type[OpError], int] = {}
@@ -146,7 +147,7 @@ class NotFoundError(OpError):
 @export("errors.AlreadyExistsError")
 @_register(ALREADY_EXISTS)
 class AlreadyExistsError(OpError):
-    """An entity that was to be made exists."""
+    """An entity that the operation should create exists already."""
 
     def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, ALREADY_EXISTS)
@@ -191,7 +192,7 @@ class FailedPreconditionError(OpError):
 @export("errors.AbortedError")
 @_register(ABORTED)
 class AbortedError(OpError):
-    """The operation was aborted, typically for a concurrent action."""
+    """The operation was aborted, typically because of a concurrent action."""
 
     def __init__(self, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> None:
         super().__init__(node_def, op, message, ABORTED)
@@ -253,13 +254,13 @@ class UnknownError(OpError):
 
 @export("errors.exception_type_from_error_code")
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """The class of a status code; KeyError where the code has none."""
+    """Returns the error class of a status code; raises KeyError if the code has none."""
     return _CODE_TO_CLASS[error_code]
 
 
 @export("errors.error_code_from_exception_type")
 def error_code_from_exception_type(cls: type[OpError]) -> int | UnknownError:
-    """The status code of an error class; for another class a warning and, as in 1.15, an UnknownError object."""
+    """Returns the status code of an error class; for another class warns and returns, as 1.15 does, an UnknownError object."""
     if cls in _CLASS_TO_CODE:
         return _CLASS_TO_CODE[cls]
     warnings.warn("Unknown class exception", stacklevel=2)
@@ -267,12 +268,12 @@ def error_code_from_exception_type(cls: type[OpError]) -> int | UnknownError:
 
 
 def of_code(error_code: int, node_def: messages.NodeDef | None, op: NodeLike | None, message: str) -> OpError:
-    """The error of a status code; KeyError where the code has no class."""
+    """Returns an error of the class of a status code; raises KeyError if the code has none."""
     return _CODE_TO_CLASS[error_code](node_def, op, message)  # type: ignore[call-arg]  # classes with a code of their own
 
 
 def _make_specific_exception(node_def: messages.NodeDef | None, op: NodeLike | None, message: str, error_code: int) -> OpError:
-    """The error of a status code; a warning and an UnknownError where the code has no class."""
+    """Returns an error of the class of a status code; warns and returns an UnknownError if the code has no class."""
     if error_code in _CODE_TO_CLASS:
         return of_code(error_code, node_def, op, message)
     warnings.warn(f"Unknown error code: {error_code}", stacklevel=2)
@@ -294,7 +295,7 @@ class Status:
 
 @export("errors.raise_exception_on_not_ok_status")
 class raise_exception_on_not_ok_status:  # noqa: N801
-    """A context manager that gives a Status and raises its error at the end, unless the code is OK."""
+    """A context manager that yields a Status and raises its error at the end, unless the code is OK."""
 
     def __enter__(self) -> Status:
         self.status = Status()
@@ -318,19 +319,19 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 
 
 def user_frames(op: NodeLike) -> list[Frame]:
-    """The (file, line, function, source line) frames of the caller's code that made `op`, outermost first."""
+    """Returns the (file, line, function, source line) frames that made `op`, outermost first, without tfcompat's own unless all are."""
     frames = [frame[:4] for frame in op.traceback]
     return [f for f in frames if not f[0].startswith(_PACKAGE)] or frames
 
 
 def defined_at(op: NodeLike) -> str:
-    """`(defined at file:line)` of the innermost frame of the caller's code that made `op`."""
+    """Returns "(defined at file:line)" for the innermost frame of the program that made `op`."""
     frames = user_frames(op)
     return f"(defined at {frames[-1][0]}:{frames[-1][1]})" if frames else "(defined at <unknown>)"
 
 
 def with_node(message: str, op: NodeLike) -> str:
-    """`message` with the node that failed, where it was made, and where its inputs were made."""
+    """Returns `message` followed by the failed node, its origin, and the origins of its inputs, in the form of 1.15."""
     origin = defined_at(op)
     inputs = {i.op.name: defined_at(i.op) for i in op.inputs}
     sources = [f" {name} {where}" for name, where in inputs.items() if where != origin]

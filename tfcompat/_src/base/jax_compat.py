@@ -1,4 +1,8 @@
-"""Every touch of JAX that depends on its version or on its settings."""
+"""All uses of JAX that depend on its version, its private modules or its settings.
+
+Other modules use JAX's public functions only, inside the context `x64`. A JAX without one of the private names imported here fails at
+import, with the versions that work.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from tfcompat._src.base.arrays import NDArray, new_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
 
 SUPPORTED = "jax>=0.10,<0.13"
-"""What pyproject.toml asks for."""
+"""The requirement in pyproject.toml."""
 
 try:
     from jax._src import compilation_cache, distributed, xla_bridge
@@ -51,67 +55,68 @@ try:
     xla_bridge._backends  # noqa: B018
 except (ImportError, AttributeError) as missing:
     raise ImportError(
-        f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}: "
-        f'pip install "{SUPPORTED}" brings such a version.'
+        f"JAX {jax.__version__} does not have a name that tfcompat uses: {missing}. tfcompat works with {SUPPORTED}; "
+        f'install such a version with: pip install "{SUPPORTED}"'
     ) from missing
 
 _JOINED_SECONDS, _HEARTBEAT_SECONDS = 120, 30
-"""How long a process waits for others to begin, and how long they may say nothing."""
+"""Timeouts of multi-process programs: until all processes have joined, and between heartbeats of a live one."""
 Atom = Var | Literal
-"""What an equation of a trace takes."""
+"""An input of an equation of a jaxpr."""
 
-# JAX reports backends that are not there at the level INFO, traces and what derivatives keep at DEBUG, which programs turn on for their own lines.
+# JAX logs missing backends at level INFO, and traces and residuals at DEBUG; a program that turns these levels on means its own lines.
 if logging.getLogger("jax").level == logging.NOTSET:  # JAX_LOGGING_LEVEL sets it
     logging.getLogger("jax").setLevel(logging.WARNING)
 
-# JAX frees arrays after each collection of garbage, in a function of Python: an exception that a signal's handler raises there, as Ctrl-C does, is
-# printed and lost. Here C calls what that function calls; what a collection hands over beside (its phase and numbers) is not looked at.
+# JAX frees arrays in a Python callback of the garbage collector. An exception that a signal handler raises there (Ctrl-C) would be printed
+# and lost, so C calls JAX's function directly instead; it ignores the callback's arguments (phase and statistics).
 _call = ctypes.PyDLL(None)["PyObject_CallNoArgs"]
 _call.argtypes, _call.restype = [ctypes.py_object] * 3, ctypes.py_object
 if _xla_gc_callback in gc.callbacks:
     gc.callbacks[gc.callbacks.index(_xla_gc_callback)] = functools.partial(_call, _jax.collect_garbage)
 
-# The names of files stand in compiled programs as UTF-8; bytes of a name that are none are left out (Python has surrogates for them).
+# Compiled programs hold file names as UTF-8. Bytes of a name that are not UTF-8, which Python holds as surrogates, are removed.
 _NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
-_config: Any = jax.config  # whose options are attributes that its types do not know
+_config: Any = jax.config  # Any: its options are attributes that are not in its type stubs
 if _config.jax_hlo_source_file_canonicalization_regex is None:
     _config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
 
-# By default XLA CPU gives convolutions to a library that runs most large ones on one core. Products are given to it one by one:
-# with what stands around them (LIBRARY_FUSION_TYPE_DOT), JAX 0.10's are wrong where a factor is a constant of equal elements.
-# Its sums run on all cores; its lax.reduce_max drops NaN or not by their number, so only what NaN cannot change uses that.
+# By default XLA CPU computes convolutions with the library YNNPACK, which runs most large ones on one core; it is used for matrix products
+# and reductions only. Products are not fused with their neighbours (LIBRARY_FUSION_TYPE_DOT): in JAX 0.10 that computes wrong results if a
+# factor is a constant of equal elements. Its reductions run on all cores, but whether its lax.reduce_max propagates a NaN depends on the
+# number of elements, so kernels use that only for values in which a NaN does not matter.
 _CPU_OPTIONS: dict[str, str | int | bool] = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"}
-# For programs that compute few elements: compiles two to five times as fast, to code that is up to twenty times as slow per element.
+# For programs that compute few elements: compiles 2 to 5 times as fast, to code that takes up to 20 times as long per element.
 _SMALL: dict[str, str | int | bool] = {"xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
-# For programs of many equations on small arrays, whose repeats are loops: compiles in half the time, and runs as fast.
+# For programs of many equations on small arrays, with repeated parts rolled into loops: compiles in half the time, runs as fast.
 _REPEATED: dict[str, str | int | bool] = {}
 if jax.__version_info__ < (0, 11):
     _SMALL["xla_cpu_use_fusion_emitters"] = _REPEATED["xla_cpu_use_fusion_emitters"] = False
-# For programs of many equations on small arrays, few of which repeat: the time that fusion takes grows with the square of their
-# length, and the code is no faster for it.
+# For programs of many equations on small arrays, without repeated parts: the time of XLA's fusion pass grows quadratically with the number
+# of equations, and the code is no faster for it.
 _LONG: dict[str, str | int | bool] = {"xla_disable_hlo_passes": "fusion"}
 
 
 _ARRAY = {ArrayImpl}
-_ALIGNMENT = 64  # of memory that JAX takes over without a copy
+_ALIGNMENT = 64  # bytes: JAX aliases NumPy memory that is aligned so, and copies other memory
 FOLDERS = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (jax, jaxlib))
-"""Where the code of JAX lies."""
+"""The folders that hold JAX's own code, with a trailing separator."""
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.version.__version__}"
 
 
 def keep_programs(folder: str, store: Any, least_seconds: float) -> None:
-    """Lets JAX keep compiled programs and take them from there; settings made by others stay as they are.
+    """Makes JAX keep compiled programs in a store, unless the user has set a cache folder of JAX.
 
     Args:
       folder: the value of `jax_compilation_cache_dir` for which JAX uses the store.
       store: has `get(key) -> bytes | None` and `put(key, value)`.
-      least_seconds: how long compiling a program must take for it to be kept.
+      least_seconds: programs that compile faster are not kept.
     """
     if _config.jax_compilation_cache_dir is not None:
         return
     compilation_cache.get_file_cache = lambda path: (store, path) if path == folder else get_file_cache(path)
     _config.update("jax_compilation_cache_dir", folder)
-    if _NOT_UTF8.search(folder):  # XLA, which keeps files of its own there, cannot take such a name
+    if _NOT_UTF8.search(folder):  # XLA keeps files of its own in the folder, and requires UTF-8 names
         _config.update("jax_persistent_cache_enable_xla_caches", "none")
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         _config.update("jax_persistent_cache_min_compile_time_secs", least_seconds)
@@ -123,18 +128,20 @@ def _computes_on_gpu() -> bool:
 
 
 def rounds_products() -> bool:
-    """Whether JAX would round the factors of float32 products and convolutions to 10 bits (TF32), as TensorFlow 1.15 never does.
+    """Returns whether JAX by default rounds the factors of float32 products and convolutions to 10 bits (TF32), as 1.15 never does.
 
-    That is so on GPUs, unless the user has chosen a precision: `JAX_DEFAULT_MATMUL_PRECISION=tensorfloat32` in the environment.
+    It does so on GPUs, unless the user chose a precision, for instance by `JAX_DEFAULT_MATMUL_PRECISION=tensorfloat32`.
     """
     return _computes_on_gpu() and _config.jax_default_matmul_precision is None
 
 
 class x64(jax_threads.Using):  # noqa: N801
-    """The context of all that uses JAX: 64-bit types are real, whatever `jax_enable_x64` says outside (quicker than `jax.enable_x64`),
-    products of float32 are products of float32 (see `rounds_products`), NumPy promotes as today, and an exit of the interpreter knows that
-    the thread is there. After an exception no trace goes on in the main thread: JAX does not end one where a signal's handler raises in what
-    would end it.
+    """The context for every use of JAX.
+
+    Inside, 64-bit dtypes are enabled whatever `jax_enable_x64` is outside (this is faster than `jax.enable_x64`), float32 products have
+    float32 precision (see `rounds_products`), NumPy promotes by the rules of NumPy 2, and the exit of the interpreter waits for this
+    thread (see `jax_threads`). An exception in the main thread resets JAX's current trace: if a signal handler raises in the code that
+    would end a trace, JAX leaves it open.
     """
 
     __slots__ = ("_is_exact", "_outer", "_precision", "_rule")
@@ -159,7 +166,8 @@ class x64(jax_threads.Using):  # noqa: N801
 
 
 def _be_forked() -> None:
-    """Tells a forked process that it lacks JAX's threads, and keeps JAX from ending them at exit, which ends by SIGSEGV."""
+    """Records in a forked process that it lacks JAX's threads, and keeps JAX from joining them at exit, which would end in SIGSEGV."""
+    # A further reference keeps a client's destructor from running.
     clients = list(xla_bridge._backends.values())
     jax_threads.forget_others(may_run=not clients)
     for client in clients:
@@ -167,37 +175,40 @@ def _be_forked() -> None:
 
 
 os.register_at_fork(after_in_child=_be_forked)
-# A forked process that does without operations needs no JAX, and one that runs them is told so then. JAX warns of its threads, Python 3.12
-# and newer of any.
+# JAX warns of every fork because of its threads, and Python from 3.12 on because of any threads. A forked process that runs no operations
+# needs no JAX, and one that does gets an error of its own.
 warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
 warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded, use of fork\(\)", DeprecationWarning)
 
 
 def platforms() -> str | None:
-    """The kinds of devices that JAX was told to use, with commas; None where it chooses."""
-    found: str | None = _config.jax_platforms
-    return found
+    """Returns the platforms that the user set for JAX, separated by commas; None if JAX chooses."""
+    names: str | None = _config.jax_platforms
+    return names
 
 
 def ask_for_cpu_devices(count: int) -> bool:
-    """Lets JAX start with at least `count` CPU devices, where it has not started; whether there are as many."""
+    """Requests at least `count` CPU devices if JAX has not started yet; returns whether there are that many."""
     if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         _config.update("jax_num_cpu_devices", max(count, _config.jax_num_cpu_devices))
     return len(jax.local_devices(backend="cpu")) >= count
 
 
 def join_processes(coordinator: str, count: int, number: int, settings: str) -> list[str]:
-    """Makes this process one of several whose programs may be over the devices of all; the settings of each process, by its number.
+    """Joins a group of processes whose programs may use the devices of all; returns the settings of each process, by its number.
 
-    Waits for all. JAX, which must not have started, gets the devices of all, and those of this process as its local ones. When another process
-    dies, this one lives on, unless it was the first: that ends all which have not called `jax.distributed.shutdown` before.
+    Blocks until all have joined. JAX, which must not have started yet, then has the devices of all processes, and those of this process as
+    local devices. If another process dies, this one continues, unless the first process died: that ends all processes which have not
+    called `jax.distributed.shutdown`.
 
     Args:
-      coordinator: "host:port" where the first process answers. count: of the processes. number: of this one.
-      settings: what the others are to know.
+      coordinator: "host:port" of the first process.
+      count: number of processes.
+      number: number of this process, from 0 on.
+      settings: a text that all other processes receive.
 
     Raises:
-      RuntimeError: the others do not come.
+      RuntimeError: the other processes do not join in time.
     """
     _config.update("jax_enable_recoverability", True)
     jax.distributed.initialize(
@@ -206,24 +217,24 @@ def join_processes(coordinator: str, count: int, number: int, settings: str) -> 
     )  # fmt: skip
     client = distributed.global_state.client
     if client is None:
-        raise RuntimeError("jax.distributed has no client although it was initialized")
+        raise RuntimeError("jax.distributed was initialized but has no client, so the processes cannot exchange their settings.")
     client.key_value_set(f"tfcompat/{number}", settings)
     return [client.blocking_key_value_get(f"tfcompat/{i}", _JOINED_SECONDS * 1000) for i in range(count)]
 
 
 def collective_library(platform: str) -> str:
-    """What carries arrays between the processes of programs on a kind of device."""
+    """Returns the name of the library that carries arrays between processes on a platform."""
     cpu: str = _config.jax_cpu_collectives_implementation
     return {"cpu": cpu, "tpu": "ICI", "rocm": "RCCL"}.get(platform, "NCCL")
 
 
 def keeps_programs() -> bool:
-    """Whether compiled programs that took long are kept for the next process."""
+    """Returns whether JAX's persistent compilation cache is on."""
     return bool(_config.jax_enable_compilation_cache and _config.jax_compilation_cache_dir)
 
 
 def jit(function: Callable[..., Any], donate: tuple[int, ...], small: bool = False, long: bool = False, repeated: bool = False) -> Any:
-    """`jax.jit` with the settings that compiled clusters want; see `_SMALL`, `_LONG` and `_REPEATED`."""
+    """Returns `jax.jit(function)` with the compiler options for clusters; for the flags see `_SMALL`, `_LONG` and `_REPEATED`."""
     options = compiler_options()
     if options is not None:
         options |= {**(_SMALL if small else {}), **(_LONG if long else {}), **(_REPEATED if repeated else {})}
@@ -231,21 +242,20 @@ def jit(function: Callable[..., Any], donate: tuple[int, ...], small: bool = Fal
 
 
 def compiler_options() -> dict[str, str | int | bool] | None:
-    """What clusters are compiled with, as `compiler_options` of `jax.jit`; None for JAX's defaults."""
+    """Returns the `compiler_options` of `jax.jit` for clusters; None for JAX's defaults."""
     return dict(_CPU_OPTIONS) if compiles_to_cpu() else None
 
 
 def compiles_to_cpu() -> bool:
-    """Whether programs are compiled for the CPU by a JAX whose options are known."""
+    """Returns whether programs are compiled for the CPU by a version of JAX whose options are known."""
     return jax.default_backend() == "cpu" and jax.__version_info__ < (0, 13)
 
 
 @contextlib.contextmanager
 def tracing() -> Iterator[None]:
-    """Within the `with` statement, the collector of garbage waits.
+    """Disables the garbage collector inside the block.
 
-    While something is traced it would look through everything that is alive, again and again, since a trace makes many objects, most of
-    which stay.
+    A trace makes many objects, most of which stay alive, so the collector would scan all live objects again and again.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -257,21 +267,22 @@ def tracing() -> Iterator[None]:
 
 
 def traced(function: Any, arguments: tuple[Any, ...]) -> jax.stages.Traced:
-    """The trace of a jitted function for arguments, which JAX makes once."""
+    """Returns the trace of a jitted function for arguments; JAX caches it."""
     with tracing():
-        found: jax.stages.Traced = function.trace(*arguments)
-    return found
+        trace: jax.stages.Traced = function.trace(*arguments)
+    return trace
 
 
 def made_trace(function: Callable[..., object], arguments: Iterable[jax.ShapeDtypeStruct]) -> ClosedJaxpr:
-    """The trace of a function for arguments, or arrays of their shapes and dtypes, which JAX forgets."""
+    """Returns the jaxpr of a function for arguments of these shapes and dtypes; JAX does not cache it."""
     with tracing():
-        found: ClosedJaxpr = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments))
-    return found
+        trace: ClosedJaxpr = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments))
+    return trace
 
 
 def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
-    """How many of a scan's inputs are constants, and how many are carried; the others are sequences."""
+    """Returns the numbers of constants and of carried values among a scan's inputs; the remaining inputs are sequences."""
+    # From JAX 0.12 on, a tree of the inputs has replaced the counts.
     if "num_consts" in params:
         return params["num_consts"], params["num_carry"]
     constants, carried, _ = params["ft_in"].unpack()
@@ -279,30 +290,33 @@ def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
 
 
 def expanded(equation: JaxprEqn) -> ClosedJaxpr:
-    """The trace of what a primitive that JAX defines by others (`call_hi_primitive`, from 0.12 on) does."""
+    """Returns the jaxpr that defines a primitive in terms of others (`call_hi_primitive`, from JAX 0.12 on)."""
     arguments = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(array_type, equation.invars)]
     with x64():
         return jax.make_jaxpr(equation.params["_prim"].expand)(*arguments)
 
 
 def without_dead_code(trace: ClosedJaxpr) -> ClosedJaxpr:
-    """A trace without the equations that its outputs do not need."""
+    """Returns a jaxpr without the equations on which its outputs do not depend (dead code elimination); all inputs stay."""
     jaxpr, _ = dce_jaxpr(trace.jaxpr, [True] * len(trace.jaxpr.outvars), instantiate=True)
     return ClosedJaxpr(jaxpr, trace.consts)
 
 
 def program_size(function: Any, arguments: tuple[Any, ...]) -> tuple[int, int]:
-    """Equations of a jitted function, and elements that it computes for arguments, where a loop of unknown length goes round 256 times."""
+    """Returns the number of equations of a jitted function, and an estimate of the elements that it computes for arguments.
+
+    The estimate takes 256 iterations for a loop of unknown length.
+    """
     return _program_size(function.trace(*arguments).jaxpr.jaxpr)
 
 
 def equations(jaxpr: Jaxpr) -> int:
-    """The equations of a trace and of those inside it."""
+    """Returns the number of equations of a jaxpr, those of inner jaxprs included."""
     return sum(1 + sum(map(equations, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
 
 
 def has_complex_values(jaxpr: Jaxpr) -> bool:
-    """Whether a trace takes or makes complex numbers, which `jax.checkpoint` cannot keep for a derivative."""
+    """Returns whether a jaxpr has complex inputs or intermediates, which `jax.checkpoint` cannot keep as residuals."""
     made = [v for e in jaxpr.eqns for v in e.outvars]
     if any(array_type(v).dtype.kind == "c" for v in (*jaxpr.invars, *made) if isinstance(v.aval, jax.core.ShapedArray)):
         return True
@@ -328,38 +342,44 @@ _COLLECTS_IN_C = sys.version_info < (3, 12)
 
 
 class _Collector:
-    """`waits`: the collector of garbage is to go on; where a handler ends a call before that, the next call sees to it."""
+    """State of the garbage collector during `call_at_once`.
+
+    `waits` says that it was on and must be turned on again: if a signal handler ends a call before that, the next call does it.
+    """
 
     waits = False
 
 
 def array_type(variable: Atom) -> jax.core.ShapedArray:
-    """Shape and dtype of the array that a variable of a trace stands for."""
-    return cast(jax.core.ShapedArray, variable.aval)  # which is one for arrays
+    """Returns the shape and dtype of an array variable of a jaxpr."""
+    return cast(jax.core.ShapedArray, variable.aval)
 
 
 def row_major(x: jax.Array) -> jax.Array:
-    """`x`, laid out with the last dimension innermost: what XLA's Fourier transforms on CPUs give, and fail where another is asked of them."""
-    found: jax.Array = with_layout_constraint(x, Layout(tuple(range(x.ndim))))
-    return found
+    """Returns `x` constrained to row-major layout: XLA's Fourier transforms on CPUs return it, and fail if another layout is chosen."""
+    constrained: jax.Array = with_layout_constraint(x, Layout(tuple(range(x.ndim))))
+    return constrained
 
 
 def call_at_once(function: Any, arguments: tuple[Any, ...], results: list[Any]) -> bool:
-    """Calls a jitted function, which leaves what it gives in `results`; false where it was not called, as JAX would run Python code for it.
+    """Calls a jitted function without running any Python code, and appends its outputs to `results`.
 
-    This is one call into C: no handler of a signal runs between its beginning, when arguments are donated, and its end, nor any other
-    Python code. Before Python 3.12 the collector of garbage would, and call finalizers, so that it waits.
+    No signal handler can run between the donation of the arguments and the return of the outputs, so an exception in a handler never
+    loses both. Before Python 3.12 the garbage collector, which runs finalizers, could run inside C code; it is disabled for the call.
+
+    Returns:
+      whether the function was called; False if JAX would need Python code for these arguments, such as a new trace.
     """
     try:
         if _COLLECTS_IN_C:
             _Collector.waits |= gc.isenabled()
             gc.disable()
         _no_tracing(True)
-        results.extend(itertools.starmap(function, (arguments,)))
+        results.extend(itertools.starmap(function, (arguments,)))  # extend runs the call and stores its result, both in C
     except RuntimeError as e:
         if "no_tracing" not in str(e):
             raise
-        function._clear_cache()  # JAX would go on with Python code for such arguments
+        function._clear_cache()  # otherwise JAX keeps taking the Python path for such arguments
         return False
     finally:
         _no_tracing(False)
@@ -370,7 +390,7 @@ def call_at_once(function: Any, arguments: tuple[Any, ...], results: list[Any]) 
 
 
 def work_apart(function: Callable[[], Any]) -> Work:
-    """A function that runs Python code of JAX, for a helper thread: a handler of a signal that raises would spoil JAX's notes."""
+    """Returns the work of calling a function of JAX in a helper thread, where no signal handler can raise and corrupt JAX's caches."""
 
     def call() -> Any:
         with x64():
@@ -380,13 +400,16 @@ def work_apart(function: Callable[[], Any]) -> Work:
 
 
 def apart(function: Callable[[], Any]) -> Any:
-    """The result of a function, called in a helper thread where handlers of signals run in this one."""
+    """Calls a function and returns its result; in a helper thread if signal handlers run in this one."""
     return work_apart(function).wait() if is_interruptible() else function()
 
 
 def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
-    """Compiles a jitted function for arguments: the bytes that a call allocates beside them, and its floating-point operations, where
-    every loop goes round once."""
+    """Compiles a jitted function for arguments and returns the cost of a call.
+
+    Returns:
+      the bytes that a call allocates beside the arguments, and its floating-point operations, each loop counted as one iteration.
+    """
     program = function.lower(*arguments).compile()
     memory, costs = program.memory_analysis(), program.cost_analysis() or {}
     needed = 0 if memory is None else memory.temp_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -394,50 +417,50 @@ def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
 
 
 def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
-    """The memory of a device, of one of those of a mesh, or of the default device."""
+    """Returns the bytes of memory of a device, of one device of a mesh, or of the default device; for a CPU, those of the machine."""
     device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.local_devices()[0]
     stats = device.memory_stats() or {}
     return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def aligned_zeros(size: int, dtype: Any) -> NDArray:
-    """A vector in memory that JAX takes over without a copy."""
+    """Returns a vector of zeros in memory that JAX aliases without a copy."""
     room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
     start = -room.__array_interface__["data"][0] % _ALIGNMENT
     return room[start : room.size - _ALIGNMENT + start].view(dtype)
 
 
 def shared_array(memory: NDArray, device: jax.Device | None) -> jax.Array:
-    """An array on a CPU device in which a program sees what is written to `memory` (of `aligned_zeros`) while it runs."""
-    found: jax.Array = jax.device_put(memory, device, may_alias=True)
-    return found
+    """Returns an array on a CPU device that aliases `memory` (from `aligned_zeros`): a running program sees later writes to it."""
+    aliased: jax.Array = jax.device_put(memory, device, may_alias=True)
+    return aliased
 
 
 def own_array(value: NDArray | jax.Array, place: jax.Device | jax.sharding.Sharding | None = None) -> jax.Array:
-    """A device array that shares no memory with `value`, so that it may be donated."""
-    found: jax.Array = jax.device_put(new_array(value), place, may_alias=False)
-    return found
+    """Returns a copy of `value` as a device array that shares no memory with it, so that it may be donated."""
+    copied: jax.Array = jax.device_put(new_array(value), place, may_alias=False)
+    return copied
 
 
 def is_at(array: jax.Array, place: jax.Device | jax.sharding.Sharding) -> bool:
-    """Whether an array lies on a device, or is spread over a mesh as a sharding says."""
+    """Returns whether an array is on a device, or has a sharding."""
     if isinstance(place, jax.Device):
         return array.sharding.device_set == {place}
     return array.sharding.is_equivalent_to(place, array.ndim)
 
 
 def are_arrays(values: tuple[Any, ...]) -> bool:
-    """Whether all are arrays of JAX that lie somewhere (quicker than by `isinstance`)."""
+    """Returns whether all values are concrete JAX arrays, not tracers (faster than isinstance checks)."""
     return set(map(type, values)) <= _ARRAY
 
 
 def is_deleted(value: NDArray | jax.Array) -> bool:
-    """Whether an array was donated."""
+    """Returns whether the buffer of an array was donated or deleted."""
     return isinstance(value, jax.Array) and value.is_deleted()
 
 
 def is_lost(value: NDArray | jax.Array) -> bool:
-    """Whether the computation of an array has failed, or it was donated."""
+    """Returns whether an array has no value: its computation failed, or its buffer was donated. Waits for the computation."""
     try:
         jax.block_until_ready(value)
     except RuntimeError:
@@ -446,15 +469,15 @@ def is_lost(value: NDArray | jax.Array) -> bool:
 
 
 def to_numpy(value: NDArray | jax.Array) -> NDArray:
-    """A writable NumPy array that stays valid when the device buffer is donated."""
+    """Returns a writable NumPy copy, which stays valid when the device buffer is donated."""
     return new_array(value)
 
 
 def keep_freed_memory() -> None:
-    """Lets the C library keep large freed blocks for the next ones, instead of giving each back to the system.
+    """Makes glibc keep large freed blocks for later allocations, instead of returning each to the system.
 
-    Compiled CPU programs allocate their temporaries anew in every call; with glibc's defaults the page faults of those cost up
-    to half of a step. Settings that the user gave (GLIBC_TUNABLES, MALLOC_...) are left alone, other C libraries too.
+    Compiled CPU programs allocate their temporaries in every call; with glibc's defaults, page faults take up to half the time of a
+    step. Does nothing if the user set GLIBC_TUNABLES or MALLOC_..., or with another C library.
     """
     if sys.platform != "linux" or any(k == "GLIBC_TUNABLES" or k.startswith("MALLOC_") for k in os.environ):
         return

@@ -1,7 +1,7 @@
 """tf.nest: nested structures of lists, tuples, named tuples, mappings, attrs objects and composite tensors.
 
-Anything else is a leaf. Mappings are walked in the order of their sorted keys. With `expand_composites=True` the parts
-of composite tensors (and of their TypeSpecs) are walked too.
+All other values are leaves. Mappings are traversed in the order of their sorted keys. With `expand_composites=True` the components
+of composite tensors (and of their TypeSpecs) are traversed too. Error texts are 1.15's.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ _IF_SHALLOW_IS_SEQ_INPUT_MUST_BE_SEQ = (
 
 
 class _Kind(enum.Enum):
+    """How a value is traversed and rebuilt."""
+
     LEAF = 0
     SEQUENCE = 1
     NAMEDTUPLE = 2
@@ -48,6 +50,7 @@ class _Kind(enum.Enum):
 
 
 def _find_kind(cls: type) -> _Kind:
+    """Returns the kind of a class. A class may match several tests, so their order matters: 1.15's."""
     if issubclass(cls, Expandable) and cls._expands:
         return _Kind.COMPOSITE
     if issubclass(cls, collections.abc.Mapping):
@@ -63,6 +66,7 @@ def _find_kind(cls: type) -> _Kind:
     return _Kind.LEAF
 
 
+# issubclass with abstract base classes is slow, so kinds are cached by type.
 _kind_of_type: Callable[[type], _Kind] = functools.lru_cache(maxsize=4096)(_find_kind)
 
 
@@ -73,7 +77,7 @@ def _kind(value: object, expand_composites: bool) -> _Kind:
 
 @export("nest.is_nested")
 def is_nested(seq: object) -> bool:
-    """Whether `seq` is a structure: a sequence (not str or bytes), a mapping, a mapping view or an attrs object."""
+    """Returns whether `seq` is a structure: a sequence (not str or bytes), a mapping, a mapping view or an attrs object."""
     return _kind(seq, False) is not _Kind.LEAF
 
 
@@ -81,7 +85,7 @@ is_sequence = is_nested
 
 
 def is_sequence_or_composite(seq: object) -> bool:
-    """Whether `seq` is a structure, a composite tensor or the TypeSpec of one."""
+    """Returns whether `seq` is a structure, a composite tensor or the TypeSpec of one."""
     return _kind(seq, True) is not _Kind.LEAF
 
 
@@ -94,7 +98,7 @@ def _is_mapping(value: object) -> bool:
 
 
 def _is_namedtuple(value: object, strict: bool = False) -> bool:
-    """Whether `value` is a named tuple; with `strict`, of a class that `namedtuple` itself made."""
+    """Whether `value` is a named tuple; with `strict`, of a class made by `namedtuple`, not of a subclass."""
     return _kind_of_type(type(value)) is _Kind.NAMEDTUPLE and (not strict or type(value).__base__ is tuple)
 
 
@@ -103,7 +107,7 @@ def _same_namedtuples(a: Any, b: Any) -> bool:
 
 
 def _items(structure: Any, kind: _Kind) -> list[tuple[Any, Any]]:
-    """The (key, child) pairs of a structure in the order in which it is walked."""
+    """Returns the (key, child) pairs of a structure in traversal order."""
     if kind is _Kind.MAPPING:
         return [(key, structure[key]) for key in sorted(structure)]
     if kind is _Kind.NAMEDTUPLE:
@@ -116,7 +120,7 @@ def _items(structure: Any, kind: _Kind) -> list[tuple[Any, Any]]:
 
 
 def _children(structure: Any, kind: _Kind) -> Any:
-    """The children of a structure in the order in which it is walked."""
+    """Returns the children of a structure in traversal order."""
     if kind is _Kind.SEQUENCE or kind is _Kind.NAMEDTUPLE or kind is _Kind.VIEW:
         return structure
     if kind is _Kind.MAPPING:
@@ -125,11 +129,11 @@ def _children(structure: Any, kind: _Kind) -> Any:
 
 
 def _sequence_like(instance: Any, args: list[Any]) -> Any:
-    """A structure of the kind of `instance` with the children `args`."""
+    """Returns a structure of the type of `instance` with the children `args`, which are in traversal order."""
     kind = _kind_of_type(type(instance))
     if kind is _Kind.MAPPING:
         values = dict(zip(sorted(instance), args, strict=True))
-        pairs = [(key, values[key]) for key in instance]
+        pairs = [(key, values[key]) for key in instance]  # the original order, which an OrderedDict keeps
         if isinstance(instance, collections.defaultdict):
             return type(instance)(instance.default_factory, pairs)
         return type(instance)(pairs)
@@ -142,25 +146,26 @@ def _sequence_like(instance: Any, args: list[Any]) -> Any:
     return type(instance)(args)
 
 
-def _flatten_into(structure: object, expand_composites: bool, found: list[Any]) -> None:
+def _flatten_into(structure: object, expand_composites: bool, leaves: list[Any]) -> None:
+    """Appends the leaves of a structure to `leaves`."""
     kind = _kind(structure, expand_composites)
     if kind is _Kind.LEAF:
-        found.append(structure)
+        leaves.append(structure)
         return
     for child in _children(structure, kind):
-        _flatten_into(child, expand_composites, found)
+        _flatten_into(child, expand_composites, leaves)
 
 
 @export("nest.flatten")
 def flatten(structure: object, expand_composites: bool = False) -> list[Any]:
-    """The leaves of a structure as a list; `[structure]` for a leaf. TypeError where keys cannot be sorted."""
-    found: list[Any] = []
-    _flatten_into(structure, expand_composites, found)
-    return found
+    """Returns the leaves of a structure as a list, `[structure]` for a leaf; raises TypeError if keys cannot be sorted."""
+    leaves: list[Any] = []
+    _flatten_into(structure, expand_composites, leaves)
+    return leaves
 
 
 class _Dot:
-    """Stands for a leaf in the printed outline of a structure."""
+    """A leaf in the printed outline of a structure."""
 
     def __repr__(self) -> str:
         return "."
@@ -170,6 +175,7 @@ _DOT = _Dot()
 
 
 def _outline(structure: object, expand_composites: bool) -> str:
+    """Returns the text of a structure with "." for each leaf."""
     return str(map_structure(lambda _: _DOT, structure, expand_composites=expand_composites))
 
 
@@ -178,7 +184,8 @@ def _described(value: object) -> str:
 
 
 def _check_same_type(a: Any, b: Any) -> None:
-    """Raises TypeError or ValueError unless two structures are of the same kind of container."""
+    """Raises TypeError unless two structures are containers of matching types, ValueError if two mappings have different keys."""
+    # As in 1.15, named tuples match by name and fields, mappings by keys whatever their types, and lists with subclasses of list.
     if _is_namedtuple(a, strict=True) and _is_namedtuple(b, strict=True):
         same = _same_namedtuples(a, b)
     elif _is_mapping(a) and _is_mapping(b):
@@ -206,6 +213,7 @@ def _check_compatible_specs(a: Expandable, b: Expandable) -> None:
 
 
 def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> None:
+    """Raises unless two structures are nested alike; the message tells the first difference."""
     kind_a, kind_b = _kind(a, expand_composites), _kind(b, expand_composites)
     if (kind_a is _Kind.LEAF) != (kind_b is _Kind.LEAF):
         nested, leaf = (b, a) if kind_a is _Kind.LEAF else (a, b)
@@ -220,6 +228,7 @@ def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> 
         _check_compatible_specs(a, b)
     elif check_types:
         _check_same_type(a, b)
+    # The common children come first: 1.15 reports a difference inside them rather than that of the lengths.
     children_a, children_b = list(_children(a, kind_a)), list(_children(b, kind_b))
     for child_a, child_b in zip(children_a, children_b):
         _assert_same(child_a, child_b, check_types, expand_composites)
@@ -232,10 +241,13 @@ def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> 
 
 @export("nest.assert_same_structure")
 def assert_same_structure(nest1: object, nest2: object, check_types: bool = True, expand_composites: bool = False) -> None:
-    """Raises unless two structures are nested alike.
+    """Checks that two structures are nested alike.
 
-    ValueError where nesting, keys or numbers of elements differ; TypeError where the types of containers differ
-    (unless `check_types` is False). Mappings of any types match, as do lists and their subclasses.
+    Mappings of any types match each other, as do lists and their subclasses.
+
+    Raises:
+      ValueError: nesting, keys or numbers of elements differ.
+      TypeError: the types of containers differ, and `check_types` is True.
     """
     try:
         _assert_same(nest1, nest2, check_types, expand_composites)
@@ -250,6 +262,7 @@ def assert_same_structure(nest1: object, nest2: object, check_types: bool = True
 
 
 def _pack(structure: object, kind: _Kind, leaves: Iterator[Any], expand_composites: bool) -> Any:
+    """Rebuilds a structure with the next leaves of an iterator."""
     args = []
     for child in _children(structure, kind):
         child_kind = _kind(child, expand_composites)
@@ -259,9 +272,10 @@ def _pack(structure: object, kind: _Kind, leaves: Iterator[Any], expand_composit
 
 @export("nest.pack_sequence_as")
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """A structure nested like `structure` whose leaves are those of `flat_sequence`.
+    """Returns a structure nested like `structure` with the leaves `flat_sequence`, in the order of `flatten`.
 
-    Raises TypeError where `flat_sequence` is no sequence, ValueError where it has not one element for each leaf.
+    Raises:
+      TypeError: `flat_sequence` is not a sequence. ValueError: it does not have one element per leaf.
     """
     if not is_nested(flat_sequence):
         raise TypeError("flat_sequence must be a sequence")
@@ -283,8 +297,14 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 def map_structure(func: Callable[..., Any], *structure: object, **kwargs: bool) -> Any:
     """Applies `func` to corresponding leaves of structures that are nested alike; returns a structure of the results.
 
-    Keywords: `check_types` (True) and `expand_composites` (False). Raises TypeError where `func` is not callable or
-    types differ, ValueError where there is no structure, structures differ, or a keyword is unknown.
+    Args:
+      func: a function of one leaf of each structure.
+      *structure: the structures.
+      **kwargs: `check_types` (True by default) and `expand_composites` (False by default).
+
+    Raises:
+      TypeError: `func` is not callable, or types of containers differ.
+      ValueError: there is no structure, the structures differ, or a keyword is unknown.
     """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
@@ -304,7 +324,7 @@ def map_structure(func: Callable[..., Any], *structure: object, **kwargs: bool) 
 
 
 def _yield_paths_up_to(shallow: object, value: object, expand_composites: bool, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The (path, value) pairs of `value` at the leaves of `shallow`."""
+    """Yields (path, part of `value`) for each leaf of `shallow`."""
     kind = _kind(shallow, expand_composites)
     if kind is _Kind.LEAF:
         yield path, value
@@ -321,7 +341,7 @@ def flatten_with_tuple_paths_up_to(
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
 ) -> list[tuple[Any, ...]]:
-    """Like `flatten_up_to`, with the path of each element: [((key, ...), element), ...]."""
+    """Returns the elements of `flatten_up_to` with their paths: [((key, ...), element), ...]."""
     assert_shallow_structure(shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length)
     return list(_yield_paths_up_to(shallow_tree, input_tree, expand_composites))
 
@@ -333,7 +353,7 @@ def flatten_up_to(
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
 ) -> list[Any]:
-    """The parts of `input_tree` at the leaves of `shallow_tree`; raises as `assert_shallow_structure`."""
+    """Returns the parts of `input_tree` at the leaves of `shallow_tree`; raises as `assert_shallow_structure`."""
     pairs = flatten_with_tuple_paths_up_to(
         shallow_tree, input_tree, check_types, expand_composites, check_subtrees_length
     )
@@ -369,10 +389,12 @@ def assert_shallow_structure(
     expand_composites: bool = False,
     check_subtrees_length: bool = True,
 ) -> None:
-    """Raises unless `input_tree` is nested like `shallow_tree` down to the leaves of the latter.
+    """Checks that `input_tree` is nested like `shallow_tree`, down to the leaves of `shallow_tree`.
 
-    TypeError where the types of containers differ (unless `check_types` is False) or a leaf stands for a container;
-    ValueError where lengths or keys differ.
+    Raises:
+      TypeError: the types of containers differ, and `check_types` is True, or `input_tree` has a leaf where `shallow_tree` has a
+        container.
+      ValueError: lengths or keys differ.
     """
     kind = _kind(shallow_tree, expand_composites)
     if kind is _Kind.LEAF:
@@ -399,16 +421,22 @@ def assert_shallow_structure(
 
 
 def _matching(items: list[Any], input_items: dict[Any, Any]) -> list[Any]:
-    """The children with the keys of `items`, by position where the keys are of another kind."""
+    """Returns the children for the keys of `items`; all children by position if a key is missing, as between a list and a named tuple."""
     by_key = all(key in input_items for key, _ in items)
     return [input_items[key] for key, _ in items] if by_key else list(input_items.values())
 
 
 def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
-    """Applies `func(path, *elements)` to the parts of `inputs` at the leaves of `shallow_tree`.
+    """Applies `func(path, *elements)` to the parts of `inputs` at the leaves of `shallow_tree`; returns a structure of the results.
 
-    Keywords: `check_types` (True), `expand_composites` (False) and `check_subtrees_length` (True); others go to `func`.
-    Raises as `assert_shallow_structure`, and ValueError where there are no inputs.
+    Args:
+      shallow_tree: the structure whose leaves end the traversal.
+      func: a function of a path, a tuple of keys, and of one part of each input.
+      *inputs: structures nested like `shallow_tree` down to its leaves.
+      **kwargs: `check_types` (True by default), `expand_composites` (False) and `check_subtrees_length` (True); others go to `func`.
+
+    Raises:
+      TypeError, ValueError: as `assert_shallow_structure`; ValueError also if there are no inputs.
     """
     if not inputs:
         raise ValueError("Cannot map over no sequences")
@@ -424,7 +452,7 @@ def map_structure_with_tuple_paths_up_to(shallow_tree: Any, func: Callable[..., 
 
 
 def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: object, **kwargs: object) -> Any:
-    """Applies `func(*elements)` to the parts of `inputs` at the leaves of `shallow_tree`."""
+    """Applies `func(*elements)` to the parts of `inputs` at the leaves of `shallow_tree`; see `map_structure_with_tuple_paths_up_to`."""
     return map_structure_with_tuple_paths_up_to(
         shallow_tree, lambda _, *values, **extra: func(*values, **extra), *inputs, **kwargs
     )
@@ -443,26 +471,26 @@ def map_structure_with_paths(func: Callable[..., Any], *structure: object, **kwa
 
 
 def flatten_with_tuple_paths(structure: object, expand_composites: bool = False) -> list[tuple[Any, ...]]:
-    """The leaves with their paths: [((key, ...), leaf), ...]."""
+    """Returns the leaves with their paths: [((key, ...), leaf), ...]."""
     return list(_yield_paths_up_to(structure, structure, expand_composites))
 
 
 def flatten_with_joined_string_paths(
     structure: object, separator: str = "/", expand_composites: bool = False
 ) -> list[tuple[str, Any]]:
-    """The leaves with their paths as strings: [("key/...", leaf), ...]."""
+    """Returns the leaves with their paths as strings: [("key/...", leaf), ...]."""
     pairs = flatten_with_tuple_paths(structure, expand_composites)
     return [(separator.join(map(str, path)), leaf) for path, leaf in pairs]
 
 
 def yield_flat_paths(nest: object, expand_composites: bool = False) -> Iterator[tuple[Any, ...]]:
-    """The paths of the leaves, as tuples of keys."""
+    """Yields the paths of the leaves, as tuples of keys."""
     for path, _ in _yield_paths_up_to(nest, nest, expand_composites):
         yield path
 
 
 def replace_composites_with_components(structure: object) -> Any:
-    """The structure with every composite tensor replaced by the nested structure of its parts."""
+    """Returns the structure with every composite tensor replaced by the nested structure of its components."""
     if isinstance(structure, CompositeTensor):
         return replace_composites_with_components(structure._to_components())
     if not is_nested(structure):
@@ -471,10 +499,11 @@ def replace_composites_with_components(structure: object) -> Any:
 
 
 def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
-    """A flat dict of the leaves of the keys to the leaves of the values; a key that is no structure keeps its value.
+    """Returns a flat dict: the leaves of a key that is a structure map to the leaves of its value, other keys to their values.
 
-    Raises TypeError where the argument is no mapping, ValueError where a key and its value have different numbers of
-    leaves or a key occurs twice.
+    Raises:
+      TypeError: the argument is not a mapping.
+      ValueError: a key and its value have different numbers of leaves, or a key occurs twice.
     """
     if not _is_mapping(dictionary):
         raise TypeError("input must be a dictionary")
@@ -494,10 +523,15 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
 
 
 def get_traverse_shallow_structure(traverse_fn: Callable[..., Any], structure: object, expand_composites: bool = False) -> Any:
-    """The part of a structure that `traverse_fn` says to walk, with a bool for each leaf and subtree.
+    """Returns a shallow structure of bools, whose containers are those parts of `structure` that `traverse_fn` enters.
 
-    `traverse_fn(substructure)` gives a bool, or a structure of bools of depth 1 that says it for each child. TypeError
-    where it gives anything else.
+    Args:
+      traverse_fn: a function of a substructure that returns a bool, or a structure of bools of depth 1 with one for each child.
+      structure: the structure.
+      expand_composites: whether composite tensors are structures.
+
+    Raises:
+      TypeError: `traverse_fn` returns something else.
     """
     to_traverse = traverse_fn(structure)
     kind = _kind(structure, expand_composites)
@@ -520,6 +554,7 @@ def get_traverse_shallow_structure(traverse_fn: Callable[..., Any], structure: o
         return False
     else:
         choices = [True] * len(children)
+    # A child that is not entered becomes a leaf False of the result, however deep it is.
     walked = [
         get_traverse_shallow_structure(traverse_fn, child, expand_composites) if choice else False
         for choice, child in zip(choices, children)

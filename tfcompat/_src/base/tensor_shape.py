@@ -1,7 +1,7 @@
 """tf.TensorShape and tf.Dimension.
 
-A shape holds `sizes`: None where the rank is unknown, or a tuple of int and None. The framework's own code reads
-`sizes` and builds shapes with `TensorShape.of`; everything else here is 1.15's public behaviour on top of it.
+A shape holds `sizes`: None if the rank is unknown, otherwise a tuple of int and None. Code of tfcompat reads `sizes` and makes shapes
+with `TensorShape.of`, without checks; all else is 1.15's public interface on top of them.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from tfcompat._src.proto import messages
 
 Sizes = tuple[int | None, ...] | None
 ShapeLike: TypeAlias = "TensorShape | messages.TensorShapeProto | SupportsInt | Iterable[SupportsInt | None] | None"
-"""What `as_shape` converts."""
+"""The types that `as_shape` converts."""
 
 _v2_behavior = False
 
 
 @export("enable_v2_tensorshape")
 def enable_v2_tensorshape() -> None:
-    """Makes indexing and iterating a TensorShape give int or None, as in TensorFlow 2."""
+    """Makes indexing and iterating a TensorShape return int or None, as in TensorFlow 2."""
     global _v2_behavior
     _v2_behavior = True
 
 
 @export("disable_v2_tensorshape")
 def disable_v2_tensorshape() -> None:
-    """Makes indexing and iterating a TensorShape give Dimension objects, the default."""
+    """Makes indexing and iterating a TensorShape return Dimension objects, the default."""
     global _v2_behavior
     _v2_behavior = False
 
 
 @export("dimension_value", "compat.dimension_value")
 def dimension_value(dimension: object) -> Any:
-    """The int or None of a Dimension; anything else is returned as it is."""
+    """Returns the int or None of a Dimension; other values are returned unchanged."""
     return dimension._value if isinstance(dimension, Dimension) else dimension
 
 
 @export("dimension_at_index", "compat.dimension_at_index")
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
-    """The Dimension of `shape` at `index`; unknown where the rank is unknown."""
+    """Returns the Dimension of `shape` at `index`; an unknown one if the rank is unknown."""
     return Dimension(None) if shape.sizes is None else Dimension(shape.sizes[index])
 
 
 def _size(value: Any) -> int | None:
-    """The size that `value` states: a non-negative int, or None for unknown."""
+    """Converts `value` to a size: a non-negative int, or None for unknown; raises TypeError or ValueError for other values."""
     if type(value) is int and value >= 0:
         return value
     if value is None:
@@ -65,7 +65,7 @@ def _size(value: Any) -> int | None:
 
 
 def _operand(value: object) -> Any:
-    """The size that `value` states, or NotImplemented where it states none."""
+    """Returns `_size(value)`, or NotImplemented if `value` is no size, so that Python tries the other operand's method."""
     try:
         return _size(value)
     except (TypeError, ValueError):
@@ -73,7 +73,7 @@ def _operand(value: object) -> Any:
 
 
 def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The forward and reflected methods of an operator whose result is unknown where an operand is."""
+    """Returns the forward and reflected methods of an operator; the result is unknown if an operand is."""
 
     def forward(self: Dimension, other: object) -> Any:
         right = _operand(other)
@@ -91,7 +91,7 @@ def _arithmetic(compute: Callable[[int, int], int]) -> tuple[Callable[..., Any],
 
 
 def _comparison(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
-    """A comparison whose result is None where an operand is unknown."""
+    """Returns a comparison method; its result is None if an operand is unknown."""
 
     def method(self: Dimension, other: object) -> bool | None:
         right = _size(other)
@@ -104,7 +104,7 @@ def _comparison(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
 class Dimension:
     """The size of one dimension: `value` is an int >= 0, or None for unknown.
 
-    Arithmetic with an unknown size gives an unknown Dimension; a comparison with one gives None.
+    Arithmetic with an unknown size returns an unknown Dimension; a comparison with one returns None.
     """
 
     __slots__ = ("_value",)
@@ -171,7 +171,7 @@ class Dimension:
         return Dimension, (self._value,)
 
     def is_compatible_with(self, other: object) -> bool:
-        """Whether both sizes are equal or one is unknown."""
+        """Returns whether both sizes are equal or one of them is unknown."""
         right = _operand(other)
         return right if right is NotImplemented else self._value is None or right is None or self._value == right
 
@@ -181,16 +181,16 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
     def merge_with(self, other: object) -> Dimension:
-        """The Dimension that combines what both know; ValueError where they differ."""
+        """Returns the known one of two Dimensions; raises ValueError if both are known and differ."""
         self.assert_is_compatible_with(other)
         return Dimension(_size(other) if self._value is None else self._value)
 
 
 @export("TensorShape")
 class TensorShape:
-    """The static shape of a tensor, made of None, a size, a sequence of sizes, a TensorShape or a TensorShapeProto.
+    """The static shape of a tensor, from None, a size, a sequence of sizes, a TensorShape or a TensorShapeProto.
 
-    Attributes: `rank` and `ndims` (int, None where unknown), `dims` (list of Dimension, or None).
+    Attributes: `rank` and `ndims` (int, or None if unknown), `dims` (list of Dimension, or None).
     """
 
     __slots__ = ("sizes", "__weakref__")
@@ -202,7 +202,7 @@ class TensorShape:
 
     @staticmethod
     def of(sizes: Sizes) -> TensorShape:
-        """Makes a shape of checked sizes: None, or a tuple of int and None."""
+        """Returns a shape of sizes that need no check: None, or a tuple of int and None."""
         shape = _new(TensorShape)
         shape.sizes = sizes
         return shape
@@ -250,7 +250,8 @@ class TensorShape:
         return iter(self.sizes) if _v2_behavior else map(Dimension, self.sizes)
 
     def __getitem__(self, key: Any) -> Any:
-        """A Dimension for an index, a TensorShape for a slice."""
+        """Returns a Dimension (int or None with V2 behavior) for an index, a TensorShape for a slice."""
+        # A slice of an unknown rank has a known length only if it starts and stops at positions counted from the front.
         if self.sizes is None:
             if not isinstance(key, slice):
                 return None if _v2_behavior else Dimension(None)
@@ -260,13 +261,13 @@ class TensorShape:
             if stop is None or start < 0 or stop < 0:
                 return unknown_shape()
             return unknown_shape(max(stop - start, 0))
-        found = self.sizes[key]
+        selected = self.sizes[key]
         if isinstance(key, slice):
-            return TensorShape.of(found)
-        return found if _v2_behavior else Dimension(found)
+            return TensorShape.of(selected)
+        return selected if _v2_behavior else Dimension(selected)
 
     def __eq__(self, other: object) -> Any:
-        """Equal where the sizes are known and equal, or neither rank is known; an unknown size equals no other."""
+        """Returns whether all sizes are known and equal, or both ranks are unknown, or both are one object (1.15's rule)."""
         try:
             right = _sizes_of(other)
         except TypeError:
@@ -297,7 +298,7 @@ class TensorShape:
         return TensorShape, (self.dims,)
 
     def num_elements(self) -> int | None:
-        """The number of elements; None unless fully defined."""
+        """Returns the number of elements, or None unless the shape is fully defined."""
         if self.sizes is None:
             return None
         total = 1
@@ -308,7 +309,7 @@ class TensorShape:
         return total
 
     def is_fully_defined(self) -> bool:
-        """Whether the rank and every size are known."""
+        """Returns whether the rank and every size are known."""
         return self.sizes is not None and None not in self.sizes
 
     def assert_is_fully_defined(self) -> None:
@@ -317,20 +318,20 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def as_list(self) -> list[int | None]:
-        """The sizes as a list of int or None; ValueError where the rank is unknown."""
+        """Returns the sizes as a list of int or None; raises ValueError if the rank is unknown."""
         if self.sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.sizes)
 
     def as_proto(self) -> Any:
-        """This shape as a TensorShapeProto message."""
+        """Returns this shape as a TensorShapeProto message."""
         if self.sizes is None:
             return messages.TensorShapeProto(unknown_rank=True)
         dim = messages.TensorShapeProto.Dim
         return messages.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in self.sizes])
 
     def is_compatible_with(self, other: object) -> bool:
-        """Whether some fully defined shape satisfies both."""
+        """Returns whether some fully defined shape satisfies both shapes."""
         right = _sizes_of(other)
         if self.sizes is None or right is None:
             return True
@@ -344,7 +345,7 @@ class TensorShape:
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
     def merge_with(self, other: object) -> TensorShape:
-        """The shape that combines what both know; ValueError where they contradict each other."""
+        """Returns the shape with the known sizes of both shapes; raises ValueError if they contradict each other."""
         shape = as_shape(other)
         if self.sizes is None:
             return shape
@@ -355,45 +356,45 @@ class TensorShape:
         return TensorShape.of(tuple(b if a is None else a for a, b in zip(self.sizes, shape.sizes)))
 
     def most_specific_compatible_shape(self, other: object) -> TensorShape:
-        """The most specific shape that both are instances of."""
+        """Returns the most specific shape that is compatible with all tensors of either shape: unequal sizes become unknown."""
         right = _sizes_of(other)
         if self.sizes is None or right is None or len(self.sizes) != len(right):
             return unknown_shape()
         return TensorShape.of(tuple(a if a == b else None for a, b in zip(self.sizes, right)))
 
     def concatenate(self, other: object) -> TensorShape:
-        """The sizes of this shape followed by those of `other`; unknown where either rank is."""
+        """Returns the sizes of this shape followed by those of `other`; an unknown shape if either rank is unknown."""
         right = _sizes_of(other)
         if self.sizes is None or right is None:
             return unknown_shape()
         return TensorShape.of(self.sizes + right)
 
     def assert_same_rank(self, other: object) -> None:
-        """Raises ValueError where both ranks are known and differ."""
+        """Raises ValueError if both ranks are known and differ."""
         other = as_shape(other)
         if self.sizes is not None and other.sizes is not None and len(self.sizes) != len(other.sizes):
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
     def assert_has_rank(self, rank: int) -> None:
-        """Raises ValueError where the rank is known and is not `rank`."""
+        """Raises ValueError if the rank is known and is not `rank`."""
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
     def with_rank(self, rank: int) -> TensorShape:
-        """This shape with a rank of `rank`; ValueError where it has another."""
+        """Returns this shape with its rank known to be `rank`; raises ValueError if it has another rank."""
         try:
             return self.merge_with(unknown_shape(rank))
         except ValueError:
             raise ValueError(f"Shape {self} must have rank {rank}") from None
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
-        """This shape; ValueError where its rank is less than `rank`."""
+        """Returns this shape; raises ValueError if its rank is known to be less than `rank`."""
         if self.sizes is not None and len(self.sizes) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """This shape; ValueError where its rank is greater than `rank`."""
+        """Returns this shape; raises ValueError if its rank is known to be greater than `rank`."""
         if self.sizes is not None and len(self.sizes) > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
@@ -407,7 +408,7 @@ def _is_shape_proto(value: object) -> bool:
 
 
 def _sizes_of(dims: Any) -> Sizes:
-    """The sizes that any accepted description of a shape states."""
+    """Converts any value that TensorShape accepts to sizes; raises TypeError or ValueError for others."""
     if isinstance(dims, TensorShape):
         return dims.sizes
     if dims is None:
@@ -428,17 +429,17 @@ def _sizes_of(dims: Any) -> Sizes:
 
 
 def as_shape(shape: object) -> TensorShape:
-    """`shape` as a TensorShape, itself where it is one."""
+    """Returns `shape` as a TensorShape, unchanged if it is one."""
     return shape if isinstance(shape, TensorShape) else TensorShape.of(_sizes_of(shape))
 
 
 def as_dimension(value: object) -> Dimension:
-    """`value` as a Dimension, itself where it is one."""
+    """Returns `value` as a Dimension, unchanged if it is one."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
 def unknown_shape(rank: int | None = None, **kwargs: int | None) -> TensorShape:
-    """A shape of unknown sizes, and of unknown rank where `rank` (formerly `ndims`) is None."""
+    """Returns a shape of `rank` unknown sizes, or of unknown rank if `rank` (formerly `ndims`) is None."""
     if rank is None:
         rank = kwargs.pop("ndims", None)
     if kwargs:
@@ -447,15 +448,15 @@ def unknown_shape(rank: int | None = None, **kwargs: int | None) -> TensorShape:
 
 
 def scalar() -> TensorShape:
-    """The shape of a scalar."""
+    """Returns the shape of a scalar."""
     return TensorShape.of(())
 
 
 def vector(length: object) -> TensorShape:
-    """The shape of a vector of `length` elements."""
+    """Returns the shape of a vector of `length` elements."""
     return TensorShape.of((_size(length),))
 
 
 def matrix(rows: object, cols: object) -> TensorShape:
-    """The shape of a matrix."""
+    """Returns the shape of a matrix."""
     return TensorShape.of((_size(rows), _size(cols)))
