@@ -1,8 +1,9 @@
-"""Tracing of a cluster. What JAX compiles, or an interpreter evaluates, is a function of its inputs and of the state of the session.
+"""Traces a cluster of a plan into a pure function, which JAX compiles or the interpreter evaluates.
 
-The function takes (inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows), and gives
-(outputs, or one number where there are none, to wait for; new values of the updated and overwritten variables, a vector of which checks
-hold or None, how far random operations in loops and branches have moved on). Outputs are flat: JAX makes them without Python code.
+(inputs, large constants and perhaps a StopFlag's array, read variables, updated variables, random rows) -> (outputs, new values of
+updated and overwritten variables, bool[checks] or None, advances of random counters that only the call tells).
+A cluster without outputs returns one scalar, to wait for. Outputs are flat tuples, which JAX's C++ dispatch builds without Python code.
+If a check fails, the variables that come out have their old values, so a failed run changes nothing.
 """
 
 from __future__ import annotations
@@ -38,27 +39,27 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.trace_family import TraceFamily
 
 Arrays: TypeAlias = tuple[Any, ...]
-"""Arrays that go into a cluster or come out of it: of JAX, of NumPy, or those of TensorArrays."""
+"""Values that go into a cluster or come out of it: JAX arrays, NumPy arrays, or TensorArrays."""
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
-"""Those of the arrays that come in: what tells the executables of one program apart."""
+"""The shapes of a cluster's inputs: the cache key of an executable among those of one program."""
 Arguments: TypeAlias = "tuple[Arrays, Arrays, tuple[Array, ...], tuple[Array, ...], Array | tuple[()]]"
-"""Inputs, large inputs, variables that are read and that are updated, rows of random state."""
+"""(inputs, large inputs, read variables, updated variables, rows of random state)."""
 
 
 def input_shapes(inputs: Sequence[Any]) -> Shapes:
-    """What tells the executables of one program apart."""
+    """The cache key of the executable for these inputs."""
     return tuple([a.shape for a in inputs])
 
 
 @dataclass(frozen=True)
 class Notes:
-    """What a trace has found beside arrays.
+    """The static results of a trace.
 
     Attributes:
-      structure: the tree of the outputs, where they are no flat arrays. checks: in the order of the vector.
-      reserves: how far random operations move on. moving: those of which only the call tells that.
-      largest: the tensor that takes most memory, with its shape; empty without one.
-      is_of_others: whether the trace was made of those for other shapes, which tell nothing of checks and of the largest tensor.
+      structure: the pytree of the outputs; None where they are flat arrays. checks: in the order of the vector of bools.
+      reserves: by how much the counters of random operations advance. moving: operations of which only the call's results tell that.
+      largest: (the tensor that takes most memory, its shape), or ().
+      is_of_others: whether the trace was derived from traces for other shapes; `checks` and `largest` are empty then.
     """
 
     structure: jax.tree_util.PyTreeDef | None
@@ -69,7 +70,7 @@ class Notes:
     is_of_others: bool = False
 
     def outputs(self, leaves: Sequence[Any]) -> Sequence[Any]:
-        """The values of a cluster's outputs."""
+        """The values of a cluster's outputs, from the flat arrays that a call returns."""
         return leaves if self.structure is None else jax.tree.unflatten(self.structure, leaves)
 
 
@@ -77,7 +78,7 @@ _NOTHING = Notes(None, (), {}, (), ())
 
 
 class Trace(NamedTuple):
-    """What the interpreter needs of a trace: its equations, and the tree of what it returns."""
+    """A trace that JAX did not make: a jaxpr, and the pytree of its results. Has those attributes of `jax.stages.Traced` that are used."""
 
     jaxpr: jax_compat.ClosedJaxpr
     out_info: object
@@ -85,7 +86,10 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class TraceResult:
-    """What a trace gives: `outputs`, `state`, `holds` and `moved` are what the function returns, `shown` the values of each check."""
+    """A traced cluster.
+
+    `outputs`, `state`, `holds` and `moved` are the results of the function, `shown` the values that the message of each check shows.
+    """
 
     outputs: Arrays
     state: Arrays
@@ -96,20 +100,21 @@ class TraceResult:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
+        """The results of the traced function."""
         return self.outputs, self.state, self.holds, self.moved
 
 
 def trace_cluster(
     cluster: Cluster, known: dict[Any, NDArray], arguments: Arguments, capacity: int = FIRST_CAPACITY, differentiated: int = 0
 ) -> TraceResult:  # fmt: skip
-    """Calls the kernels of a cluster on what JAX traces.
+    """Calls the kernels of a cluster's operations on tracers.
 
     Args:
-      known: tensors with a value before the run. capacity: the room of growing TensorArrays.
-      differentiated: how many times JAX may differentiate what is traced.
+      known: values known before the run, by tensor. arguments: tracers. capacity: the number of elements that growing TensorArrays hold.
+      differentiated: how many times JAX may differentiate the function.
 
     Raises:
-      Replan: for these shapes the plan must be another one.
+      Replan: another plan is necessary for these shapes.
     """
     inputs, large, read, updated, rng = arguments
     values = {**known, **dict(zip(cluster.inputs, inputs)), **dict(zip(cluster.large, large))}
@@ -117,38 +122,46 @@ def trace_cluster(
     before = dict(state)
     frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
     frame.differentiated, frame.through_updates = differentiated, differentiated > 0
+    # Kernels of TensorArrays and loops read these thread-local settings.
     GROWTH.capacity = capacity
     STOPPING.flag = next(iter(large[len(cluster.large) :]), None)
     with not_finite.watching(cluster.watched):
-        found = _lowered(cluster, frame)
-    all_ok = conjunction([c.ok for c in found])
+        run_checks = _lowered(cluster, frame)
+    all_ok = conjunction([c.ok for c in run_checks])
     keys = [key for key in cluster.written_keys if key in state]
     on_mesh = isinstance(cluster.place, NamedSharding)
-    new_state = tuple(_committed(keys, frame, before, all_ok, len(found), on_mesh))
+    new_state = tuple(_committed(keys, frame, before, all_ok, len(run_checks), on_mesh))
     outputs, structure = _flat_outputs(cluster, frame)
     if on_mesh:
         outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
+    # The advance of a random counter is known while tracing, except in loops and branches, where it is a result of the function.
     moving = {op: n for op, n in frame.reserves.items() if isinstance(n, jax.core.Tracer)}
     notes = Notes(
-        structure, tuple([c.without_traced_values() for c in found]), {op: int(n) for op, n in frame.reserves.items() if op not in moving},
+        structure, tuple([c.without_traced_values() for c in run_checks]), {op: int(n) for op, n in frame.reserves.items() if op not in moving},
         tuple(moving), max(((t, v.shape) for t, v in frame.values.items() if hasattr(v, "nbytes")), key=_bytes, default=()),
     )  # fmt: skip
-    all_holds = jnp.stack([jnp.asarray(c.ok) for c in found]) if found else None
-    return TraceResult(outputs, new_state, all_holds, tuple(moving.values()), [c.traced_values() for c in found], notes)
+    all_holds = jnp.stack([jnp.asarray(c.ok) for c in run_checks]) if run_checks else None
+    return TraceResult(outputs, new_state, all_holds, tuple(moving.values()), [c.traced_values() for c in run_checks], notes)
 
 
 def _lowered(cluster: Cluster, frame: Frame) -> list[checks.Check]:
-    """Calls the kernels of all items; the checks of the run. Where one cannot be called after a check that may fail, the last says so."""
+    """Lowers all items; returns the checks of the run in order.
+
+    If an item after the first check cannot be traced, the trace ends there, with a last check that always fails with the error.
+    """
     with collecting() as found:
         try:
             not_finite.look_at(not_finite.entering(cluster), frame.values, frame.state)
             for item in cluster.items:
                 lower(item, frame)
+            # A guess about the length of a growing TensorArray, on which the plan depends, is the first check: others would report
+            # errors that only the wrong guess makes.
             for op, assumed in cluster.assumed:
                 run_device_op(op, frame)
                 holds = jnp.all(frame.values[op.outputs[0]] == assumed)
                 found.insert(0, checks.Check(holds, "another size", (), op, WrongGuess))
         except (TypeError, ValueError, errors.OpError) as e:
+            # In 1.15 a run fails at the operation that comes first. A check before this one may be that, which only the run tells.
             if not found:
                 raise
             found.append(_end_of_trace(e))
@@ -156,7 +169,7 @@ def _lowered(cluster: Cluster, frame: Frame) -> list[checks.Check]:
 
 
 def _flat_outputs(cluster: Cluster, frame: Frame) -> tuple[Arrays, jax.tree_util.PyTreeDef | None]:
-    """The arrays that leave the trace, and the tree that they are leaves of, where that is no flat tuple."""
+    """(the leaves of the cluster's outputs, their pytree; None for the latter where each output is one array)."""
     outputs = tuple(jax.tree.map(jnp.asarray, frame.leave(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
     leaves, structure = jax.tree.flatten(outputs)
     is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
@@ -169,39 +182,41 @@ def variable_shapes(arguments: Arguments) -> tuple[tuple[int, ...], ...]:
 
 
 class Tracing:
-    """A cluster as a function that JAX traces where an engine asks for it.
+    """A cluster as a function that is traced when an engine asks for it. Keeps a weak reference to the cluster, which refers to this.
 
     Attributes:
-      cluster: whoever calls holds it. known: tensors with a value before the run. capacity: the room of growing TensorArrays.
-      function: what JAX traces. call: the same jitted, which donates the updated variables. notes: what the last trace has found.
+      known: values known before the run. capacity: the number of elements that growing TensorArrays hold.
+      function: the function to trace. call: the same jitted, with the updated variables donated. notes: those of the last trace.
     """
 
     def __init__(
         self, cluster: Cluster, known: dict[Any, NDArray], capacity: int = FIRST_CAPACITY, family: TraceFamily | None = None
     ) -> None:
-        self._cluster = weakref.ref(cluster)  # which keeps this
+        self._cluster = weakref.ref(cluster)
         self.known, self.capacity = known, capacity
         self._family = family
         self._to_interpret: Trace | jax.stages.Traced | None = None
         self.notes = _NOTHING
         self._notes_by_shapes: dict[tuple[tuple[int, ...], ...], Notes] = {}
-        self.function = self._detached(Tracing._trace)  # JAX traces once for all that is made of one object
+        # One function object: JAX caches traces by its identity, so `call`, `trace` and other jitted forms of it share them.
+        self.function = self._detached(Tracing._trace)
         self.call = jax_compat.jit(self.function, donate=(3,))
         self._shown: dict[int, Callable[..., Any]] = {}
 
     @property
     def cluster(self) -> Cluster:
+        """The cluster. Raises ReferenceError where it has been collected."""
         cluster = self._cluster()
         if cluster is None:
-            raise ReferenceError("the plan of this program is gone")
+            raise ReferenceError("The cluster of this program no longer exists: its plan was dropped while the program was in use.")
         return cluster
 
     def trace(self, arguments: Arguments) -> jax.stages.Traced:
-        """The trace for arguments of these shapes, which JAX makes once."""
+        """The trace for arguments of these shapes, from JAX's cache after the first time."""
         return jax_compat.traced(self.call, arguments)
 
     def trace_to_interpret(self, arguments: Arguments) -> Trace | jax.stages.Traced:
-        """The trace for arguments of these shapes, made of those for others where that is possible."""
+        """The trace for arguments of these shapes, derived from traces for other shapes if that is possible."""
         if self._to_interpret is None:
             if self._family is not None and (found := self._family.made(arguments)) is not None:
                 self._to_interpret, self.notes = found
@@ -213,18 +228,21 @@ class Tracing:
         return self._to_interpret
 
     def sibling(self) -> Tracing:
-        """The same function, to be traced for other shapes."""
+        """A new Tracing of the same cluster, for other shapes."""
         return Tracing(self.cluster, self.known, self.capacity)
 
     def notes_of(self, arguments: Arguments) -> Notes:
-        """What the trace for variables of these shapes has found: JAX traces again where an assignment has changed a shape."""
+        """The notes of the trace for these arguments. An assignment that changed a variable's shape has made JAX trace again."""
         return self.notes if len(self._notes_by_shapes) == 1 else self._notes_by_shapes[variable_shapes(arguments)]
 
     def failure(self, holds: NDArray, arguments: Arguments) -> Exception:
-        """The error of the first check that does not hold.
+        """The error of the first check that failed.
 
-        Its values are computed by a program of their own, for `arguments` of the call that failed, which has changed no variable.
+        Args:
+          holds: bool[checks] that the call returned. arguments: those of the failed call.
         """
+        # Values for the message are computed only now, by a program of their own. The failed call has changed no variable, so the
+        # same arguments give the same values.
         first = int(np.argmin(holds))
         if self.notes_of(arguments).is_of_others:
             self.trace(arguments)
@@ -238,7 +256,7 @@ class Tracing:
         return check.failure(check.merge_values(jax_compat.apart(lambda: [np.asarray(v) for v in call(*arguments)])))
 
     def _detached(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A method as a function that does not keep this object: JAX's caches keep functions that they have traced."""
+        """Wraps a method with a weak reference to this object, which JAX's caches of traced functions would otherwise keep alive."""
         tracing = weakref.ref(self)
 
         def trace(*arguments: object) -> object:
@@ -247,6 +265,7 @@ class Tracing:
         return trace
 
     def _trace(self, *arguments: Any) -> tuple[Any, ...]:
+        """The function that JAX traces. Side effect: stores the notes of the trace."""
         result = self._result(arguments)
         self.notes = self._notes_by_shapes[variable_shapes(arguments)] = result.notes
         return result.arrays
@@ -256,26 +275,32 @@ class Tracing:
 
 
 def _bytes(entry: tuple[Tensor, tuple[int, ...]]) -> int:
+    """The size in bytes of a (tensor, shape)."""
     tensor, sizes = entry
     return math.prod(sizes) * tensor.dtype.size
 
 
 def _end_of_trace(error: Exception) -> checks.Check:
-    """The check that is false where a kernel cannot be traced: a run shows `error`, unless a check before it is false too."""
+    """A check that always fails with `error`, for a kernel that cannot be traced: the run raises it unless an earlier check fails."""
     return checks.Check(jnp.asarray(False), "", (), None, lambda *node: error.with_traceback(None))
 
 
 def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: jax.Array | None, made: int, on_mesh: bool) -> list[jax.Array]:
-    """The new values of variables, or the old ones where one of the `made` checks of the run has failed.
+    """The values of variables after the run: the new ones if all checks hold, else the old ones.
 
-    Writes of single operations are made again, all in one conditional, so that they need no copy of the old values.
+    Args:
+      keys: of the variables. frame: has the new values. before: the old values by key.
+      all_ok: the conjunction of the checks, None without any. made: how many checks there are. on_mesh: whether towers run.
     """
     values = {key: jnp.asarray(frame.state[key]) for key in keys}
     if all_ok is None:
         return list(values.values())
+    # A select between new and old needs both buffers, which defeats donation: XLA would copy the variable in each run. So a write by a
+    # single operation is made again inside a lax.cond on the checks, where it can update the donated buffer in place.
     postponed: dict[str, Write] = {}
     for key, new in values.items():
         old, write = before.get(key), frame.writes.get(key)
+        # A variable without old value, or whose shape changes, cannot be selected; it has its new value also where a check fails.
         if old is None or old.shape != new.shape or old.dtype != new.dtype:
             continue
         if write is None or write.value is not new or write.before is not old:
@@ -285,6 +310,7 @@ def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: ja
     if jax_compat.compiles_to_cpu() and not on_mesh:
         made_again = jax.lax.cond(all_ok, lambda: _again(postponed), lambda: [w.before for w in postponed.values()])
         return list({**values, **dict(zip(postponed, made_again))}.values())
+    # On accelerators and meshes values are selected. Kernels that guard their writes themselves run again, guarded by all checks.
     plain = {key: _chosen(all_ok, values[key], before[key]) for key, w in postponed.items() if not w.is_guarded}
     guarded = {key: w for key, w in postponed.items() if w.is_guarded}
     with checks.gated(all_ok):
@@ -293,11 +319,12 @@ def _committed(keys: list[str], frame: Frame, before: dict[str, Any], all_ok: ja
 
 
 def _chosen(ok: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
+    """`new` if the scalar `ok` is true, else `old`."""
     return jax.lax.select(jnp.broadcast_to(ok, new.shape), new, old)
 
 
 def _again(writes: dict[str, Write]) -> list[jax.Array]:
-    """What writes leave, from kernels that run again, each once."""
+    """The new values of writes, from their kernels called again; a kernel of several writes is called once."""
     results: dict[Callable[[], list[object]], list[object]] = {}
     with collecting():
         for write in writes.values():
@@ -307,8 +334,8 @@ def _again(writes: dict[str, Write]) -> list[jax.Array]:
 
 
 def conjunction(flags: Iterable[jax.Array]) -> jax.Array | None:
-    """One scalar bool that says whether all are true; None for none."""
-    found = None
+    """The logical conjunction of scalar bools; None for no flags."""
+    conjoined = None
     for ok in flags:
-        found = ok if found is None else jnp.logical_and(found, ok)
-    return found
+        conjoined = ok if conjoined is None else jnp.logical_and(conjoined, ok)
+    return conjoined

@@ -1,4 +1,4 @@
-"""Says on a terminal, once, that compiling took long: whoever waits learns why, and whether the next run waits again."""
+"""Tells a user at a terminal, once per process, that compiling took long, and whether the compiled program is cached on disk."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tfcompat._src.base import jax_compat
 from tfcompat._src.runtime.plan import Cluster
 
 SECONDS = 5.0
-"""What takes less is not spoken of."""
+"""Compiling for less time is not reported."""
 
 
 class Notice:
-    """Whether this process has said it."""
+    """Whether this process has printed the notice."""
 
     was_given = False
 
 
 @contextlib.contextmanager
 def timed(cluster: Cluster) -> Iterator[None]:
-    """A block that compiles a cluster; afterwards, says how long that took if standard error is a terminal."""
+    """Context manager around the compilation of a cluster: prints how long it took, if that was long and standard error is a terminal."""
     begin = monotonic()
     yield
     seconds = monotonic() - begin
@@ -31,11 +31,12 @@ def timed(cluster: Cluster) -> Iterator[None]:
     Notice.was_given = True
     operations = sum(len(item.operations) for item in cluster.items)
     kept = "kept for the next run" if jax_compat.keeps_programs() else "not kept for the next run, as `tfcompat run` would do"
-    with contextlib.suppress(OSError):  # a terminal that has gone away ends no run
+    # A terminal that has been closed does not fail the run.
+    with contextlib.suppress(OSError):
         sys.stderr.write(f"tfcompat: compiled {operations} operations{_known_by(cluster)} in {seconds:.0f} s; {kept}\n")
 
 
 def _known_by(cluster: Cluster) -> str:
-    """A result or a variable that names a cluster to a person."""
+    """Text that names a cluster by its last result or variable, for a user to recognize; "" if it has neither."""
     named = [t.op.name for t in cluster.outputs] or [op.name for op in (*cluster.updates, *cluster.overwrites)]
     return f" (for {named[-1]})" if named else ""

@@ -1,4 +1,4 @@
-"""A conditional as one item of a plan: both branches of a predicate, with the Merge operations that join them."""
+"""Conditionals as items of a plan: the branches of all Switch nodes on one predicate, with the Merge nodes that join them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tfcompat._src.runtime.item import Item
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CondItem(Item):
-    """The operations that run under the values of a predicate.
+    """The operations whose execution depends on a predicate.
 
     Attributes:
-      predicate: the scalar that decides. names: the tensors that are this predicate inside.
-      shared: the Switch operations on the predicate itself, which stand before both branches.
-      branches: the items of each side. merges: the operations that join them.
-      guards: under which values of which predicates tensors inside have a value.
+      predicate: the scalar bool. names: tensors with the predicate's value, known to be a constant inside a branch.
+      shared: the Switch nodes on the predicate, whose outputs both branches use.
+      branches: the items of each branch, by the value of the predicate. merges: the Merge nodes.
+      guards: for each tensor, the (predicate, value) pairs under which it is alive.
     """
 
     predicate: Tensor
@@ -33,27 +33,27 @@ class CondItem(Item):
     guards: Mapping[Any, Guard]
 
     def on_side(self, on: bool) -> list[Item]:
-        """The items of one branch, after the Switches on the predicate itself."""
+        """The items of one branch, with the Switch nodes on the predicate first."""
         return [*self.shared, *self.branches[on]]
 
     def results(self, on: bool, values: Mapping[Tensor, Any]) -> dict[Tensor, Any]:
-        """What goes out where one branch has run and left `values`."""
-        found = {t: values[t] for t in self.outputs if t in values and self.is_alive(t, on)}
+        """The conditional's results, from the values that the branch `on` computed."""
+        outputs = {t: values[t] for t in self.outputs if t in values and self.is_alive(t, on)}
         for merge in self.merges:
             for index, tensor in enumerate(merge.takes):
                 if self.is_alive(tensor, on) and tensor in values:
-                    found.update({merge.outputs[0]: values[tensor], merge.outputs[1]: np.array(index, np.int32)})
-        return found
+                    outputs.update({merge.outputs[0]: values[tensor], merge.outputs[1]: np.array(index, np.int32)})
+        return outputs
 
     def joined(self, on: bool) -> list[Tensor]:
-        """The tensors of one branch that go out, by themselves or through a Merge."""
-        found = [t for t in self.outputs if self.is_alive(t, on) and t.op not in self.merges]
-        return found + [t for m in self.merges for t in m.takes if self.is_alive(t, on)]
+        """The tensors of one branch that live out, directly or through a Merge."""
+        direct = [t for t in self.outputs if self.is_alive(t, on) and t.op not in self.merges]
+        return direct + [t for m in self.merges for t in m.takes if self.is_alive(t, on)]
 
     def is_guarded(self, tensor: Tensor) -> bool:
-        """Whether a tensor that goes out has a value only where its branch was taken."""
+        """Whether an output is dead unless its branch is taken."""
         return any(p is self.predicate for p, _ in self.guards[tensor])
 
     def is_alive(self, tensor: Tensor, on: bool) -> bool:
-        """Whether a tensor inside has a value where the predicate is `on`."""
+        """Whether a tensor inside is not dead because of this predicate when its value is `on`."""
         return (self.predicate, not on) not in self.guards[tensor]

@@ -1,4 +1,4 @@
-"""`tf.config`: settings of the process, which a Session without a ConfigProto of its own takes."""
+"""`tf.config`: settings of the process, which a Session without a ConfigProto of its own uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfcompat._src.runtime import devices as device_list
 
 
 class PhysicalDevice(NamedTuple):
-    """A processor or an accelerator of this machine."""
+    """A CPU or an accelerator of this machine."""
 
     name: str
     device_type: str
@@ -38,6 +38,7 @@ class VirtualDeviceConfiguration(NamedTuple):
 
 D = TypeVar("D", PhysicalDevice, LogicalDevice)
 
+# Names as in 1.15: of device policies, and of fields of RewriterConfig with the values of its enum Toggle (ON, OFF) or bools.
 POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
 TOGGLES = (
     "layout_optimizer", "constant_folding", "shape_optimization", "remapping", "arithmetic_optimization", "dependency_optimization",
@@ -49,7 +50,13 @@ ON, OFF = 1, 2
 
 
 class ProcessConfig:
-    """The settings; those of devices and threads stand still once a Session or a list of logical devices has used them."""
+    """The settings. Those of devices and threads are frozen once a Session or a list of logical devices has used them.
+
+    Attributes:
+      threads: numbers of threads, "inter" and "intra" op; 0 for the system's choice.
+      chosen: the visible devices that the program has set, or None. growth: whether GPU memory is allocated as needed, by device.
+      virtual: the virtual devices of a device. settled: whether settings are frozen.
+    """
 
     def __init__(self) -> None:
         self.threads = {"inter": 0, "intra": 0}
@@ -65,7 +72,7 @@ class ProcessConfig:
 
     @property
     def visible(self) -> list[PhysicalDevice]:
-        """The devices that Sessions are to use: all, where none were chosen."""
+        """The devices that Sessions use: the chosen ones, by default all."""
         return physical_devices() if self.chosen is None else self.chosen
 
     @property
@@ -74,7 +81,7 @@ class ProcessConfig:
         return self.proto()
 
     def change(self, message: str) -> None:
-        """Raises RuntimeError where settings stand still already."""
+        """Call before a setting is changed: raises RuntimeError with this message if settings are frozen."""
         if self.settled:
             raise RuntimeError(message)
 
@@ -86,6 +93,7 @@ class ProcessConfig:
             inter_op_parallelism_threads=self.threads["inter"],
             intra_op_parallelism_threads=self.threads["intra"],
         )
+        # `visible_device_list` holds the numbers of physical devices; a Session numbers its devices from 0.
         cpus = [len(self.virtual.get(d, (d,))) for d in self.visible if d.device_type == "CPU"]
         seen = [d for d in self.visible if d.device_type != "CPU"]
         config.device_count["CPU"] = sum(cpus)
@@ -101,11 +109,11 @@ class ProcessConfig:
 
 
 def physical_devices() -> list[PhysicalDevice]:
-    """The processor, and the accelerators that JAX found."""
-    found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
+    """The CPU, and the accelerators that JAX has or is expected to have when it starts."""
+    devices = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
     for kind in ("GPU", "TPU"):
-        found += [PhysicalDevice(f"/physical_device:{kind}:{i}", kind) for i in range(device_list.accelerator_count(kind))]
-    return found
+        devices += [PhysicalDevice(f"/physical_device:{kind}:{i}", kind) for i in range(device_list.accelerator_count(kind))]
+    return devices
 
 
 def _of_type(devices: Iterable[D], device_type: str | None) -> list[D]:
@@ -123,13 +131,14 @@ _CURRENT: list[ProcessConfig] = []
 
 
 def session_config() -> messages.ConfigProto:
-    """The ConfigProto of a Session that was given none; devices and threads stand still from now on."""
+    """The ConfigProto of a Session that was given none. Side effect: freezes the settings of devices and threads."""
     config = process_config()
     config.settled = True
     return config.proto()
 
 
 def _known(device: object) -> PhysicalDevice:
+    """`device`, if it is a device of this machine; else raises 1.15's ValueError."""
     if not isinstance(device, PhysicalDevice) or device not in physical_devices():
         raise ValueError(f"Unrecognized device: {device!r}")
     return device
@@ -172,20 +181,20 @@ def list_devices() -> list[str]:
 
 @export("config.experimental.get_visible_devices")
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """The devices of the machine that Sessions are to use; `device_type`: only these."""
+    """The devices of the machine that Sessions use; `device_type`: only those of this type."""
     return _of_type(process_config().visible, device_type)
 
 
 @export("config.experimental.set_visible_devices")
 def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
-    """Sets the devices of the machine that Sessions are to use.
+    """Sets the devices of the machine that Sessions use.
 
     Args:
       devices: a PhysicalDevice or a list of them.
-      device_type: "CPU", "GPU" or "TPU": the devices of other types stay as they are.
+      device_type: "CPU", "GPU" or "TPU": sets only those of this type; the setting for other types is unchanged.
 
     Raises:
-      ValueError: a device that there is not, or not of this type.
+      ValueError: a device does not exist, or is not of this type.
       RuntimeError: a Session has used the setting already.
     """
     chosen = list(devices) if isinstance(devices, (list, set)) else [devices]
@@ -203,7 +212,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
 
 @export("config.experimental.get_memory_growth")
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """Whether memory of a GPU is taken as it is needed; ValueError or KeyError where `device` is no GPU of this machine."""
+    """Whether memory of a GPU is allocated as needed; raises ValueError or KeyError if `device` is not a GPU of this machine."""
     if _known(device).device_type != "GPU":
         raise KeyError(device)
     return process_config().growth.get(device, False)
@@ -211,14 +220,14 @@ def get_memory_growth(device: PhysicalDevice) -> bool:
 
 @export("config.experimental.set_memory_growth")
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Sets whether memory of a GPU is taken as it is needed.
+    """Sets whether memory of a GPU is allocated as needed.
 
     Args:
       device: a PhysicalDevice of type "GPU".
       enable: bool.
 
     Raises:
-      ValueError: no such device, it is no GPU, or virtual devices are set on it.
+      ValueError: `device` does not exist, is not a GPU, or is split into virtual devices.
       RuntimeError: a Session has used the setting already.
     """
     config = process_config()
@@ -233,20 +242,20 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 
 @export("config.experimental.get_virtual_device_configuration")
 def get_virtual_device_configuration(device: PhysicalDevice) -> list[VirtualDeviceConfiguration] | None:
-    """The virtual devices that a device was split into, or None."""
+    """The virtual devices that a device is split into, or None."""
     return process_config().virtual.get(_known(device))
 
 
 @export("config.experimental.set_virtual_device_configuration")
 def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: list[VirtualDeviceConfiguration]) -> None:
-    """Splits the processor into several devices.
+    """Splits the CPU into several devices.
 
     Args:
       device: a PhysicalDevice of type "CPU".
       virtual_devices: a list of VirtualDeviceConfiguration, without memory limits.
 
     Raises:
-      ValueError: no such device, or a limit on the memory of the processor.
+      ValueError: `device` does not exist, or a virtual device has a memory limit.
       RuntimeError: a Session has used the setting already.
       NotImplementedError: the device is an accelerator.
     """
@@ -265,25 +274,25 @@ def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: li
 
 @export("config.get_soft_device_placement")
 def get_soft_device_placement() -> bool:
-    """Whether an op whose device cannot run it goes to another."""
+    """Whether an op is placed on another device if its own cannot run it."""
     return process_config().soft_device_placement
 
 
 @export("config.set_soft_device_placement")
 def set_soft_device_placement(enabled: bool) -> None:
-    """Sets whether an op whose device cannot run it goes to another, in Sessions made from now on."""
+    """Sets whether Sessions made from now on place an op on another device if its own cannot run it."""
     process_config().soft_device_placement = enabled
 
 
 @export("debugging.get_log_device_placement")
 def get_log_device_placement() -> bool:
-    """Whether it is printed on which device each operation is."""
+    """Whether the device of each operation is printed."""
     return process_config().log_device_placement
 
 
 @export("debugging.set_log_device_placement")
 def set_log_device_placement(enabled: bool) -> None:
-    """Sets whether it is printed on which device each operation is, by Sessions made from now on and in eager execution.
+    """Sets whether the device of each operation is printed, by Sessions made from now on and in eager execution.
 
     Raises:
       RuntimeError: operations have run eagerly.
@@ -294,6 +303,9 @@ def set_log_device_placement(enabled: bool) -> None:
     if graph.executes and graph.has_run:
         raise RuntimeError("Device placement logging must be set at program startup")
     config.log_device_placement = enabled
+
+
+# ---- eager execution ----
 
 
 @export("config.experimental.get_device_policy")
@@ -307,7 +319,7 @@ def set_device_policy(device_policy: str | None) -> None:
     """Sets what eager execution does with inputs on another device: "explicit", "warn", "silent", "silent_for_int32" or None ("silent").
 
     Raises:
-      ValueError: another word.
+      ValueError: `device_policy` is none of these.
     """
     if device_policy is not None and device_policy not in POLICIES:
         raise ValueError(f"Not a valid device policy: {device_policy!r}")
@@ -316,13 +328,13 @@ def set_device_policy(device_policy: str | None) -> None:
 
 @export("config.experimental.get_synchronous_execution")
 def get_synchronous_execution() -> bool:
-    """Whether eager execution waits for each op."""
+    """Whether eager execution waits until each op has finished."""
     return process_config().synchronous
 
 
 @export("config.experimental.set_synchronous_execution")
 def set_synchronous_execution(enable: bool) -> None:
-    """Sets whether eager execution waits for each op."""
+    """Sets whether eager execution waits until each op has finished."""
     process_config().synchronous = enable
 
 
@@ -331,44 +343,45 @@ def set_synchronous_execution(enable: bool) -> None:
 
 @export("config.threading.get_inter_op_parallelism_threads")
 def get_inter_op_parallelism_threads() -> int:
-    """How many threads run independent ops; 0: as the system chooses."""
+    """The number of threads that run independent ops; 0 for the system's choice."""
     return process_config().threads["inter"]
 
 
 @export("config.threading.set_inter_op_parallelism_threads")
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Sets how many threads run independent ops (0: as the system chooses); RuntimeError where a Session has used the setting already."""
+    """Sets the number of threads that run independent ops (0 for the system's choice); RuntimeError if a Session has used the setting."""
     _set_threads("inter", num_threads)
 
 
 @export("config.threading.get_intra_op_parallelism_threads")
 def get_intra_op_parallelism_threads() -> int:
-    """How many threads run one op; 0: as the system chooses."""
+    """The number of threads that run one op; 0 for the system's choice."""
     return process_config().threads["intra"]
 
 
 @export("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
-    """Sets how many threads run one op (0: as the system chooses); RuntimeError where a Session has used the setting already."""
+    """Sets the number of threads that run one op (0 for the system's choice); RuntimeError if a Session has used the setting."""
     _set_threads("intra", num_threads)
 
 
-def _set_threads(which: str, number: int) -> None:
+def _set_threads(scope: str, number: int) -> None:
+    """Sets the number of "inter" or "intra" op threads."""
     config = process_config()
-    if config.threads[which] != number:
-        config.change(f"{which.capitalize()} op parallelism cannot be modified after initialization.")
-        config.threads[which] = number
+    if config.threads[scope] != number:
+        config.change(f"{scope.capitalize()} op parallelism cannot be modified after initialization.")
+        config.threads[scope] = number
 
 
 @export("config.optimizer.get_jit")
 def get_optimizer_jit() -> bool:
-    """Whether graphs are compiled as 1.15's `global_jit_level` asks; tfcompat compiles them always."""
+    """Whether `global_jit_level` of 1.15 is on; tfcompat decides by itself what it compiles."""
     return process_config().jit
 
 
 @export("config.optimizer.set_jit")
 def set_optimizer_jit(enabled: bool) -> None:
-    """Sets `global_jit_level` of the ConfigProto; tfcompat compiles graphs always."""
+    """Sets `global_jit_level` of the ConfigProto; tfcompat decides by itself what it compiles."""
     process_config().jit = enabled
 
 
@@ -376,16 +389,17 @@ def set_optimizer_jit(enabled: bool) -> None:
 def get_optimizer_experimental_options() -> dict[str, Any]:
     """The options of the graph rewriter that are set, by their names in RewriterConfig."""
     options = process_config().optimizer_options
-    found = {name: bool(options[name]) for name in TOGGLES if name in options}
-    found.update({name: bool(options.get(name, False)) for name in SWITCHES})
-    return {**found, "min_graph_nodes": int(options["min_graph_nodes"])} if options.get("min_graph_nodes") else found
+    # As in 1.15, switches are always listed, toggles only if they were set, and `min_graph_nodes` only if it is not 0.
+    listed = {name: bool(options[name]) for name in TOGGLES if name in options}
+    listed.update({name: bool(options.get(name, False)) for name in SWITCHES})
+    return {**listed, "min_graph_nodes": int(options["min_graph_nodes"])} if options.get("min_graph_nodes") else listed
 
 
 @export("config.optimizer.set_experimental_options")
 def set_optimizer_experimental_options(options: dict[str, Any]) -> None:
     """Sets options of the graph rewriter, by their names in RewriterConfig: bools, and `min_graph_nodes` an int.
 
-    They go into the ConfigProto of Sessions; which values come out of a run does not depend on them.
+    They go into the ConfigProto of Sessions, and have no effect on the values that runs compute.
     """
     known = (*TOGGLES, *SWITCHES, "min_graph_nodes")
     process_config().optimizer_options.update({k: v for k, v in options.items() if k in known})
@@ -399,11 +413,14 @@ def connect_to_remote_host(remote_host: object = None, job_name: str = "worker")
       remote_host: addresses. job_name: of these.
 
     Raises:
-      ValueError: there is no address. NotImplementedError: there is one.
+      ValueError: no address is given. NotImplementedError: an address is given.
     """
     if not remote_host:
         raise ValueError("Must provide at least one remote_host")
-    raise NotImplementedError("tfcompat runs operations eagerly in this process only: tf.config.experimental_connect_to_host cannot connect to another; use a Session with a target.")
+    raise NotImplementedError(
+        "tfcompat runs operations eagerly in this process only: tf.config.experimental_connect_to_host cannot connect to another; "
+        "use a Session with a target."
+    )
 
 
 @export("config.experimental_connect_to_cluster")
@@ -414,8 +431,11 @@ def connect_to_cluster(cluster_spec_or_resolver: object, job_name: str = "localh
       cluster_spec_or_resolver: a ClusterSpec or ClusterResolver. job_name, task_index: this task. protocol: of the connection.
 
     Raises:
-      ValueError: the first is neither. NotImplementedError: it is one.
+      ValueError: the first argument is neither. NotImplementedError: it is one.
     """
     if not hasattr(cluster_spec_or_resolver, "cluster_spec") and not hasattr(cluster_spec_or_resolver, "as_cluster_def"):
         raise ValueError("`cluster_spec_or_resolver` must be a `ClusterSpec` or a `ClusterResolver`.")
-    raise NotImplementedError("tfcompat runs operations eagerly in this process only: tf.config.experimental_connect_to_cluster cannot connect to a cluster; use a Session with a target.")
+    raise NotImplementedError(
+        "tfcompat runs operations eagerly in this process only: tf.config.experimental_connect_to_cluster cannot connect to a cluster; "
+        "use a Session with a target."
+    )

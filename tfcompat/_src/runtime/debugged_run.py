@@ -1,7 +1,7 @@
-"""Runs for the debugger: one operation after another in the order of TensorFlow's executor, so that every value is seen.
+"""Runs for the debugger (tfdbg): operations run one at a time in topological order, so that every value is observed.
 
-What a branch that is not taken would give is dead, and so is what needs it, up to a Merge. A loop is one node of the order around it; its
-iterations run here, one after another.
+This is a small executor of 1.15's dataflow: outputs of the side of a Switch that is not taken are dead, deadness propagates to
+consumers up to a Merge, and a loop, which is one node in the order of its surroundings, runs its iterations one after another.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.session import BaseSession
 
 RECORD = "LoopRecord"
-"""The node that tells the gradient of a loop how that ran; here a gradient runs it once more."""
+"""The op type of the nodes that record how a loop ran. A debugged run skips them: gradients of loops run the loop once more."""
 _RUNS = itertools.count()
-"""Numbers the debugged runs of this process."""
+"""Counts the debugged runs of this process."""
 Values = dict[Tensor, Any]
 
 
 class _Unit:
-    """A loop as one node of the order around it."""
+    """A loop as one node of a topological order."""
 
     def __init__(self, loop: Loop) -> None:
         members = loop.all_members()
@@ -70,22 +70,24 @@ class _Unit:
 
 
 def _ordered(ops: Sequence[Operation], loops: Iterable[Loop], cut: Collection[Tensor] = ()) -> list[Operation | _Unit]:
-    """Operations and the loops between them, sources first."""
+    """Operations and loops in topological order; edges of `cut` tensors do not count."""
     units = [_Unit(loop) for loop in loops]
     owner = {op: unit for unit in units for op in unit.loop.all_members()}
     return topological([*ops, *units], cut, owner)
 
 
 class _Sees(Protocol):
+    """An observer of a run."""
+
     def see(self, tensor: Tensor, values: Values, name: str | None = None) -> None:
-        """Is shown a tensor of a run, under its own name or another."""
+        """Called once for each tensor that has been computed. `name` replaces the tensor's name (that of a feed's node)."""
 
 
 class _Observer:
-    """Hands every value that a run makes to the debug ops that look at it.
+    """Passes each watched value of a run to its debug ops, and writes their results to the watches' URLs.
 
     Args:
-      graph: who looks at what. context: has the values of variables.
+      graph: the debug ops of each tensor. context: has the values of variables.
     """
 
     def __init__(self, graph: DebugGraph, context: RunContext) -> None:
@@ -93,11 +95,11 @@ class _Observer:
         self._last = 0
 
     def see(self, tensor: Tensor, values: Values, name: str | None = None) -> None:
-        """Shows a tensor of the run to the debug ops that look at it, under its own name or another."""
-        found = self._graph.looking.get(name or tensor.name)
-        if found is None:
+        """Writes what the debug ops of a tensor say about it. See `_Sees`."""
+        looking = self._graph.looking.get(name or tensor.name)
+        if looking is None:
             return
-        device, watch, debug_ops = found
+        device, watch, debug_ops = looking
         name = name or tensor.name
         asked = [(op, debug_urls.open_urls(watch.urls, f"{name}:{op.spec.name}", op.is_gated)) for _, op in debug_ops]
         if not any(urls for _, urls in asked):
@@ -106,6 +108,7 @@ class _Observer:
         shape = tensor._sizes if value is None else getattr(value, "shape", ())
         for debug_op, urls in asked:
             proto = debug_op.shown(tensor.dtype, _known(shape), value) if urls else None
+            # Timestamps order the dumps of a run, so each is later than the last even if the clock has not advanced.
             if proto is not None:
                 self._last = max(self._last + 1, debug_files.now())
                 for url in urls:
@@ -113,7 +116,7 @@ class _Observer:
 
 
 def _observed(tensor: Tensor, values: Values, context: RunContext) -> object:
-    """What an observer sees of a tensor: an array; the bytes of a handle; None where it has no value yet."""
+    """The value that debug ops get for a tensor: an array, the serialized handle of a resource, or None if it has no value yet."""
     value = values.get(tensor)
     if value is None and tensor.dtype._is_ref_dtype:
         variable = variable_op(tensor)
@@ -123,8 +126,8 @@ def _observed(tensor: Tensor, values: Values, context: RunContext) -> object:
             return np.array(state.read(variable, key)) if key in state.values else None
     if tensor.dtype.base_dtype.name in ("resource", "variant") or not (value is None or _is_array(value)):
         handle = messages.ResourceHandleProto(device=context.placer.device_of(tensor.op).name, container="localhost", name=tensor.op.name)
-        found: bytes = handle.SerializeToString()
-        return found
+        serialized: bytes = handle.SerializeToString()
+        return serialized
     return np.asarray(fetched_value(tensor, values, context))
 
 
@@ -162,11 +165,14 @@ class DebuggedRun:
     def run(
         self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None, plan_key: tuple[object, ...]
     ) -> list[object]:  # fmt: skip
-        """Runs all, and dumps what is watched; nothing where a dump is wanted only if a tensor is not finite, and all are.
+        """Runs the fetches and dumps the watched tensors.
+
+        If all watches want dumps only of runs with an infinity or a NaN, a compiled run looks for these first, and nothing is dumped
+        if there are none.
 
         Args:
           feeds: the values of the fed tensors. options: the watches. metadata: takes the graphs, or None.
-          plan_key: what feeds and variables have to do with a plan.
+          plan_key: the cache key of plans, as far as it depends on feeds and variables.
 
         Returns:
           the fetched values.
@@ -176,9 +182,9 @@ class DebuggedRun:
         """
         if metadata is not None:
             metadata.Clear()
-        found, done = self._if_all_finite(feeds, options, plan_key)
-        if found is not None:
-            return found
+        finite, done = self._if_all_finite(feeds, options, plan_key)
+        if finite is not None:
+            return finite
         watches = Watches(options)
         graph = DebugGraph(nodes_of(self._ops, self._fed, self._fetched, self._session.context.placer.device_of), watches)
         if options.reset_disk_byte_usage:
@@ -194,15 +200,19 @@ class DebuggedRun:
         return [fetched_value(t, values, self._session.context) for t in self._fetched]
 
     def search(self, feeds: Sequence[object], plan_key: tuple[object, ...]) -> tuple[Plan, list[object]]:
-        """Runs all and dumps nothing: the plan, and the fetched values. Arguments are as for `run`.
+        """Runs the fetches, dumps nothing, and raises an error if a tensor is not finite. Arguments are as for `run`.
+
+        Returns:
+          the plan, and the fetched values.
 
         Raises:
-          errors.OpError: as a run without the debugger; InvalidArgumentError where a tensor is not finite, which names the first.
+          errors.OpError: as a run without the debugger. errors.InvalidArgumentError: a tensor is not finite; it names the first.
         """
+        # The compiled run is the fast path. Only if it meets an infinity or a NaN, operations run one by one to find the origin.
         flagged = self._flagged_run(plan_key, feeds, lambda: lambda t: not is_constant(t.op))
-        found, done = (None, Done()) if flagged.obstacle else flagged.run(feeds)
-        values = dict(zip(self._fed, feeds)) if found is None else found
-        if found is None:
+        finite, done = (None, Done()) if flagged.obstacle else flagged.run(feeds)
+        values = dict(zip(self._fed, feeds)) if finite is None else finite
+        if finite is None:
             observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session.context))
             try:
                 self._execute(observer, values, done)
@@ -212,29 +222,33 @@ class DebuggedRun:
         return flagged.plan, [fetched_value(t, values, self._session.context) for t in self._fetched]
 
     def first_not_finite(self, feeds: Sequence[object], drew_from: Mapping[str, int]) -> errors.OpError | None:
-        """Runs up to a check that fails: the error that names the first tensor that is not finite, or None.
+        """Runs again until a check fails; returns the error that names the first tensor that is not finite, or None.
 
-        `drew_from` says where random numbers begin; afterwards they go on where they were.
+        Args:
+          feeds: the values of the fed tensors.
+          drew_from: the positions of random counters, by the operation's name, before the failed run. They are restored afterwards.
         """
         observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session.context))
         random, drawing = self._session.context.random_state, [op for op in self._ops if op.spec.effects.random]
         before = random.positions()
         random.rewind(drawing, {op: drew_from.get(op.name, 0) for op in drawing})
         try:
-            with contextlib.suppress(errors.OpError):  # the check fails again; whoever asks raises its first error, whatever else goes wrong here
+            # The check fails again, or something before it does. The caller raises the error of the first run in any case.
+            with contextlib.suppress(errors.OpError):
                 self._execute(observer, dict(zip(self._fed, feeds)), Done())
         finally:
             random.rewind(drawing, before)
         return observer.error
 
     def _execute(self, observer: _Sees, values: Values, done: Done) -> None:
-        """Runs all but what is `done`; `values` has those of the feeds, and takes the others."""
+        """Runs the operations of the run, with the results in `done` for those in it. `values` has the feeds, and takes all other values."""
         for t, name in argument_names(self._fed).items():
             observer.see(t, values, f"{name}:0")
         run = _Execution(functools.partial(self._run_one, done), observer, frozenset(self._fed))
         outer = this_run.begin()
         try:
-            with np.errstate(all="ignore"):  # TensorFlow warns of no NaN either, and the user is about to look for it
+            # NumPy's warnings about NaN would repeat what the debugger reports; 1.15 prints none.
+            with np.errstate(all="ignore"):
                 run.region(self._order, values, set())
         finally:
             this_run.end(outer)
@@ -242,7 +256,11 @@ class DebuggedRun:
     def _if_all_finite(
         self, feeds: Sequence[object], options: messages.DebugOptions, plan_key: tuple[object, ...]
     ) -> tuple[list[object] | None, Done]:  # fmt: skip
-        """The fetched values where a dump is wanted only if a tensor is not finite, and all are; else None, and what has run so far."""
+        """Runs the compiled plan if all watches want dumps only of runs with an infinity or a NaN.
+
+        Returns:
+          the fetched values, or None if a dump is wanted; and the results of operations on the host that have run, which must not repeat.
+        """
         if not all(url in IF_NOT_FINITE for watch in options.debug_tensor_watch_opts for url in watch.debug_urls):
             return None, {}
 
@@ -257,7 +275,7 @@ class DebuggedRun:
         return None if values is None else [fetched_value(t, values, self._session.context) for t in self._fetched], done
 
     def _flagged_run(self, key: tuple[object, ...], feeds: Sequence[object], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
-        """The run that asks whether tensors are finite, kept under a key; `is_watched` gives a function that says which."""
+        """The run that checks whether tensors are finite, from the cache; `is_watched` makes the predicate that selects the tensors."""
         flagged = self._flagged.get(key)
         if flagged is None or flagged.is_stale:
             request = Request(self._fetched, self._targets, self._fed, dict(zip(self._fed, feeds)))
@@ -265,11 +283,11 @@ class DebuggedRun:
             flagged = self._flagged[key] = FlaggedRun(self._session.context, plan, self._ops, self._fed, is_watched())
             if flagged.obstacle:
                 fetched = ", ".join([*(t.name for t in self._fetched), *(op.name for op in self._targets)])
-                logging.warning("Runs of %s are watched one operation at a time, which is slow: %s.", fetched, flagged.obstacle)
+                logging.warning("Runs of %s execute one operation at a time under the debugger, which is slow: %s.", fetched, flagged.obstacle)
         return flagged
 
     def _announce(self, graph: DebugGraph, watches: Watches, options: messages.DebugOptions) -> None:
-        """Writes the graphs, and what is known of the run; a server gets the graphs before the first run with these watches."""
+        """Writes graphs and run metadata to the watches' URLs; a gRPC server gets the graphs only before the first run with these watches."""
         key = messages.DebugOptions(debug_tensor_watch_opts=options.debug_tensor_watch_opts).SerializeToString()
         count = self._counts.get(key)
         is_first = count is None
@@ -287,13 +305,14 @@ class DebuggedRun:
             writer.write_core_metadata(url, metadata)
 
     def _run_one(self, done: Done, op: Operation, values: Values) -> None:
-        """Runs one operation, unless it is done; its outputs go to `values`."""
+        """Runs one operation by a plan of its own, unless it is in `done`; its outputs go to `values`."""
         if is_constant(op):
             values[op.outputs[0]] = self._constants[op.outputs[0]]
             return
         if op in done:
             values.update(done[op])
             return
+        # The plan of a loop gradient contains the forward loop, so the tensors that the graph's loop has left are not its inputs.
         is_gradient = op.type in GRADIENTS
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []
         given = tuple(t for t in op.takes if t in values and t not in repeated)
@@ -306,38 +325,44 @@ class DebuggedRun:
         values.update((t, inner[t]) for t in op.outputs if t in inner)
 
     def _plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
-        """A plan for one operation, some of whose inputs have values."""
+        """Makes a plan for one operation; `given` are those of its inputs that have values."""
         wanted = [t for t in op.outputs if not t.dtype._is_ref_dtype]
-        return self._session.context.planner.part(as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, Record(Runs.WATCHED))
+        return self._session.context.planner.part(
+            as_items([op], [t for t in given if t.dtype._is_ref_dtype]), wanted, given, {}, Record(Runs.WATCHED)
+        )
 
     def _gradient_plan(self, op: Operation, given: Sequence[Tensor], values: Values) -> Plan:
-        """A plan for the gradient of a loop, which runs the loop once more.
+        """Makes a plan for the gradient of a loop, which runs the loop once more.
 
         Raises:
-          errors.UnimplementedError: the loop must not run twice.
+          errors.UnimplementedError: the loop has side effects, or random operations, and so must not run twice.
         """
         plan = self._session.context.planner.plan(
             self._session.graph, Request(op.outputs, [], given, {t: values[t] for t in given}), self._session.context.variable_state.values
         )
         acting = next((o for o in plan.operations() if o.spec.effects.random or o.spec.effects.writes or o.spec.effects.external), None)
         if acting is not None:
-            text = f"the debugger would have to run {acting.name} (op type {acting.type}) twice for the gradient {op.name} of the loop that it is in"
-            raise errors.UnimplementedError(op.node_def, op, f"{text}; build the loop with tf.disable_control_flow_v2()")
+            text = f"The debugger would have to run {acting.name} (op type {acting.type}) twice for {op.name}, the gradient of its loop."
+            raise errors.UnimplementedError(op.node_def, op, f"{text} Build the loop with tf.disable_control_flow_v2().")
         return plan
 
 
 class _Execution:
-    """One run, or one iteration of a loop: which tensors are dead is told by sets that `region` is given.
+    """Executes topological orders of operations and loops with dead tensors, as 1.15's executor does.
 
     Args:
-      run_one: runs an operation. observer: sees what it gives. fed: tensors that keep their values.
+      run_one: runs an operation. observer: is called for each tensor. fed: fed tensors, whose values operations do not replace.
     """
 
     def __init__(self, run_one: Callable[[Operation, Values], None], observer: _Sees, fed: Collection[Tensor]) -> None:
         self._run_one, self._observer, self._fed = run_one, observer, fed
 
     def region(self, order: Iterable[Operation | _Unit], values: Values, dead: set[object]) -> None:
-        """Runs nodes in order. `values` takes what they give, `dead` the tensors and operations that have not run."""
+        """Runs nodes in order: the whole run, or one iteration of a loop.
+
+        Args:
+          values: takes the values of tensors. dead: takes dead tensors and the operations that did not run.
+        """
         for node in order:
             run_limits.require_time()
             if isinstance(node, _Unit):
@@ -350,6 +375,7 @@ class _Execution:
                 self._node(node, values, dead)
 
     def _node(self, op: Operation, values: Values, dead: set[object]) -> None:
+        """Runs an operation that is alive."""
         if op.type in SWITCH:
             side = int(bool(truth(op.takes[1], values[op.takes[1]])))
             dead.add(op.outputs[1 - side])
@@ -365,12 +391,13 @@ class _Execution:
         self._see(op, values, dead)
 
     def _see(self, op: Operation, values: Values, dead: Collection[object]) -> None:
+        """Shows the outputs of an operation to the observer. Feeds have been shown before the run."""
         for t in op.outputs:
             if t not in dead and t not in self._fed:
                 self._observer.see(t, values)
 
     def _merge(self, op: Operation, values: Values, dead: set[object]) -> None:
-        """The first input that is not dead goes out."""
+        """Forwards the first input that is not dead; without one the Merge is dead."""
         alive = next((i for i, t in enumerate(op.takes) if t not in dead), None)
         if alive is None:
             dead.update((op, *op.outputs))
@@ -380,12 +407,17 @@ class _Execution:
         self._see(op, values, dead)
 
     def _loop(self, unit: _Unit, values: Values, dead: set[object]) -> None:
-        """Runs the iterations of a loop; `values` takes what leaves it."""
+        """Runs the iterations of a loop; the results of its Exit nodes go to `values`.
+
+        A loop with no live Enter node does not run. It ends with the iteration in which every NextIteration is dead.
+        """
         entered = [op for op in unit.enters if not _is_dead(op, dead)]
         constant = [op for op in entered if op.attrs["is_constant"]]
         left: Values = {}
         is_left: set[Tensor] = set()
-        alive = {op.outputs[0]: values.get(op.takes[0]) for op in entered}  # what an iteration begins with; a ref has no value
+        # Live tensors at the start of an iteration: Enter outputs in the first one, then constant Enters and NextIterations. Refs are
+        # live without a value.
+        alive = {op.outputs[0]: values.get(op.takes[0]) for op in entered}
         going_on = bool(entered)
         while going_on:
             inner = {**values, **{t: v for t, v in alive.items() if v is not None}}
@@ -393,6 +425,7 @@ class _Execution:
             for op in unit.enters:
                 self._see(op, inner, dead_here)
             self.region(unit.body, inner, dead_here)
+            # An Exit is dead in all iterations but the one that leaves the loop.
             for op in unit.exits:
                 if op.outputs[0] not in dead_here:
                     is_left.add(op.outputs[0])
@@ -411,10 +444,11 @@ class _Execution:
 
 
 def _is_dead(op: Operation, dead: Collection[object]) -> bool:
+    """Whether an operation has a dead input. A ControlTrigger runs whatever its control inputs are."""
     return any(t in dead for t in op.takes) or (op.type != CONTROL_TRIGGER and any(c in dead for c in op.waits_for))
 
 
 def _hand_on(source: Tensor, target: Tensor, values: Values) -> None:
-    """Gives a tensor the value of another; a ref has none."""
+    """Forwards the value of `source` to `target`; a ref has none."""
     if source in values:
         values[target] = values[source]

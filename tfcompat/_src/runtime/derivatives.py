@@ -1,9 +1,8 @@
-"""Behind prune: which loops of a run are derivatives of others, so that one item computes them.
+"""Finds the backward loops of a run whose nodes one item can replace: the derivative of the forward loop. The stage after prune.
 
-tf.gradients makes a loop that goes back, fed by stacks that the forward loop pushes onto, and notes it (graph/loop_derivative.py); loops of
-a file are recognized when they are first run. Where
-a run asks for nothing of these nodes but the gradients that come out, a plan has the derivative of the forward loop in their place. Else
-the nodes run themselves.
+tf.gradients makes 1.15's nodes: a backward loop that pops from stacks onto which the forward loop pushes. It records which loop is
+the derivative of which (graph/loop_derivative.py); loops of imported graphs are recognized before their first run. If a run uses
+nothing of these nodes but the resulting gradients, the plan has JAX's vjp of the forward loop in their place. Else the nodes run.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from tfcompat._src.runtime.prune import prune
 
 @dataclass(frozen=True)
 class Derivatives:
-    """The loops of a run that are derivatives.
+    """The backward loops of a run that are replaced.
 
-    `idle` are the nodes outside of these that are needed for them alone: stacks, and what their sums start with.
+    `idle` are nodes outside of these loops that only they need: stacks, and the initial values of accumulated gradients.
     """
 
     found: tuple[LoopDerivative, ...] = ()
@@ -32,11 +31,11 @@ class Derivatives:
 
     @functools.cached_property
     def replaced(self) -> frozenset[Operation]:
-        """The operations that do not run."""
+        """The operations that do not run: those of the backward loops, what serves these in the forward loops, and `idle`."""
         return self.idle.union(*(d.made for d in self.found))
 
     def of(self, op: Operation) -> LoopDerivative | None:
-        """The derivative that a node of a backward loop belongs to."""
+        """The derivative that a node belongs to, or None."""
         return next((d for d in self.found if op in d.made), None)
 
 
@@ -44,7 +43,10 @@ NONE = Derivatives()
 
 
 def noted_in(graph: Graph, ops: Iterable[Operation]) -> Sequence[LoopDerivative]:
-    """What is noted of the loops of a graph, those of `ops` that pop from stacks examined first."""
+    """The recorded derivatives of a graph's loops.
+
+    If `ops` pop from stacks in loops without a record, and the graph has changed since the last time, all recognizers run first.
+    """
     made = {op for d in graph.loop_derivatives for op in d.made}
     if graph.recognized_version < graph.version and any(op.type == POP and op not in made for op in ops):
         graph.recognized_version = graph.version
@@ -56,10 +58,13 @@ def noted_in(graph: Graph, ops: Iterable[Operation]) -> Sequence[LoopDerivative]
 def with_derivatives(
     ops: list[Operation], fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Collection[Tensor], noted: Sequence[LoopDerivative]
 ) -> tuple[list[Operation], Derivatives]:
-    """The derivatives among `ops`, the operations of a run; and these with the results of the loops that are differentiated.
+    """Decides which backward loops of a run are replaced.
 
     Args:
-      noted: what is noted of the graph.
+      ops: the operations of the run, pruned. fetched, targets, fed: of the run. noted: the recorded derivatives of the graph.
+
+    Returns:
+      the operations of the run, pruned again so that they compute the results of the forward loops too; and the derivatives.
     """
     found = _found(ops, fetched, targets, fed, noted)
     if not found:
@@ -73,27 +78,32 @@ def with_derivatives(
 def _found(
     ops: list[Operation], fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Collection[Tensor], noted: Sequence[LoopDerivative]
 ) -> list[LoopDerivative]:
+    """The derivatives that can be replaced in a run."""
     present = set(ops)
     here = [d for d in noted if not d.made.isdisjoint(present)]
     asked = set(targets)
-    found = [d for d in here if d.is_intact and _is_asked(d.among(present)) and asked.isdisjoint(d.made) and not _is_watched(d, ops, fetched, fed)]
+    candidates = [
+        d for d in here if d.is_intact and _is_asked(d.among(present)) and asked.isdisjoint(d.made) and not _is_watched(d, ops, fetched, fed)
+    ]
     pushes = [op for op in ops if op.type == PUSH]
-    while True:  # a loop that pushes for one backward loop runs as it is, and has no derivative
-        served = {op for d in found for op in d.made}
+    # Greatest fixed point: a forward loop whose values are pushed for a backward loop that runs as nodes must run as nodes too, so its
+    # own derivative is not a candidate; which can make further pushes necessary.
+    while True:
+        served = {op for d in candidates for op in d.made}
         needed = {t.op for push in pushes if push not in served for t in push.takes}
-        kept = [d for d in found if d.forward.isdisjoint(needed)]
-        if len(kept) == len(found):
-            return found
-        found = kept
+        kept = [d for d in candidates if d.forward.isdisjoint(needed)]
+        if len(kept) == len(candidates):
+            return candidates
+        candidates = kept
 
 
 def _is_asked(derivative: LoopDerivative) -> bool:
-    """Whether a run needs gradients of a loop, and these hang on those of its results."""
+    """Whether a run needs gradients from a backward loop, and gradients of the forward loop's results enter it."""
     return bool(derivative.exits and derivative.entries)
 
 
 def _is_watched(derivative: LoopDerivative, ops: Iterable[Operation], fetched: Iterable[Tensor], fed: Container[Tensor]) -> bool:
-    """Whether a run asks for a node of a backward loop, gives it a value, or takes of it what is no gradient."""
+    """Whether a run fetches or feeds a tensor inside a backward loop, or other operations use more of it than its gradients."""
     made = derivative.made
     results = {part for entry in derivative.entries for part in entry.parts}
     if any(t.op in made and (t not in results or _is_part(derivative, t)) for t in fetched) or any(t in fed for op in made for t in op.outputs):
@@ -104,14 +114,16 @@ def _is_watched(derivative: LoopDerivative, ops: Iterable[Operation], fetched: I
 
 
 def _is_part(derivative: LoopDerivative, tensor: Tensor) -> bool:
-    """Whether a tensor is one of the parts of slices: which there are, only the nodes tell."""
+    """Whether a tensor is the values, indices or shape of IndexedSlices. Those of 1.15 have rows that only the nodes compute."""
     return any(len(entry.parts) > 1 and tensor in entry.parts for entry in derivative.entries)
 
 
 def _idle(
     present: set[Operation], found: Sequence[LoopDerivative], fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Container[Tensor]
 ) -> set[Operation]:
-    """The operations that are not needed where the derivatives are computed of the forward loops."""
+    """The operations of a run that nothing needs once the backward loops are replaced: dead code elimination over both kinds of edges."""
+    # Reachability from the fetches, where a backward loop counts as one node that takes the results of the forward loop and their
+    # gradients, and waits for what its members wait for outside.
     owner = {op: d for d in found for op in d.made}
     pending = [t.op for t in fetched if t not in fed] + list(targets)
     needed: set[Operation] = set()

@@ -1,4 +1,4 @@
-"""`device_lib.list_local_devices`: the devices of this process as messages."""
+"""`device_lib.list_local_devices`: the devices of this process as DeviceAttributes messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def list_local_devices(session_config: messages.ConfigProto | None = None) -> li
     Args:
       session_config: a ConfigProto.
     """
-    found = describe(session_devices(session_config or messages.ConfigProto()))
+    devices = describe(session_devices(session_config or messages.ConfigProto()))
     return [
         messages.DeviceAttributes(
             name=d.name.replace("/job:localhost/replica:0/task:0", ""), device_type=d.device_type,
             memory_limit=d.memory_limit_bytes, incarnation=d.incarnation,
         )
-        for d in found
+        for d in devices
     ]  # fmt: skip

@@ -1,4 +1,8 @@
-"""Conditionals and loops that the host drives, where they cannot be compiled: their parts run by plans of their own."""
+"""Conditionals and loops that cannot be one compiled program: the host chooses branches and counts iterations.
+
+The branches of a conditional, and the condition and the body of a loop, have plans of their own. A loop that is differentiated keeps
+a tape of what each iteration started with; `run_backwards` differentiates the iterations one by one, the last first.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +38,16 @@ from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import is_chosen, variable_in, variable_key
 
 Values = dict[Any, Any]
-"""The values of a run by tensor, and the tape of each loop on the host that is differentiated, by item."""
+"""The values of a run by tensor, and by item the tape (list of `_Noted`) of each differentiated loop that the host drives."""
 RunSteps = Callable[[Plan, Values, RunContext], None]
 Show = Callable[[Tensor, Values, RunContext], Any]
 
 
 class HostCond:
-    """Runs the branch that a predicate chooses, by a plan of its own, which it keeps.
+    """Runs the branch that the predicate chooses, by a plan for that branch, which is cached.
 
     Args:
-      item: the conditional. run_steps: runs a plan. show: the value of a tensor that a run has left.
+      item: the conditional. run_steps: runs a plan. show: returns the value of a tensor after a run.
     """
 
     def __init__(self, item: CondItem, run_steps: RunSteps, show: Show) -> None:
@@ -53,6 +57,7 @@ class HostCond:
     def __call__(self, values: Values, context: RunContext) -> None:
         item = self._item
         on = bool(truth(item.predicate, values[item.predicate]))
+        # An input may be dead: it comes from a branch inside another conditional. The plan depends on which are.
         alive = tuple(t for t in item.takes if t in values)
         plan = self._plans.get((on, alive))
         if plan is None or plan.is_stale:
@@ -66,7 +71,7 @@ class HostCond:
         values.update(item.results(on, inner))
 
     def _plan(self, on: bool, alive: Sequence[Tensor], context: RunContext) -> Plan:
-        """The plan of a branch; `alive` are the inputs that have a value: those of a branch inside that was not taken have none."""
+        """Makes the plan of a branch; `alive` are the inputs that have values."""
         item = self._item
         decided = {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
         feeds = [t for t in alive if t not in decided]
@@ -75,24 +80,27 @@ class HostCond:
 
 
 class HostLoop:
-    """Runs a loop one iteration at a time: condition and body by plans of their own, which it keeps.
+    """Runs a loop one iteration at a time, by a plan for the condition and one for the body, which are cached.
 
     Args:
-      item: the loop. run_steps: runs a plan. show: the value of a tensor that a run has left.
+      item: the loop. run_steps: runs a plan. show: returns the value of a tensor after a run.
     """
 
     def __init__(self, item: LoopItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._program, self._run_steps, self._show = item, item.program, run_steps, show
         self._plans: dict[tuple[str, Computer], Plan] = {}
         self._steady = NO_RECORD, decide(NOTHING_KNOWN, NO_RECORD).computer
-        self._shapes: dict[str, dict[tuple[Any, ...] | None, tuple[Record, Computer]]] = {}  # of a part: of shapes it had, and of None for others
+        # For each part ("condition", "body"): the decision by the shapes of loop variables; by None, that for all further shapes.
+        self._shapes: dict[str, dict[tuple[Any, ...] | None, tuple[Record, Computer]]] = {}
 
     def __call__(self, values: Values, context: RunContext) -> None:
         with run_limits.stoppable(context.life) as flag:
             self._run(values, context, flag)
 
     def _run(self, values: Values, context: RunContext, flag: run_limits.StopFlag) -> None:
+        """Runs all iterations; the loop's results go to `values`."""
         program = self._program
+        # Invariants by their names inside, and the initial loop variables.
         outer = {op.outputs[0]: values[op.takes[0]] for op in program.constants if op.takes[0] in values}
         outer.update({t: outer[op.outputs[0]] for t, op in program.aliases.items() if op.outputs[0] in outer})
         state = [values[v.enter.takes[0]] for v in program.variables]
@@ -100,6 +108,7 @@ class HostLoop:
         tape: list[_Noted] | None = None
         if self._item.wrts:
             tape = values[self._item] = []
+        # A gradient of this loop uses the tape; the tensors of a Record have values because a plan passes them on.
         for record in program.records:
             values.update({record.steps: np.zeros(0, np.int32), record.counters: np.zeros((0, 6), np.uint32)})
         changing_reads = program.changing_reads()
@@ -113,18 +122,21 @@ class HostLoop:
             for v, value in zip(program.variables, state):
                 current.update(dict.fromkeys(program.names_inside(v), value))
             if predicate is not None:
-                found = self._run_part("condition", program.condition_items, [predicate, *program.shared], current, context)
-                if not bool(truth(predicate, as_array(found[0]))):
+                results = self._run_part("condition", program.condition_items, [predicate, *program.shared], current, context)
+                if not bool(truth(predicate, as_array(results[0]))):
                     break
-                current.update(zip(program.shared, found[1:]))
+                current.update(zip(program.shared, results[1:]))
+            # The entry of the tape: values, random state, and variables as they are before the body. A variable that the loop does not
+            # write is read once; later entries share its array.
             if tape is not None:
                 context.random_state.await_turn(program.randoms)
                 changing = {key: context.variable_state.read(v, key) for key, v in read.items() if key in written or not tape}
                 before = {**tape[-1].state, **changing} if tape else changing
                 tape.append(_Noted(current, {op: context.random_state.row(op) for op in program.randoms}, before))
+            # A control flow frame without LoopCond runs once.
             if predicate is None:
-                found = self._run_part("body", program.body_items, [e.takes[0] for e in program.exits], current, context)
-                values.update(zip((e.outputs[0] for e in program.exits), found))
+                results = self._run_part("body", program.body_items, [e.takes[0] for e in program.exits], current, context)
+                values.update(zip((e.outputs[0] for e in program.exits), results))
                 return
             state = self._run_part("body", program.body_items, [v.following for v in program.variables], current, context)
         final = {v.enter: value for v, value in zip(program.variables, state)}
@@ -133,7 +145,7 @@ class HostLoop:
             values[exit.outputs[0]] = final[source] if source in final else values.get(source.takes[0])
 
     def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[object]:
-        """Runs the condition or the body once; the values of `wanted`."""
+        """Runs the condition or the body once; returns the values of `wanted`."""
         record, computer = self._decided(part, given)
         plan = self._plans.get((part, computer))
         if plan is None or plan.is_stale:
@@ -143,7 +155,7 @@ class HostLoop:
         return [inner[t] if t in inner else self._show(t, inner, context) for t in wanted]
 
     def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, record: Record) -> Plan:
-        """A plan for a part; the session keeps it for other plans with the same loop."""
+        """The plan of a part, from the session's cache, which other plans with the same loop share."""
         inside = self._program.known
         used = {t for item in items for t in item.takes} | set(wanted)
         feeds = [t for t in given if t in used and t not in inside]
@@ -155,23 +167,27 @@ class HostLoop:
         return plan
 
     def _decided(self, part: str, given: Values) -> tuple[Record, Computer]:
-        """In how many shapes of the loop variables this part of the loop has run, these included, when it first ran in these; what computes."""
+        """(record, computer) of a part of the loop: whether its operations are compiled or run in NumPy.
+
+        The record says how many different shapes of loop variables the part had when it first ran with the present ones. Once NumPy has
+        been chosen for some shapes, it stays chosen for all further ones.
+        """
         condition = self._program.condition
         if condition is None or Finding(Kind.HOST_DRIVES, condition) not in condition._graph.findings:
             return self._steady
         names = [t for v in self._program.variables for t in self._program.names_inside(v)[:1]]
         shapes = tuple([getattr(given[t], "shape", None) for t in names])
         seen = self._shapes.setdefault(part, {})
-        found = seen.get(shapes) or seen.get(None)
-        if found is None:
+        decided = seen.get(shapes) or seen.get(None)
+        if decided is None:
             record = Record(shapes=len(seen) + 1)
-            found = record, decide(NOTHING_KNOWN, record).computer
-            seen[None if found[1] is Computer.NUMPY else shapes] = found
-        return found
+            decided = record, decide(NOTHING_KNOWN, record).computer
+            seen[None if decided[1] is Computer.NUMPY else shapes] = decided
+        return decided
 
 
 class _Noted(NamedTuple):
-    """What an iteration started with: values, rows of its random operations, variables that it reads by key."""
+    """An entry of the tape: the values that an iteration started with, the rows of its random operations, the variables it reads by key."""
 
     values: Values
     rows: dict[Operation, NDArray]
@@ -179,23 +195,37 @@ class _Noted(NamedTuple):
 
 
 def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
-    """Runs the gradient of a loop that was driven from the host, iteration by iteration, on the values it noted.
+    """Runs the gradient of a loop that the host has driven: reverse-mode differentiation over its tape.
+
+    Args:
+      item: the gradient. values: those of the run, with the tape; takes the gradients.
 
     Raises:
-      NotImplementedError: it is the second derivative, or the loop has host work inside or was run elsewhere.
+      NotImplementedError: this is a second derivative, the loop has external effects inside, or it ran in a branch of its own.
     """
     program = item.loop.program
     if item.second is not None:
-        raise NotImplementedError(f"the second derivative of {program.name}, which is driven from the host")
+        raise NotImplementedError(
+            f"Second derivatives of loops that run on the host are not supported: {program.name}. Keep the shapes of its loop variables "
+            "constant and its body free of py_func, so that it is compiled, or differentiate once."
+        )
     if item.loop not in values:
-        raise NotImplementedError(f"the gradient of {program.name}, which was run in a branch of its own")
+        raise NotImplementedError(
+            f"The gradient of {program.name} needs the values of its iterations, but the loop runs on the host in a branch of a conditional. "
+            "Take the gradient inside that branch."
+        )
     hidden = next((o for o in program.operations if o.spec.effects.external), None)
     if hidden is not None:
-        raise NotImplementedError(f"the gradient of {program.name} through {hidden.name} (op type {hidden.type}), which runs on the host")
+        raise NotImplementedError(
+            f"The gradient of {program.name} cannot go through {hidden.name} (op type {hidden.type}), which acts outside of the graph. "
+            "Take it out of the loop's body."
+        )
     variables = [v for v in program.variables if v.following.dtype.is_floating or v.following.dtype.is_complex]
     captured = [wrt for wrt in item.wrts if wrt.source in values and any(wrt.enters_by(e) for e in program.constants)]
     given = dict(zip((t.op for t in item.exits), (cotangent(values[t]) for t in item.grads)))
     by_enter = {program.entering(e): given[e] for e in program.exits if e in given}
+    # `flows` are the cotangents of the loop variables, which each iteration takes back to those before it; `total` adds up the
+    # cotangents of captured tensors.
     flows: Sequence[jax.Array | None] = [by_enter.get(v.enter) for v in variables]
     total: dict[Wrt, jax.Array] = {}
 
@@ -204,9 +234,11 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
             total[wrt] = total[wrt] + grad if wrt in total else grad
 
     for noted in reversed(values[item.loop]):
-        flows, found = _one_back(program, variables, captured, noted, flows)
-        for wrt, grad in zip(captured, found):
+        flows, summands = _one_back(program, variables, captured, noted, flows)
+        for wrt, grad in zip(captured, summands):
             add(wrt, grad)
+    # The gradient of a tensor that enters as the initial value of a loop variable is the flow before the first iteration. An invariant
+    # that leaves by an Exit node has the gradient of that exit.
     for wrt, parts in zip(item.wrts, item.results):
         for v, flow in zip(variables, flows):
             add(wrt, flow if wrt.enters_by(v.enter) else None)
@@ -220,10 +252,19 @@ def run_backwards(item: LoopGradientItem, values: dict[Any, Any]) -> None:
 def _one_back(
     program: LoopProgram, variables: list[Variable], captured: list[Wrt], noted: _Noted, flows: Sequence[jax.Array | None]
 ) -> tuple[list[jax.Array], list[jax.Array]]:
-    """The gradients before one iteration, of its variables and of what the loop captured, from those after it."""
+    """Differentiates one iteration by `jax.vjp` of its trace on the noted values.
+
+    Args:
+      variables: the float and complex loop variables. captured: further tensors to differentiate with respect to.
+      noted: the iteration. flows: the gradients of `variables` after it; None for zeros.
+
+    Returns:
+      the gradients of `variables` before the iteration, and this iteration's summands of those of `captured`.
+    """
     inside = [[e.outputs[0] for e in program.constants if wrt.enters_by(e)] for wrt in captured]
     names = [program.names_inside(v) for v in variables] + [n + [a for a, e in program.aliases.items() if e.outputs[0] in n] for n in inside]
 
+    # The iteration is traced eagerly: values that do not depend on a primal are concrete, as shapes and kernels on the host need.
     def run(primals: list[jax.Array]) -> list[jax.Array]:
         frame = Frame({**program.known, **numbers}, dict(noted.state), noted.rows, differentiated=1)
         for group, value, before in zip(names, primals, given):
@@ -236,6 +277,6 @@ def _one_back(
     numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.values.items()}
     given = [on_device(next(noted.values[n] for n in group if n in noted.values)) for group in names]
     after, pull = jax.vjp(run, list(map(leaf, given)))
-    (found,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(with_room(g, a)) for a, g in zip(after, flows)])
-    found = [jnp.conj(g) for g in found]
-    return found[: len(variables)], found[len(variables) :]
+    (cotangents,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(with_room(g, a)) for a, g in zip(after, flows)])
+    grads = [jnp.conj(g) for g in cotangents]
+    return grads[: len(variables)], grads[len(variables) :]

@@ -1,4 +1,7 @@
-"""Explains a failed `tf.check_numerics`: which node made the NaN or the infinity, at which line, and from what inputs."""
+"""Adds to the error of a failed `tf.check_numerics` which node made the NaN or the infinity, at which line, and from which inputs.
+
+The part of the graph that the check depends on runs once more, one operation at a time (`debugged_run.py`).
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,22 @@ if TYPE_CHECKING:
 
 
 def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Sequence[object]) -> errors.OpError | None:
-    """The error of a run with the origin of the value that a check of numbers refused; None where it is not to be found out.
+    """The error of a run, with the origin of the value that a CheckNumerics has rejected; None where the origin cannot be found.
 
-    What the check depends on runs again, one operation at a time. That is done only where it gives the same values and acts on nothing: the run
-    has changed no variable, and no Python function, queue or file takes part. Random numbers are drawn as the failed run drew them.
+    The repetition must give the same values and have no side effects. So there is none if the run has changed a variable before the
+    check, or if the check depends on a Python function, a queue or a file. Random operations draw the numbers of the failed run.
 
     Args:
-      error: what the run has raised. session: the session. plan: the plan that has failed. feeds: the values of its fed tensors.
+      error: that of the run. session: the session. plan: the plan of the run. feeds: the values of its fed tensors.
     """
     check = error.op
+    # A server returns TensorFlow's message to its client.
     if not isinstance(check, Operation) or not check.spec.facts.checks_numbers or session.context.shares_state:
-        return None  # a session of a cluster's task gives its client TensorFlow's message
+        return None
+    # Inside a conditional or a loop, the check alone is not a valid fetch.
     if check.graph is not session.graph or check._get_control_flow_context() is not None:
         return None
+    # The cluster that contains the check has changed no variable, as it failed.
     has_changed = any(_writes(step) and check not in _operations(step) for step in plan.steps)
     needed = as_items(prune((), [check], plan.feeds), plan.feeds)
     acts = any(i.writes or i.effects.external or i.effects.calls or i.effects.waits for i in needed)
@@ -43,8 +49,10 @@ def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Se
 
 
 def _writes(step: Cluster | HostStep) -> bool:
+    """Whether a step of a plan writes variables."""
     return bool(step.updates or step.overwrites) if isinstance(step, Cluster) else any(item.writes for item in step.items)
 
 
 def _operations(step: Cluster | HostStep) -> set[Operation]:
+    """The operations of a step, including those inside loops and conditionals."""
     return {op for item in step.items for op in item.operations}

@@ -1,4 +1,4 @@
-"""What a failure in a compiled call becomes: the error class of 1.15, the node, and the values."""
+"""Converts failures of compiled calls to 1.15's error classes, at a node of the graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from tfcompat._src.graph.tensor import Tensor
 
 
 def out_of_memory(largest: tuple[Tensor, tuple[int, ...]], bytes_needed: int, bytes_there: int) -> errors.ResourceExhaustedError:
-    """The error of a compiled call that needs more memory than its device has; it names the largest tensor of the call."""
+    """The error of a compiled call that needs more memory than its device has, at the node of the call's largest tensor.
+
+    Args:
+      largest: that tensor and its shape. bytes_needed: by the call. bytes_there: on the device.
+    """
     tensor, sizes = largest
     dims = ",".join(map(str, sizes))
     return errors.ResourceExhaustedError(
@@ -21,7 +25,7 @@ def out_of_memory(largest: tuple[Tensor, tuple[int, ...]], bytes_needed: int, by
 
 
 def of_jax(error: jax.errors.JaxRuntimeError, op: NodeLike) -> errors.OpError:
-    """The error that a device reported while it ran a compiled call that computes `op`."""
+    """Converts an error that XLA reported for a call that computes `op`. Its text begins with a status code ("INTERNAL: ...")."""
     text = str(error)
     code = getattr(errors, text.partition(":")[0], errors.INTERNAL)
     return errors.of_code(code if isinstance(code, int) and code else errors.INTERNAL, op.node_def, op, text)

@@ -1,4 +1,7 @@
-"""What the user asked for. Fetch structures become graph elements, feeds become arrays."""
+"""The fetches and feeds of Session.run: fetch structures are flattened to graph elements and rebuilt, feeds become arrays.
+
+A fetch is compiled once to a function from the list of fetched values to the user's structure (`Fetches.rebuild`).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,15 @@ def register_session_run_conversion_functions(
     tensor_type: type, fetch_function: Callable[..., Any], feed_function: Callable[..., Any] | None = None,
     feed_function_for_partial_run: Callable[..., Any] | None = None,
 ) -> None:  # fmt: skip
-    """Teaches Session.run a type: `fetch_function(x) -> (tensors, contraction)`, `feed_function(x, value) -> pairs`."""
+    """Registers how Session.run fetches and feeds objects of a type.
+
+    Args:
+      tensor_type: the type; subclasses count. fetch_function: object -> (tensors, list of their values -> result).
+      feed_function: (object, value) -> (tensor, value) pairs. feed_function_for_partial_run: object -> tensors.
+
+    Raises:
+      ValueError: the type, or a class that it derives from, is registered already.
+    """
     for kind, *_ in _conversions:
         if issubclass(tensor_type, kind):
             raise ValueError(f"{tensor_type} has already been registered so ignore it.")
@@ -39,7 +50,12 @@ def register_session_run_conversion_functions(
 
 
 class Fetches:
-    """A fetch structure: its unique graph elements, and how results go back into the structure."""
+    """A fetch structure, flattened.
+
+    Attributes:
+      tensors: the tensors to fetch, each once. targets: the operations to run.
+      rebuild: values of `tensors`, in order -> the structure with values in place of tensors and None in place of operations.
+    """
 
     def __init__(self, graph: Graph, fetches: object) -> None:
         self._graph = graph
@@ -49,17 +65,20 @@ class Fetches:
         self.tensors = list(self._slots)
 
     def _mapper(self, fetch: Any) -> Rebuild:
+        """The function that rebuilds a part of the structure; adds its tensors and operations to this object."""
         if fetch is None:
             raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}")
         if isinstance(fetch, (list, tuple)):
             return self._sequence(fetch)
         if isinstance(fetch, collections.abc.Mapping):
+            # An OrderedDict keeps its type. Other mappings come back as dicts, where 1.15.5 keeps their types too.
             keys, parts = list(fetch), [self._mapper(v) for v in fetch.values()]
             make = type(fetch) if isinstance(fetch, collections.OrderedDict) else dict
             return lambda values: make(zip(keys, [p(values) for p in parts]))
         if hasattr(type(fetch), "__attrs_attrs__"):
             parts = [self._mapper(getattr(fetch, a.name)) for a in type(fetch).__attrs_attrs__]
             return lambda values: type(fetch)(*[p(values) for p in parts])
+        # Composite tensors are fetched as values of numpy arrays; then types that the program has registered, the newest first.
         if isinstance(fetch, SparseTensor):
             return self._composite([fetch.indices, fetch.values, fetch.dense_shape], SparseTensorValue)
         if isinstance(fetch, RaggedTensor):
@@ -75,6 +94,7 @@ class Fetches:
         return self._element(fetch)
 
     def _sequence(self, fetch: Any) -> Rebuild:
+        """Rebuilds a namedtuple as its type, other tuples as tuples and lists as lists."""
         parts = [self._mapper(f) for f in fetch]
         if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
             return lambda values: type(fetch)(*[p(values) for p in parts])
@@ -82,10 +102,12 @@ class Fetches:
         return lambda values: make([p(values) for p in parts])
 
     def _composite(self, tensors: Sequence[object], make: Callable[..., object]) -> Rebuild:
+        """Rebuilds an object from the values of its component tensors."""
         parts = [self._element(t) for t in tensors]
         return lambda values: make(*[p(values) for p in parts])
 
     def _element(self, fetch: object) -> Rebuild:
+        """Rebuilds a leaf: a tensor, an operation, or a name of either. Errors are worded as in 1.15."""
         try:
             element = self._graph.as_graph_element(fetch, allow_tensor=True, allow_operation=True)
         except TypeError as e:
@@ -137,6 +159,7 @@ class _FetchHandler:
 
 
 def _no_array(values: Sequence[object]) -> None:
+    """The rebuild function of a variant tensor: it runs, but has no NumPy value, so the error comes after the run, as in 1.15."""
     raise errors.InternalError(None, None, f"Tensorflow type {dtypes.variant.as_datatype_enum} not convertible to numpy dtype.")
 
 
@@ -157,7 +180,8 @@ def expand_feeds(graph: Graph, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
     Raises:
       TypeError: a key is not a tensor of the graph, or a value is a tensor. ValueError: the tensor may not be fed.
     """
-    found: dict[Tensor, Any] = {}
+    feeds: dict[Tensor, Any] = {}
+    # A nested key, as (a, b), feeds each element of a value of the same structure.
     for key, value in nest.flatten_dict_items(feed_dict).items():
         for part, part_value in _feed_parts(key, value):
             try:
@@ -172,8 +196,8 @@ def expand_feeds(graph: Graph, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
                 )
             if not graph.is_feedable(tensor):
                 raise ValueError(f"Tensor {tensor} may not be fed.")
-            found[tensor] = part_value
-    return found
+            feeds[tensor] = part_value
+    return feeds
 
 
 def _ragged_parts(value: RaggedTensor | RaggedTensorValue) -> list[object]:
@@ -182,7 +206,7 @@ def _ragged_parts(value: RaggedTensor | RaggedTensorValue) -> list[object]:
 
 
 def fed_parts(key: object) -> Sequence[object]:
-    """The tensors that are fed where `key` is: its parts where it is composite."""
+    """The tensors that a feed key stands for in Session.partial_run_setup: the components of a composite key, else the key itself."""
     if isinstance(key, SparseTensor):
         return [key.indices, key.values, key.dense_shape]
     if isinstance(key, RaggedTensor):
@@ -196,6 +220,7 @@ def fed_parts(key: object) -> Sequence[object]:
 
 
 def _feed_parts(key: object, value: Any) -> list[tuple[object, object]]:
+    """Splits a feed into (tensor, value) pairs, by the components of a composite key."""
     if isinstance(key, (SparseTensor, RaggedTensor, IndexedSlices)):
         return list(zip(fed_parts(key), _ragged_parts(value) if isinstance(key, RaggedTensor) else value))
     for kind, _, feed_function, _ in _conversions:
@@ -205,7 +230,7 @@ def _feed_parts(key: object, value: Any) -> list[tuple[object, object]]:
 
 
 class AnyShape:
-    """A value to feed that may have another shape than what is known of the tensor's."""
+    """Wraps a value to feed whose shape may be incompatible with the tensor's static shape."""
 
     __slots__ = ("value",)
 
@@ -214,16 +239,17 @@ class AnyShape:
 
 
 def convert_feed(tensor: Tensor, value: object) -> Array:
-    """A fed value as an array of the tensor's dtype.
+    """Converts a fed value to an array of the tensor's dtype.
 
     Raises:
-      TypeError: it cannot be of that dtype. ValueError: its shape does not fit.
+      TypeError: it has no value in that dtype. ValueError: its shape is incompatible with the tensor's static shape.
     """
     may_differ = isinstance(value, AnyShape)
     if isinstance(value, AnyShape):
         value = value.value
     dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype
+    # Fast paths: an array of the right dtype is not copied, and a JAX array of that dtype stays on its device.
     array: Array
     if type(value) is np.ndarray and value.dtype == wanted and wanted is not object:
         array = value
@@ -246,8 +272,10 @@ def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
 
 
 def _to_array(tensor: Tensor, value: Any, wanted: Any) -> NDArray:
+    """Converts a Python or NumPy value to a NumPy array of dtype `wanted`."""
     if isinstance(value, TensorHandle):
         return np.asarray(value.value_for(tensor), dtype=wanted)
+    # 1.15 rejects a Python int that the dtype cannot hold, but casts arrays of ints without a check.
     if isinstance(value, int) and not isinstance(value, bool):
         converted = None if wanted is object else np.array(value).astype(wanted)
         if converted is None or converted != value:
@@ -263,7 +291,8 @@ def _to_array(tensor: Tensor, value: Any, wanted: Any) -> NDArray:
 
 
 def _as_bytes(array: NDArray) -> NDArray:
-    found = np.empty(array.shape, object)
+    """An object array with each str as its UTF-8 bytes."""
+    encoded = np.empty(array.shape, object)
     for index, item in np.ndenumerate(array):
-        found[index] = item.encode() if isinstance(item, str) else bytes(item)
-    return found
+        encoded[index] = item.encode() if isinstance(item, str) else bytes(item)
+    return encoded

@@ -1,4 +1,4 @@
-"""Which node of a run was the first to make an infinity or a NaN, where it was made in the program, and what went into it."""
+"""Finds the first node of a run that has made an infinity or a NaN, and describes it: its line in the program and its inputs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Values = dict[Tensor, object]
 
 
 class FirstNotFinite:
-    """Sees the values of a debugged run, and keeps the first node in creation order that is infinite or NaN somewhere; constants do not count.
+    """An observer of a debugged run that keeps the node, first in creation order, with an infinity or a NaN. Constants do not count.
 
     Args:
-      value_of: the value of a tensor in a run, given the values that it has left.
+      value_of: (tensor, values of the run so far) -> its value.
 
     Attributes:
-      error: an error that names it, or None.
+      error: an error that describes the node, or None.
     """
 
     def __init__(self, value_of: Callable[[Tensor, Values], object]) -> None:
@@ -31,7 +31,8 @@ class FirstNotFinite:
         self.error: errors.InvalidArgumentError | None = None
 
     def see(self, tensor: Tensor, values: Values, name: str | None = None) -> None:
-        """Shows a tensor of the run; `name` is that of a fed one."""
+        """Called for each tensor of the run; `name` is given for fed tensors."""
+        # The order of creation, not of execution: independent nodes run in an order that a user does not know.
         op = tensor.op
         if (is_constant(op) and not name) or (self._first is not None and self._first.order <= op.order):
             return
@@ -44,20 +45,22 @@ class FirstNotFinite:
 
 
 def _description(tensor: Tensor, value: NDArray, is_fed: bool, inputs: Mapping[Tensor, object]) -> str:
+    """The error message: how many elements are not finite, the user's line that made the node, and the range of each input."""
     op = tensor.op
     counts = [(int(np.isnan(value).sum()), "NaN"), (int(np.isinf(value).sum()), "infinite")]
-    found = " and ".join(f"{count} {what}" for count, what in counts if count)
+    kinds = " and ".join(f"{count} {kind}" for count, kind in counts if count)
     origin = "was fed with" if is_fed else "is the first in creation order that has"
-    lines = [f"{tensor.name} (op type {op.type}) {origin} elements that are not finite: {found} of {value.size}."]
-    place = next(((file, line, text) for file, line, _, text in reversed(op.traceback) if not tracebacks.is_own(file)), None)
-    if place is not None:
-        lines.append(f'  made in File "{place[0]}", line {place[1]}: {place[2] or ""}'.rstrip(": "))
+    lines = [f"{tensor.name} (op type {op.type}) {origin} elements that are not finite: {kinds} of {value.size}."]
+    # The innermost frame that is not tfcompat's own.
+    user_frame = next(((file, line, text) for file, line, _, text in reversed(op.traceback) if not tracebacks.is_own(file)), None)
+    if user_frame is not None:
+        lines.append(f'  made in File "{user_frame[0]}", line {user_frame[1]}: {user_frame[2] or ""}'.rstrip(": "))
     lines += [f"  input {t.name}: {_ranges(given)}" for t, given in inputs.items()]
     return "\n".join(lines)
 
 
 def _ranges(value: object) -> str:
-    """What an input was: its dtype, shape, and the range of its finite elements, and how many are not finite."""
+    """Describes an input: its dtype, shape, the range of its finite elements, and how many are not finite."""
     if not isinstance(value, (np.ndarray, np.generic)):
         return "no array"
     value = np.asarray(value)

@@ -1,7 +1,8 @@
-"""Runs that only ask whether a tensor has an infinity or a NaN: compiled as others, and undone where one has.
+"""Compiled runs with a check that every watched tensor is finite.
 
-What a debugged run needs then is the state from before, so not every run can be asked this way: only the last compiled call may change
-variables, and what runs on the host is single operations. What these gave is kept, so that none of them acts twice.
+If one is not, the run has changed nothing, and a debugged run starts from the same state to find the origin. Therefore not every
+plan qualifies: only its last compiled call may change variables, and host steps must be single operations without writes or random
+numbers. Results of operations on the host are kept and passed to the debugged run, so that none of them runs twice.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from tfcompat._src.runtime.towers import TowersItem
 
 Values = dict[Tensor, object]
 Done = dict[Operation, Values]
-"""What operations on the host have given that have run."""
+"""The outputs of operations on the host that have run."""
 
 
 class FlaggedRun:
-    """A plan whose calls fail where a watched tensor is infinite or NaN.
+    """A plan whose compiled calls fail if a watched tensor is infinite or NaN.
 
     Args:
-      context: of its runs. plan: one that no other run uses.
-      ops: the operations of the run. fed: the tensors that are fed. is_watched: says so of a tensor.
+      context: of its runs. plan: a plan that no other run uses; it is modified.
+      ops: the operations of the run. fed: the fed tensors. is_watched: whether a tensor is watched.
 
     Attributes:
-      plan: the plan. obstacle: why such runs cannot be asked, or "".
+      plan: the plan. obstacle: why it does not qualify (see the module), or "".
     """
 
     def __init__(
@@ -43,9 +44,11 @@ class FlaggedRun:
         self._context, self.plan, self._fed = context, plan, fed
         everything = (t for op in ops for t in op.outputs)
         self._watched = not_finite.with_sources(filter(is_watched, (*everything, *fed)))
+        # A known value that is not finite fails the check of every run, so that this run could only be in vain.
         infinite = [t for t, value in plan.known.items() if not _is_finite(value)]
         always = next(filter(is_watched, infinite), None)
         self.obstacle = _obstacle(plan, self._watched) if always is None else f"{always.name} has an infinity or a NaN in every run"
+        # Fed tensors that enter a cluster are checked there; the others are checked here, before the run.
         looking = {t for cluster in plan.clusters for t in cluster.inputs}
         self._looked_at = [i for i, t in enumerate(fed) if t in self._watched and t not in looking]
         self._steps = [part for step in plan.steps for part in ([step] if isinstance(step, Cluster) else step.apart())]
@@ -58,11 +61,14 @@ class FlaggedRun:
         return self.plan.is_stale
 
     def run(self, feeds: Sequence[object]) -> tuple[Values | None, Done]:
-        """Runs all; the values there are then, or None where a tensor is not finite or the run fails: all is then as before, but for operations
-        on the host that have run. What those gave comes second.
+        """Runs the plan.
+
+        Returns:
+          the values of the run, or None if a tensor is not finite or the run has failed, and changed no variable or random counter; and
+          the outputs of operations on the host that have run.
 
         Raises:
-          errors.OpError: an operation on the host has failed that must not run twice.
+          errors.OpError: an operation on the host that must not run twice has failed.
         """
         plan, context = self.plan, self._context
         values: Values = {**plan.known, **dict(zip(self._fed, feeds))}
@@ -74,6 +80,7 @@ class FlaggedRun:
             may_begin = may_begin and all(_is_finite(feeds[i]) for i in self._looked_at)
             if may_begin and all(self._step(step, values, done) for step in self._steps):
                 return values, done
+        # The debugged run proceeds without a plan for the whole graph; the next flagged run uses the new one.
         except Replan as change:
             plan.findings.add(change.finding)
             plan.is_stale = True
@@ -83,7 +90,7 @@ class FlaggedRun:
         return None, done
 
     def _step(self, step: Cluster | HostStep, values: Values, done: Done) -> bool:
-        """Runs a step; whether what it gives is finite, as far as its own call has not looked."""
+        """Runs a step; returns whether it has succeeded with finite results. The checks inside a cluster look at its tensors."""
         recorder = trace.current()
         run = run_step if recorder is None else recorder.timed(run_step)
         try:
@@ -91,27 +98,32 @@ class FlaggedRun:
         except errors.OpError:
             if isinstance(step, HostStep) and any(item.effects.external or item.effects.calls for item in step.items):
                 raise
-            return False  # the run that follows fails the same way, and shows where
+            # The debugged run fails in the same way, and raises an error that names the origin.
+            return False
         if isinstance(step, Cluster):
             return True
-        found = {t: values[t] for item in step.items for t in item.outputs if t in values}
-        done.update((op, found) for item in step.items for op in item.operations)
-        return all(t not in self._watched or _is_finite(value) for t, value in found.items())
+        outputs = {t: values[t] for item in step.items for t in item.outputs if t in values}
+        done.update((op, outputs) for item in step.items for op in item.operations)
+        return all(t not in self._watched or _is_finite(value) for t, value in outputs.items())
 
 
 def _is_finite(value: object) -> bool:
+    """Whether a value has no infinity or NaN; true for values that are not numbers."""
     array = np.asarray(value)
     return not np.issubdtype(array.dtype, np.number) or bool(np.isfinite(array).all())
 
 
 def _obstacle(plan: Plan, watched: set[Tensor]) -> str:
-    """Why what a run of a plan has done cannot be undone; "" where it can."""
+    """Why a run of a plan could not be repeated after a failed check; "" if it can."""
+    # A failed call changes no variable, but calls before it have changed theirs.
     clusters = plan.clusters
     writing = next((c for c in clusters[:-1] if c.updates or c.overwrites), None)
     if writing is not None:
-        return "several compiled calls, of which not only the last changes variables"
+        return "the run has several compiled calls, of which not only the last changes variables"
     if plan.guarded or plan.steps_apart is not None or any(isinstance(i, TowersItem) for c in clusters for i in c.items):
-        return "operations that wait for other threads, or several devices"
+        return "the run has operations that wait for other threads, or several devices"
+    # Host steps run between calls. Their operations must have no effects on the session, and those after the last change of variables
+    # must not be watched, as it would be too late.
     is_after = False
     for step in plan.steps:
         if isinstance(step, Cluster):
@@ -119,7 +131,7 @@ def _obstacle(plan: Plan, watched: set[Tensor]) -> str:
             continue
         for item in step.items:
             if not isinstance(item, OpItem) or item.writes or item.effects.random:
-                return f"{item.name} ({item.type}) on the host"
+                return f"{item.name} ({item.type}) runs on the host"
             if is_after and not watched.isdisjoint(item.outputs):
-                return f"{item.name} ({item.type}) on the host, after variables have changed"
+                return f"{item.name} ({item.type}) runs on the host, after variables have changed"
     return ""

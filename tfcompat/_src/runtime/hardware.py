@@ -1,4 +1,4 @@
-"""The accelerators of this machine and the JAX plugins for them, found without starting JAX."""
+"""Detects the accelerators of this machine, by their device files, and the JAX plugins for them. Does not start JAX's backends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jax
 from tfcompat._src.base import jax_compat
 
 KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
-"""What TensorFlow calls JAX's platforms."""
+"""JAX's platforms -> TensorFlow's device types."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Hardware:
     """A kind of accelerator.
 
     Attributes:
-      kind: "GPU" or "TPU". name: what to call it.
-      devices: paths of its device files, as (folder, regular expression of a name).
-      plugins: patterns of the distributions that let JAX use it. advice: the command that installs one.
+      kind: "GPU" or "TPU". name: for messages.
+      devices: where its device files are, as (folder, regular expression of names).
+      plugins: regular expression of the Python distributions that are JAX plugins for it. advice: how to install one.
     """
 
     kind: str
@@ -33,15 +33,15 @@ class Hardware:
     advice: str
 
     def count(self) -> int:
-        """How many the machine has, by their device files."""
+        """The number of such devices in this machine, by their device files."""
         return max((sum(_matches(name, pattern) for name in _names(folder)) for folder, pattern in self.devices), default=0)
 
     def plugin(self) -> str | None:
         """Name and version of the installed plugin, or None."""
-        for found in importlib.metadata.distributions():
-            name = found.metadata["Name"] or ""
+        for distribution in importlib.metadata.distributions():
+            name = distribution.metadata["Name"] or ""
             if _matches(name.replace("_", "-").lower(), self.plugins):
-                return f"{name} {found.version}"
+                return f"{name} {distribution.version}"
         return None
 
 
@@ -55,6 +55,7 @@ HARDWARE = (
 
 
 def _names(folder: str) -> list[str]:
+    """The names of files in a folder; none if it does not exist."""
     path = pathlib.Path(folder)
     return [p.name for p in path.iterdir()] if path.is_dir() else []
 
@@ -64,18 +65,18 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _allowed(kind: str) -> bool:
-    """Whether JAX's settings let it use devices of a kind."""
+    """Whether the setting of JAX's platforms (JAX_PLATFORMS) permits devices of a kind."""
     platforms = jax_compat.platforms()
     return not platforms or any(KINDS.get(p) == kind for p in platforms.split(","))
 
 
 def expected_count(kind: str) -> int:
-    """How many accelerators of a kind ("GPU", "TPU") JAX has, or will have when it starts."""
+    """The number of accelerators of a kind ("GPU", "TPU") that JAX has, or is expected to have when its backends start."""
     if jax_compat.backends_are_up():
         platform = jax.default_backend()
         return len(jax.local_devices()) if KINDS.get(platform) == kind else 0
     if not _allowed(kind):
         return 0
-    found = sum(hardware.count() for hardware in HARDWARE if hardware.kind == kind and hardware.count() and hardware.plugin())
+    installed = sum(hardware.count() for hardware in HARDWARE if hardware.kind == kind and hardware.count() and hardware.plugin())
     visible = os.environ.get("CUDA_VISIBLE_DEVICES") if kind == "GPU" else None
-    return found if visible is None else min(found, len([v for v in visible.split(",") if v.strip() not in ("", "-1")]))
+    return installed if visible is None else min(installed, len([v for v in visible.split(",") if v.strip() not in ("", "-1")]))

@@ -1,6 +1,6 @@
-"""What the stages of a run pass on: items, each an operation or several that run as one (a conditional, a loop, towers).
+"""Items: the nodes of a plan. An item is one operation, or several that run as one (a conditional, a loop, towers).
 
-An item is made once from the graph and never changes; what a stage finds out about it, the stage keeps.
+Items are immutable. A stage that computes something about an item keeps it in its own data.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tfcompat._src.runtime.variable_state import accesses, is_ref_read
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Item:
-    """Something that a plan places and runs.
+    """A node of a plan.
 
     Attributes:
       name, type: as `explain` shows them.
-      order: its place in the order in which nodes were made.
-      takes: the tensors that it takes. outputs: those that it gives.
-      waits_for: the operations that it waits for.
-      operations: all operations inside, in order. stands_for: the operations of the graph in whose place it is.
+      order: its position in the order of creation of nodes.
+      takes: its input tensors. outputs: its output tensors.
+      waits_for: the operations that it has control edges from.
+      operations: all operations inside, in order. stands_for: the operations of the graph that it replaces.
       reads, writes: the handle operations of the variables that it reads and writes.
       constants: the positions of the inputs that must be NumPy values when it is compiled.
-      effects: what it does beside that. facts: what the planner knows of an operation's type.
-      counted_positions: inputs of which it takes more entries than there are.
+      effects: other side effects. facts: what the planner knows of the op type.
+      counted_positions: the positions of inputs that may be padded with entries that the kernel skips.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Item:
 
 
 class OpItem(Item):
-    """One operation. `op` is the node, `spec` the record of its type."""
+    """An item of one operation `op`, whose op type is described by `spec`."""
 
     op: Operation
     spec: OpSpec
@@ -58,6 +58,7 @@ class OpItem(Item):
     def __init__(self, op: Operation, fed: Container[Tensor] = ()) -> None:
         reads, writes = accesses(op, fed)
         spec = op.spec
+        # The fields of a frozen dataclass cannot be assigned; one update of its __dict__ is fast, and a plan has thousands of items.
         self.__dict__.update(
             op=op, spec=spec, name=op._name, type=op.type, order=op.order, takes=op.takes, outputs=op.outputs,
             waits_for=op.waits_for, operations=(op,), stands_for=(op,), reads=reads, writes=writes,
@@ -66,21 +67,21 @@ class OpItem(Item):
 
 
 Node = Operation | Item
-"""What stands in a graph while its items are being made: an operation, or the item that has taken the place of some."""
+"""A node while items are being made: an operation, or the item that replaces some."""
 
 
 def as_items(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[Item, ...]:
-    """Items in place of the operations among some nodes. A ref that is `fed` is a value, and no variable is read."""
+    """Replaces the operations among nodes by items. An operation that takes a ref in `fed` reads no variable for it."""
     return tuple([OpItem(node, fed) if isinstance(node, Operation) else node for node in nodes])
 
 
 def operations_of(nodes: Iterable[Node]) -> list[Operation]:
-    """The operations of nodes, also of items inside items, in order."""
+    """All operations of nodes in order, including those inside items."""
     return [op for node in nodes for op in ((node,) if isinstance(node, Operation) else node.operations)]
 
 
 def accesses_of(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[list[Operation], list[Operation]]:
-    """The variables that nodes read and write."""
+    """(handle operations of the variables that nodes read, of those that they write); `fed` as for `as_items`."""
     reads: list[Operation] = []
     writes: list[Operation] = []
     for node in nodes:
@@ -91,15 +92,15 @@ def accesses_of(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[list[Ope
 
 
 def constants_of(node: Node) -> frozenset[int]:
-    """The positions of the inputs that a node needs as NumPy values when it is compiled."""
+    """The positions of a node's inputs that must be NumPy values when it is compiled."""
     return node.constant_positions() if isinstance(node, Operation) else node.constants
 
 
 def is_ref_read_item(item: Item) -> bool:
-    """Whether an item reads a ref: its output is an alias of the variable."""
+    """Whether an item is a read of a ref, whose output aliases the variable's buffer."""
     return isinstance(item, OpItem) and is_ref_read(item.op)
 
 
 def names_alone(item: Item) -> bool:
-    """Whether an item does nothing but name a resource, and can do so before all others."""
+    """Whether an item only creates the handle of a resource and depends on nothing, so that it can run first."""
     return item.facts.names_resource and not (item.takes or item.waits_for)

@@ -1,4 +1,7 @@
-"""The servers of this process: sessions with the target of one share its variables. Other processes are reached by `cluster/`."""
+"""The servers (tf.train.Server) of this process. Sessions whose target is one of them share its variables and resources.
+
+If every server of a cluster is in this process, its sessions run here too; other processes are reached through `cluster/`.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,21 @@ from tfcompat._src.runtime.variable_state import UnfiledCall, VariableState, var
 
 _SCHEME = "grpc://"
 _running: weakref.WeakValueDictionary[str, LocalServer] = weakref.WeakValueDictionary()
+"""The servers of this process by target ("grpc://HOST:PORT"); a server of a cluster also by its address in the ClusterSpec."""
 _members: list[LocalServer] = []
-"""The servers of clusters of several tasks, which live as long as the process."""
+"""The servers of clusters of several tasks. This list keeps them until the process ends."""
 
 
 class LocalServer:
-    """The server of one task: it holds its port, and the variables and resources that are placed on the task, while it lives.
+    """The server of one task: owns its port, and the variables and resources that are placed on the task.
 
     Args:
       job: name of its job, which is also its default container. task: index in the job.
       config: the ConfigProto of sessions that have none.
-      addresses: those of all tasks of its cluster, by job and index; port 0 for a free one.
+      addresses: "HOST:PORT" of all tasks of its cluster, by (job, index); port 0 for a free one.
+
+    Attributes:
+      target: "grpc://localhost:PORT". resets: how often `reset` was called; sessions from before are aborted.
 
     Raises:
       errors.UnknownError: the port is taken.
@@ -54,16 +61,16 @@ class LocalServer:
             _members.append(self)
 
     def start(self) -> None:
-        """Begins to answer other processes."""
+        """Starts to answer requests of other processes."""
         self._listener.start()
 
     @functools.cached_property
     def services(self) -> Any:
-        """What it does for sessions that need other processes, and for those of other processes."""
+        """The master and worker services, for sessions that involve other processes."""
         return _of_clusters("server").Services(self, self._listener.gate)
 
     def reset(self, containers: Iterable[str] | None) -> None:
-        """Forgets the variables of containers, by default of all, and then resources too; sessions that exist are aborted."""
+        """Deletes the variables in containers and aborts existing sessions; without containers, deletes all variables and resources."""
         self.resets += 1
         wanted = set(containers or ())
         with self.variable_state.lock:
@@ -75,15 +82,15 @@ class LocalServer:
 
 
 def task_name(job: str, task: int) -> str:
-    """The name of a task in device names."""
+    """The name of a task as it begins device names: "/job:JOB/replica:0/task:N"."""
     return f"/job:{job}/replica:0/task:{task}"
 
 
 class _ClusterValues(MutableMapping[str, NDArray | jax.Array]):
-    """The values of variables by key, each kept by the server of the task that the variable is placed on.
+    """A mapping of variable keys to values that delegates each key to the server of the task on which the variable is placed.
 
     Args:
-      graph: where the variables are. placer: knows the task of each. servers: by the name of their task.
+      graph: has the variables. placer: knows the task of each. servers: by task name.
     """
 
     def __init__(self, graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> None:
@@ -91,6 +98,8 @@ class _ClusterValues(MutableMapping[str, NDArray | jax.Array]):
         self._places: dict[str, MutableMapping[str, NDArray | jax.Array]] = {}
 
     def place(self, key: str) -> MutableMapping[str, NDArray | jax.Array]:
+        """The mapping of the server that has a key. Raises KeyError if no variable of the graph has that key."""
+        # Variables may have been added to the graph since the last lookup.
         if key not in self._places:
             for op in self._graph.get_operations():
                 if op.spec.facts.names_variable and variable_key(op) not in self._places:
@@ -114,30 +123,34 @@ class _ClusterValues(MutableMapping[str, NDArray | jax.Array]):
 
 
 class ClusterState(VariableState):
-    """The variables that a session shares with others of its cluster; arguments as for the values."""
+    """The variables that the sessions of a cluster of several servers share. Arguments as for `_ClusterValues`."""
 
     lock = threading.RLock()
-    """One for all clusters: whoever writes a variable of a task holds it."""
+    """Held while variables are written; one lock for all clusters, as a server may be in several."""
     unfiled: list[UnfiledCall] = []
 
     def __init__(self, graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> None:
         self.held: _ClusterValues = _ClusterValues(graph, placer, servers)
 
     def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
+        """Pairs (dict of a server, entries to put into it), for `put_all`."""
         return [(self.held.place(key), {key: value}) for key, value in zip(keys, values)]  # type: ignore[misc]  # a server has a dict
 
 
 def shared_variables(graph: Graph, placer: Placer, servers: dict[str, LocalServer]) -> VariableState:
-    """The variables that a session shares with others on its servers; arguments as for the values."""
+    """The variables that a session shares with other sessions on its servers. Arguments as for `_ClusterValues`."""
     if len(servers) == 1:
         return next(iter(servers.values())).variable_state
     return ClusterState(graph, placer, servers)
 
 
 class RemoteSession(Protocol):
-    """What runs the steps of a session that other processes take part in."""
+    """A session that involves other processes. Methods as those of tf.Session."""
 
-    def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: messages.RunOptions | None = None, run_metadata: messages.RunMetadata | None = None) -> Any:
+    def run(
+        self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: messages.RunOptions | None = None,
+        run_metadata: messages.RunMetadata | None = None,
+    ) -> Any:  # fmt: skip
         """As Session.run."""
 
     def partial_run_setup(self, fetches: object, feeds: Sequence[object] | None = None) -> Any:
@@ -150,23 +163,23 @@ class RemoteSession(Protocol):
         """As Session.list_devices."""
 
     def close(self) -> None:
-        """Ends what the other processes do for it."""
+        """As Session.close; the other processes drop what they keep for it."""
 
 
 PROTOCOL: list[str] = []
-"""The package that speaks to other processes."""
+"""The name of the package that implements the cluster protocol. `late.py` sets it, as the runtime does not depend on that package."""
 
 
 def _of_clusters(module: str) -> Any:
-    """A module of the cluster protocol, which is loaded with the first server or session of another process."""
+    """Imports a module of the cluster protocol lazily: programs without servers do not load it."""
     return importlib.import_module(f"{PROTOCOL[0]}.{module}")
 
 
 def find(target: str | bytes) -> LocalServer | None:
-    """The server of this process that a session's target is; None for the targets of sessions without one.
+    """The server of this process with a session's target; None for a local session's target, and for one of another process.
 
     Raises:
-      errors.NotFoundError: it is no target.
+      errors.NotFoundError: the target has an unknown scheme.
     """
     text = target.decode() if isinstance(target, bytes) else target
     if text in ("", "local"):
@@ -179,14 +192,15 @@ def find(target: str | bytes) -> LocalServer | None:
 
 
 def remote_session(target: str | bytes, graph: Graph, config: messages.ConfigProto | None) -> RemoteSession | None:
-    """What runs the steps of a session that other processes take part in; None where this process does everything.
+    """Connects a session that involves other processes; None if this process does everything.
 
     Args:
       target: of the session. graph: its tf.Graph. config: its ConfigProto, or None.
 
     Raises:
-      errors.NotFoundError: it is no target.
+      errors.NotFoundError: the target has an unknown scheme.
     """
+    # This process does everything if the target is local, or is a server here and so are all servers of its cluster.
     server = find(target)
     text = target.decode() if isinstance(target, bytes) else target
     if server is None:
@@ -197,20 +211,22 @@ def remote_session(target: str | bytes, graph: Graph, config: messages.ConfigPro
         if cluster_error(server, settings) is None and all(_SCHEME + a in _running for a in addresses_of(server, settings).values()):
             return None
     sessions = _of_clusters("remote_session")
-    found: RemoteSession = sessions.RemoteSession(sessions.master_of(text.removeprefix(_SCHEME), server), graph, config)
-    return found
+    session: RemoteSession = sessions.RemoteSession(sessions.master_of(text.removeprefix(_SCHEME), server), graph, config)
+    return session
 
 
 def reset(target: str | bytes, containers: Iterable[str] | None, config: messages.ConfigProto) -> None:
-    """Forgets the variables of containers, by default of all, of a server and the tasks of its cluster.
+    """Deletes the variables in containers (all, without any) on a server and on the tasks of its cluster. See tf.Session.reset.
 
     Raises:
-      errors.InvalidArgumentError: the target is "". errors.NotFoundError: it is no target.
+      errors.InvalidArgumentError: the target is "". errors.NotFoundError: the target has an unknown scheme.
     """
     server = find(target)
     text = target.decode() if isinstance(target, bytes) else target
     if server is None and text in ("", "local"):
-        raise errors.InvalidArgumentError(None, None, "Session.reset needs a target: the state of a local session ends with it.")
+        raise errors.InvalidArgumentError(
+            None, None, f"Session.reset needs the target of a server, but got {text!r}. The state of a local session is deleted when it is closed."
+        )
     if server is not None and len(server.addresses) == 1:
         server.reset(containers)
     else:
@@ -218,16 +234,20 @@ def reset(target: str | bytes, containers: Iterable[str] | None, config: message
 
 
 def addresses_of(server: LocalServer, config: messages.ConfigProto) -> dict[tuple[str, int], str]:
-    """Those of the tasks of a session by job and index; none where its server is the only one."""
+    """The addresses of the tasks of a session by (job, index); empty if its server is the only one.
+
+    A ClusterDef in the session's ConfigProto takes precedence over the server's cluster.
+    """
     named = {(job.name, index): address for job in config.cluster_def.job for index, address in job.tasks.items()}
     return named or (server.addresses if len(server.addresses) > 1 else {})
 
 
 def cluster_error(server: LocalServer, config: messages.ConfigProto) -> errors.InvalidArgumentError | None:
-    """Why the cluster that a ConfigProto names cannot be that of a session of `server`, None where it can.
+    """The error if the ClusterDef in a session's ConfigProto is invalid for its server, else None.
 
-    The cluster has to give this server, and it alone, a name, which is another than the one that the server was started with.
+    As in 1.15, the ClusterDef must name the server's address exactly once, under another job and index than the server was started with.
     """
+    # The messages are 1.15's.
     named = [(job.name, index) for job in config.cluster_def.job for index, address in job.tasks.items() if _running.get(_SCHEME + address) is server]
     if not config.cluster_def.job or (len(named) == 1 and task_name(*named[0]) != server.task_name):
         return None
@@ -244,8 +264,10 @@ def cluster_error(server: LocalServer, config: messages.ConfigProto) -> errors.I
 
 
 def servers_of(server: LocalServer | None, config: messages.ConfigProto) -> dict[str, LocalServer]:
-    """The servers of a session by the name of their task: those of the cluster that its ConfigProto names, its own first; else
-    those of its server's cluster, by name, as operations without a device are on the first; none where it has no server.
+    """The servers of a session by task name; empty without a server. Operations without a device are placed on the first.
+
+    With a ClusterDef in the session's ConfigProto, these are its tasks, the session's own server first; else the tasks of the server's
+    cluster in the order of names.
     """
     if server is None:
         return {}
@@ -256,7 +278,7 @@ def servers_of(server: LocalServer | None, config: messages.ConfigProto) -> dict
 
 
 def devices_of(servers: dict[str, LocalServer], config: messages.ConfigProto) -> list[Device]:
-    """The devices of a session with these servers: those of all their tasks, or of a task of its own."""
+    """The devices of a session: those of the tasks of all its servers; without servers those of /job:localhost."""
     if len(servers) < 2:
         return session_devices(config, next(iter(servers), TASK))
     return [device for task, member in servers.items() for device in session_devices(member.config, task)]

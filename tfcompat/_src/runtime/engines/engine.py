@@ -1,7 +1,6 @@
-"""What an engine is: it prepares an executable of a traced cluster, which makes calls.
+"""The protocols of engines. An `Engine` prepares an `Executable` of a traced cluster, which makes `Call`s.
 
-A new engine is one class in one file beside this, a word of `ENGINES` that forces it, and a place in the rule `engine_for` (both in
-`choice.py`). docs/architecture.md has an example.
+A new engine is a class in a file beside this one. docs/architecture.md says where it is registered (`choice.py`) and has an example.
 """
 
 from __future__ import annotations
@@ -13,32 +12,33 @@ from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
 
 
 class Call(Protocol):
-    """One call that an executable is to make: its arguments, and three ways to have a function called with them.
+    """One call that an executable is to make: the arguments, and three ways to call a function with them, which differ in signal handling.
 
-    The function is called with `Arguments`, and returns a tree as that of `tracing.trace(arguments).out_info`: (outputs, new values of
-    variables, which checks hold, how far random operations have moved on). A call that was not made leaves no results, and is made again.
+    The function takes `Arguments` and returns a pytree as `tracing.trace(arguments).out_info`: (outputs, new values of variables, which
+    checks hold, advances of random counters). If none of the ways has been used, there are no results, and another call is made.
     """
 
     @property
     def updates_variables(self) -> bool:
-        """Whether there are updated variables among the arguments, which a function may write to or take away."""
+        """Whether the arguments include updated variables, whose buffers a function may overwrite or donate."""
 
     def at_once(self, function: Callable[..., Any]) -> bool:
-        """Calls a jitted function as one call into C, which no handler of a signal can divide; false where JAX would run Python code."""
+        """Calls a jitted function as one call into C, which no signal handler can interrupt. False, without a call, if JAX would run Python."""
 
     def apart(self, function: Callable[..., Any], prepare: Callable[[Arguments], object] | None = None) -> None:
-        """Calls a function, after `prepare`, in a helper thread: a handler of a signal can end the waiting, but not the call."""
+        """Calls `prepare` and a function in a helper thread: a signal handler that raises ends the waiting for it, but not the call."""
 
     def here(self, function: Callable[..., Any]) -> None:
-        """Calls a function that changes no argument: a handler of a signal may end it, or run operations meanwhile."""
+        """Calls a function that changes no argument in this thread: a signal handler may raise in it, or run operations meanwhile."""
 
 
 class Executable(Protocol):
-    """What computes a cluster for inputs of one set of shapes.
+    """A cluster prepared for inputs of one set of shapes.
 
     Attributes:
-      tracing: the cluster as a function, and what its trace has found.
-      takes_kept: whether variables may be NumPy arrays, or on any device; else `make` gets arrays of JAX, where the cluster runs.
+      tracing: the cluster as a function, with the notes of its trace.
+      takes_kept: whether `make` accepts variables as they are stored: NumPy arrays, or on any device. Else they are converted to JAX arrays
+        on the cluster's device first.
     """
 
     tracing: Tracing
@@ -46,24 +46,24 @@ class Executable(Protocol):
 
     @property
     def is_used_up(self) -> bool:
-        """Whether another is to be prepared in its place before the next call."""
+        """Whether another executable is to be prepared before the next call."""
 
     def fits(self, arguments: Arguments) -> bool:
-        """Whether it computes for variables of these shapes, which an assignment without `validate_shape` changes; else another is prepared."""
+        """Whether it accepts variables of these shapes; else another is prepared. tf.assign(validate_shape=False) changes shapes."""
 
     def make(self, call: Call) -> None:
         """Makes a call in one of the three ways."""
 
     def describe(self) -> str:
-        """What it does at the next call, and why, in words."""
+        """Says in words what the next call does, and why, for `explain`."""
 
 
 class Engine(Protocol):
     """A way to compute clusters."""
 
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Executable:
-        """Makes ready what computes a cluster for arguments of these shapes. The trace is `tracing.trace(arguments)`.
+        """Prepares an executable for arguments of these shapes. The trace is `tracing.trace(arguments)`.
 
         Raises:
-          errors.ResourceExhaustedError: memory does not suffice.
+          errors.ResourceExhaustedError: a call would need more memory than the device has.
         """

@@ -1,4 +1,9 @@
-"""The engine that compiles nothing: NumPy evaluates the trace, until what that took would have paid for compiling it."""
+"""The engine that evaluates the trace in NumPy, until that has cost as much as compiling.
+
+This is the ski rental problem: interpreting until its total cost reaches the price of compiling costs at most twice as much as the
+optimal choice in hindsight (Karlin et al., Competitive Snoopy Caching, Algorithmica 3, 1988). Costs are estimated from the trace, not
+measured, so that the same program changes its engine at the same step each time.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +32,12 @@ def lacks(trace: Trace | jax.stages.Traced) -> bool:
 
 
 class Interpreted:
-    """What takes and gives the trees of arrays that a jitted function would, as NumPy arrays that nothing else holds.
+    """See `Executable`. Results are NumPy arrays that nothing else refers to.
 
-    `each` is the work that a call counts as, but for loops whose length only a run shows, and `price` the work that pays for compiling, in
-    nanoseconds. Where that is finite, a call with such loops may give up.
+    Args:
+      each: by how much a call is estimated to exceed one of a compiled program, without loops of unknown trip count, in nanoseconds.
+      price: the cost of compiling, in nanoseconds; infinite if the cluster is never to be compiled. If it is finite, a call whose loops of
+        unknown trip count use it up is abandoned.
     """
 
     takes_kept = True
@@ -54,7 +61,7 @@ class Interpreted:
         return variable_shapes(arguments) == self._shapes
 
     def make(self, call: Call) -> None:
-        """See `Executable`. The interpreter gives up before anything was changed."""
+        """See `Executable`. A call that is abandoned has changed nothing."""
         with contextlib.suppress(OverLimit):
             if self._writes_in_place and call.updates_variables:
                 call.apart(self._call)
@@ -64,12 +71,13 @@ class Interpreted:
     def _call(
         self, inputs: tuple[Any, ...], large: tuple[Any, ...], read: tuple[Array, ...], updated: tuple[Array, ...], rng: Array | tuple[()]
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Updated variables that nothing else has may be written to. Where no result comes of that they are `is_spoiled`.
+        """Evaluates the trace. Updated variables that nothing else refers to may be overwritten; after an error they are `is_spoiled`.
 
         Raises:
-          errors.ResourceExhaustedError: memory does not suffice.
-          OverLimit: loops have gone round so often that it is to be compiled; nothing has happened.
+          errors.ResourceExhaustedError: out of memory.
+          OverLimit: loops have run so often that compiling pays; nothing has been changed.
         """
+        # A call that may be abandoned must not write in place, as it is made again.
         before, after = (map(np.asarray, jax.tree.leaves(values)) for values in ((inputs, large, read), rng))
         taken = lent if self._writes_in_place else functools.partial(map, np.asarray)
         arrays = [*before, *taken(updated), *after]
@@ -87,13 +95,16 @@ class Interpreted:
             self._left = (self._left if self._writes_in_place else LIMIT.left) - self._each
 
     def describe(self) -> str:
-        """How long it is interpreted, by the estimates."""
+        """See `Executable`. Tells how many more runs are interpreted, by the estimates."""
         if math.isinf(self._left):
             return "interpreted, as TFCOMPAT_ENGINE says"
         if not self._each:
-            return "interpreted: but for its loops, a call takes no longer than one of what is compiled would"
+            return "interpreted: without its loops, a call takes no longer than a call of the compiled program would"
         runs = max(0, math.ceil(self._left / self._each))
-        return f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), which pays for compiling ({self._price / 1e9:.3g} s)"
+        return (
+            f"interpreted in {runs} more runs at most ({self._each / 1e9:.3g} s each and their loops), "
+            f"which pays for compiling ({self._price / 1e9:.3g} s)"
+        )
 
 
 @dataclass(frozen=True)
@@ -104,5 +115,5 @@ class Interpreter:
     price: float
 
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Interpreted:
-        """Finds a function for each equation. Raises NotImplementedError where there is none."""
+        """See `Engine`. Raises NotImplementedError if the interpreter has no function for an equation of the trace."""
         return Interpreted(tracing, tracing.trace_to_interpret(arguments), arguments, self.each, self.price)

@@ -1,4 +1,4 @@
-"""Arrays of variables that a call has written to before it failed: their values are lost, as those of donated arrays are."""
+"""Registers arrays of variables that a failed call has partly overwritten. Their values are lost, like those of donated buffers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _spoiled: weakref.WeakValueDictionary[int, NDArray] = weakref.WeakValueDictionar
 
 
 def spoil(arrays: Iterable[NDArray]) -> None:
-    """Notes arrays to which an engine has written without a result."""
+    """Marks arrays as partly overwritten."""
     _spoiled.update((id(array), array) for array in arrays)
 
 
 def is_spoiled(value: object) -> bool:
-    """Whether a call that failed has written to this array."""
+    """Whether a failed call has overwritten this array in part."""
     return _spoiled.get(id(value)) is value

@@ -1,4 +1,4 @@
-"""The engine that compiles: JAX hands the trace to XLA, with the settings that suit its size."""
+"""The engine that compiles with JAX and XLA. On a CPU it selects compiler options by the size of the trace."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from tfcompat._src.runtime.engines.engine import Call
 
 SMALL = 2**16
 LONG = 1500
-"""A program of as many equations, on arrays of at most `SMALL` elements in the mean, is compiled as a long one."""
+"""A program of at least this many equations, on arrays of at most `SMALL` elements on average, is compiled with `long` options."""
 LONG_RUN = 10**10
-"""A run of as many floating-point operations is one that a signal's handler is to end."""
+"""A call of more floating-point operations may take seconds, so it runs in a helper thread: a signal handler can end the waiting."""
 REPEATING = 400
-"""In a program of as many equations, those that repeat are made loops."""
+"""In a program of at least this many equations, repeated stretches are rolled into loops (`reroll.py`)."""
 
 
 class Compiled:
-    """A jitted function. `is_long` says that a call may take seconds."""
+    """See `Executable`. `function` is jitted; `is_long` says that a call may take seconds."""
 
     takes_kept = False
     is_used_up = False
 
     def __init__(self, tracing: Tracing, function: jax.stages.Wrapped, is_long: bool) -> None:
         self.tracing, self._function, self._is_long = tracing, function, is_long
-        self._was_called = False  # from then on JAX needs no Python code to call it
+        # After its first call JAX dispatches a function in C++.
+        self._was_called = False
 
     def fits(self, arguments: Arguments) -> bool:
-        """See `Executable`: JAX looks at the shapes of all arguments, and compiles again."""
+        """See `Executable`. JAX itself compiles again for other shapes."""
         return True
 
     def make(self, call: Call) -> None:
@@ -43,6 +44,7 @@ class Compiled:
             self._was_called = not self._is_long
 
     def _compile(self, arguments: Arguments) -> None:
+        """Compiles into JAX's cache, so that the call that follows does not."""
         self._function.lower(*arguments).compile()
 
     def describe(self) -> str:
@@ -54,7 +56,7 @@ class Compiler:
     """See `Engine`."""
 
     def prepare(self, tracing: Tracing, arguments: Arguments) -> Compiled:
-        """Compiles. Raises ResourceExhaustedError where a call would need more memory than the device has."""
+        """See `Engine`. Compiles, as only the compiled program tells how much memory a call needs."""
         function = _jitted(tracing, arguments) if jax_compat.compiles_to_cpu() else tracing.call
         needed, operations = jax_compat.cost(function, arguments)
         there, largest = jax_compat.bytes_there(tracing.cluster.place), tracing.notes.largest
@@ -67,21 +69,23 @@ XLA = Compiler()
 
 
 def _jitted(tracing: Tracing, arguments: Arguments) -> jax.stages.Wrapped:
-    """The function with the settings for a CPU."""
+    """The cluster's function, jitted with the compiler options for a CPU."""
+    # Repeats are rolled into loops first. What is still long, on small arrays, is compiled without fusion: the time of that pass grows
+    # with the square of the number of equations, and the code is no faster for it.
     equations, elements = jax_compat.program_size(tracing.call, arguments)
     is_small = elements <= equations * SMALL
     shorter = _rerolled(equations, tracing, arguments)
     if shorter is not None:
-        found: jax.stages.Wrapped = jax_compat.jit(shorter, donate=(3,), repeated=is_small)
+        function: jax.stages.Wrapped = jax_compat.jit(shorter, donate=(3,), repeated=is_small)
     elif equations >= LONG and is_small:
-        found = jax_compat.jit(tracing.function, donate=(3,), long=True)
+        function = jax_compat.jit(tracing.function, donate=(3,), long=True)
     else:
-        found = tracing.call
-    return found
+        function = tracing.call
+    return function
 
 
 def _rerolled(equations: int, tracing: Tracing, arguments: Arguments) -> Callable[..., Any] | None:
-    """The program with loops for what repeats in it; None where it is short, lies on a mesh, or nothing repeats."""
+    """The function with repeated equations rolled into loops; None if it is short, runs on a mesh, or has no repeats."""
     if equations < REPEATING or isinstance(tracing.cluster.place, NamedSharding):
         return None
     return reroll.rerolled(tracing.trace(arguments))
