@@ -1,4 +1,4 @@
-"""A computation that goes on from one `partial_run` call to the next."""
+"""The state of `Session.partial_run`: a computation that continues from one call to the next, and keeps the values that later calls need."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime.prune import prune
 
 Needed: TypeAlias = Callable[[Iterable[Tensor], Iterable[Operation], Iterable[Tensor], Collection[Operation]], list[Operation]]
-"""The operations that fetched tensors and targets need, where others are fed, and some have run."""
+"""Returns the operations that fetched tensors and targets need, given the fed tensors and the operations that have run."""
 Compute: TypeAlias = Callable[[list[Tensor], list[Operation], dict[Tensor, object], Collection[Operation]], Iterable[object]]
-"""Computes tensors, and runs operations, of what is fed, where some have run."""
+"""Computes tensors and runs targets, given the values of fed tensors and the operations that have run."""
 
 
 class PartialRun:
-    """The handle: what may be fetched and fed, what has been, and the values of what has run.
+    """The handle of a partial run.
 
     Args:
-      fetched, targets, fed: what the calls may name. needed: see `Needed`.
+      fetched, targets, fed: the tensors and operations that the calls may fetch and feed. needed: see `Needed`.
     """
 
     def __init__(self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], needed: Needed = prune) -> None:
@@ -36,10 +36,10 @@ class PartialRun:
         self._ran: set[Operation] = set()
 
     def go_on(self, fetched: list[Tensor], targets: list[Operation], feeds: Mapping[Tensor, object], compute: Compute) -> dict[Tensor, object]:
-        """Runs what has not run yet of what tensors and targets need; all values that there are.
+        """Runs the operations that tensors and targets need and that have not run; returns all values computed and fed so far.
 
         Raises:
-          errors.InvalidArgumentError: a tensor was not named before, or was fetched or fed already, or a feed is missing.
+          errors.InvalidArgumentError: a tensor was not named at setup, or was fetched or fed already, or a feed is missing.
         """
         self._check([*fetched, *targets], feeds)
         self._fed.update(feeds)
@@ -51,6 +51,7 @@ class PartialRun:
             raise errors.InvalidArgumentError(
                 None, None, f"Fetching {fetched or targets} needs the feed {missing[0].name!r}, which has not been given."
             )
+        # Values that the rest of the computation uses are computed too: their operations do not run again. Refs are read when needed.
         ran = set(ops)
         kept = [t for op in ops for t in op.outputs if t not in self._values and self._is_used_later(t, ran)]
         extra = [t for t in kept if t not in fetched and not t.dtype._is_ref_dtype]
@@ -63,6 +64,7 @@ class PartialRun:
         return any(tensor in op.takes for op in self._all if op not in self._ran and op not in ran)
 
     def _check(self, elements: list[Tensor | Operation], feeds: Mapping[Tensor, object]) -> None:
+        """Raises InvalidArgumentError for a feed or fetch that is not allowed, and marks the others as fetched."""
         for tensor in feeds:
             if tensor not in self._feeds:
                 raise errors.InvalidArgumentError(None, None, f"The feed {tensor.name} was not specified in partial_run_setup.")

@@ -1,4 +1,4 @@
-"""Place: the device of each operation."""
+"""Device placement: the device of each operation, by TensorFlow 1.15's rules for explicit devices, colocation and soft placement."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from tfcompat._src.runtime.devices import TASK, Device, mapping
 from tfcompat._src.runtime.variable_state import Place, accesses
 
 _ORDER = {"TPU": 0, "GPU": 1, "CPU": 2}
+"""Preference of an operation without a device."""
 
 
 class Placer:
     """The devices of one Session's operations.
 
-    An operation without a device is on the first accelerator, or the first CPU; one with a colocation group is where the
-    operation of that name is; one that reads or writes a variable is where that is. `has_twins` says that there are several devices
-    of one kind, `mesh_towers` that the same work on each of them is to be one program.
+    An operation that reads or writes a variable is on the variable's device; otherwise one with a device string is there; one with a
+    colocation group is where the operation of that name is; any other is on the first accelerator, or the first CPU.
+
+    Attributes:
+      has_twins: whether there are several devices of one kind. mesh_towers: whether equal work on each of them becomes one program.
     """
 
     def __init__(self, devices: list[Device], config: messages.ConfigProto) -> None:
@@ -42,13 +45,15 @@ class Placer:
             sys.stdout.write(mapping(devices) + "\n")
 
     def place(self, graph: Graph, wanted: list[Operation]) -> None:
-        """Checks the devices of the operations that came to the graph since the last call, and prints all where that was asked for.
+        """Checks the devices of the operations added to the graph since the last call, and prints all of them if the config asks for it.
 
         With `place_pruned_graph` only the operations that a run needs, `wanted`, are checked.
 
         Raises:
           errors.InvalidArgumentError: there is no such device and the config does not allow soft placement.
         """
+        # As in TensorFlow 1.15, the error names the first operation in the order of placement, which may be one that is colocated with
+        # an operation of a missing device.
         ops = graph.get_operations()
         new = wanted if self._only_wanted else ops[self._checked :]
         missing = {op for op in new if op._device and self._found(op._device) is None}
@@ -63,27 +68,28 @@ class Placer:
         self._checked = len(ops)
 
     def device_of(self, op: Operation) -> Device:
-        """The device that an operation runs on."""
-        found = self._by_op.get(op)
-        if found is None:
-            found = self._by_op[op] = self._decide(op)
-        return found
+        """Returns the device of an operation."""
+        device = self._by_op.get(op)
+        if device is None:
+            device = self._by_op[op] = self._decide(op)
+        return device
 
     def task_of(self, op: Operation) -> str:
-        """The task that an operation is placed on."""
+        """Returns the name of the task that an operation is placed on."""
         return self.device_of(op).name.partition("/device:")[0]
 
     def names_at(self, place: Place, ops: Iterable[Operation]) -> list[str]:
-        """TensorFlow's names of the devices where a cluster runs; without job and task, where these are those of a session by itself.
+        """Returns TensorFlow's names of the devices where a cluster with `ops` runs, without the job and task of a local session.
 
-        Several devices may be one of JAX, as `/device:CPU:0` and a virtual GPU are: then the one that most of the operations are on is meant.
+        Several TensorFlow devices may be one JAX device, as `/device:CPU:0` and a virtual GPU: the one with most of the operations is named.
         """
         counts = Counter(map(self.device_of, ops))
-        there = self.jax_devices[:1] if place is None else [place] if isinstance(place, jax.Device) else place.device_set
-        named = [[d for d in self.devices if d.jax_device is one] for one in self.jax_devices if one in there]
+        used = self.jax_devices[:1] if place is None else [place] if isinstance(place, jax.Device) else place.device_set
+        named = [[d for d in self.devices if d.jax_device is one] for one in self.jax_devices if one in used]
         return [max(same, key=counts.__getitem__).name.removeprefix(TASK) for same in named]
 
     def _decide(self, op: Operation) -> Device:
+        """Applies the rules of the class to one operation."""
         variables = [v for used in accesses(op) for v in used]
         if variables and variables[0] is not op:
             return self.device_of(variables[0])
@@ -94,7 +100,7 @@ class Placer:
         return self._found(op._device) or self.devices[0]
 
     def _found(self, text: str) -> Device | None:
-        """The first device that a device string fits; with soft placement, one that its task has."""
+        """Returns the first device that matches a device string; with soft placement, else one of the same task; else None."""
         if text not in self._by_text:
             wanted = DeviceSpec.from_string(text)
             fitting = [d for d in self.devices if _fits(wanted, DeviceSpec.from_string(d.name))]
@@ -105,7 +111,10 @@ class Placer:
         return self._by_text[text]
 
     def _missing(self, op: Operation, beside: Operation) -> errors.InvalidArgumentError:
-        """The error of an operation that has no device, as there is not the one of `beside`: itself, or what it is colocated with."""
+        """Returns the error, in TensorFlow's words, for an operation whose device does not exist.
+
+        `beside` is the operation with the device string: `op` itself, or the one that it is colocated with.
+        """
         names = ", ".join(d.name for d in self.devices)
         if beside is not op:
             return errors.InvalidArgumentError(
@@ -125,18 +134,18 @@ class Placer:
 
 
 def _groups(op: Operation) -> Iterator[Operation]:
-    """The operations of a graph that an operation's colocation groups name, without itself."""
+    """Returns the other operations that an operation's colocation groups name."""
     roots = (op.graph._nodes_by_name.get(group.removeprefix(b"loc:@").decode()) for group in op.attrs.get("_class") or ())
     return (root for root in roots if root is not None and root is not op)
 
 
 def _ordered(ops: list[Operation]) -> list[Operation]:
-    """Operations in the order in which TensorFlow places them."""
+    """Returns operations in the order in which TensorFlow 1.15 places them: sources last."""
     return [op for op in ops if not _is_source(op)] + [op for op in ops if _is_source(op)]
 
 
 def _is_source(op: Operation) -> bool:
-    """Whether TensorFlow places an operation after the others: it has no input, and one output that is no ref."""
+    """Whether TensorFlow 1.15 places an operation after the others: it has no input, and one output that is no ref."""
     return not op.inputs and len(op.outputs) == 1 and not op.outputs[0].dtype._is_ref_dtype
 
 

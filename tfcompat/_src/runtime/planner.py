@@ -1,8 +1,8 @@
-"""The one place where plans are made: for a run of a graph, for a function that a dataset calls, for a branch or a part of a loop that
-the host drives, and for what is left of a run that must go on by another plan.
+"""Makes all plans: for a run of a graph, for a function that a dataset calls, for a branch or a part of a loop that the host drives, and for the
+rest of a run that continues with another plan.
 
-The stages, in order: prune, derivatives (which loops go back over others), place, fold, structure (operations become items), towers, placement (host or compiled), partition
-(steps). In tests each stage's result is verified.
+The stages, in order: prune (unneeded operations), derivatives (loops that are gradients of loops), place (devices), fold (constants), structure
+(operations become items), towers (data parallelism), placement (host or compiled), partition (steps). Tests verify the result of each stage.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from tfcompat._src.runtime.variable_state import check_fed_refs
 
 @dataclass(frozen=True)
 class Request:
-    """What a plan is asked for.
+    """The request for a plan.
 
     Attributes:
-      fetched: the tensors that are wanted. targets: the operations that must run. fed: the tensors that are given.
-      deciding: values of fed tensors that may decide branches; the plan is for these.
-      assumed: sizes that are taken for granted, and checked by the run.
+      fetched: the wanted tensors. targets: the operations that must run. fed: the tensors whose values are given.
+      deciding: values of fed tensors that may decide branches; the plan is valid for these values only.
+      assumed: guessed sizes, which the run checks.
       given: values of fed tensors that are the same in every run of the plan.
-      ran: operations that have run, in calls before of the same computation.
-      runs: how often the plan is to run.
+      ran: operations that earlier calls of the same partial run have executed.
+      runs: how often the plan will run.
     """
 
     fetched: Sequence[Tensor]
@@ -60,8 +60,10 @@ class Request:
 
 
 def depends_on(fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> tuple[set[Tensor], list[str], bool]:
-    """What a plan depends on, besides feed shapes: the fed tensors that decide branches, the keys of variables of which the graph
-    asks whether they have a value, and whether there are loops, which must heed a time limit.
+    """Returns what a plan depends on, besides feed shapes.
+
+    These are the fed tensors that decide branches, the keys of the variables that the graph asks the status of, and whether there are loops,
+    which must obey a time limit.
     """
     ops = prune(fetched, targets, fed)
     asked = [key for _, key in structure.asked_status(ops, set(fed))]
@@ -75,13 +77,13 @@ class Planner:
         self.placer = placer
 
     def plan(self, graph: Graph, request: Request, variables: Collection[str]) -> Plan:
-        """The plan of a run.
+        """Returns the plan of a run.
 
         Args:
-          graph: that the operations belong to. variables: the keys of the variables that have a value.
+          graph: the graph of the operations. variables: the keys of the variables that have a value.
 
         Raises:
-          errors.InvalidArgumentError: a device does not exist, a fed ref is written, a TensorArray is used in a wrong order.
+          errors.InvalidArgumentError: a device does not exist, a fed ref is written, or a TensorArray is used in a wrong order.
         """
         work, guarded = self.work(graph, request, variables)
         items = with_towers(work.items, request.fetched, request.fed, dict(work.known), self.placer, graph.findings)
@@ -90,40 +92,45 @@ class Planner:
         return plan
 
     def work(self, graph: Graph, request: Request, variables: Collection[str]) -> tuple[Work, dict[Tensor, Guard]]:
-        """The items of a run, not yet placed, and the fetched tensors that have a value in some branches only. Arguments are as for `plan`."""
+        """Runs the stages before placement; returns their result, and the guards of fetched tensors that are inside of a branch.
+
+        Arguments and errors are as for `plan`.
+        """
         fed = set(request.fed)
         ops = prune(request.fetched, request.targets, fed, request.ran)
         ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, noted_in(graph, ops))
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)
+        # Whether a variable is initialized is a constant of the plan, as are guessed sizes and values that never change.
         status = {t: np.array(key in variables) for t, key in structure.asked_status(ops, fed)}
         known = fold(ops, fed, {**status, **(request.assumed or {}), **(request.given or {})})
-        found = structure.structure(ops, list(request.fetched), fed, request.deciding, known, derivatives)
-        require_order(found.items, [item.op for item in found.items if isinstance(item, OpItem)], found.known)
-        wanted = [*request.fetched, *found.predicates]
+        structured = structure.structure(ops, list(request.fetched), fed, request.deciding, known, derivatives)
+        require_order(structured.items, [item.op for item in structured.items if isinstance(item, OpItem)], structured.known)
+        wanted = [*request.fetched, *structured.predicates]
         work = Work(
-            found.items, wanted, request.fed, found.known, request.assumed or {}, graph.findings, Record(request.runs),
+            structured.items, wanted, request.fed, structured.known, request.assumed or {}, graph.findings, Record(request.runs),
             limited=run_limits.seconds_left() is not None,
         )  # fmt: skip
-        return work, found.guarded
+        return work, structured.guarded
 
     def part(
         self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], record: Record = NO_RECORD,
         dead: Collection[Tensor] = (),
     ) -> Plan:  # fmt: skip
-        """A plan for items that an earlier one has made: a branch, or the condition or body of a loop.
+        """Returns a plan for items of an earlier plan: a branch, or the condition or body of a loop.
 
         Args:
-          items: sources first. wanted: what must come out. feeds: what comes in. known: what has a value before.
-          record: how often they run, and in how many shapes.
-          dead: what has no value, because it stands in a branch that was not taken.
+          items: in topological order. wanted: the tensors to compute. feeds: the tensors whose values are given. known: constants.
+          record: how often the items run, and with how many shapes.
+          dead: the tensors without a value, as they are in a branch that was not taken.
         """
         limited = run_limits.seconds_left() is not None
         return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), record=record, limited=limited, dead=dead))
 
     def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
-        """A plan for some steps of another one, when the others have run and left `values`."""
+        """Returns a plan for some steps of another plan, whose other steps have run and left `values`."""
         items = list(dict.fromkeys(item for step in steps for item in step.items))
+        # Towers whose shapes differ cannot be one program: their operations run one by one.
         if any(isinstance(item, TowersItem) for item in items):
             nodes = [node for item in items for node in (item.stands_for if isinstance(item, TowersItem) else (item,))]
             owner = {op: item for item in items if not isinstance(item, TowersItem) for op in item.stands_for}
@@ -139,7 +146,7 @@ class Planner:
         return self.placed(Placement(work, self.placer))
 
     def placed(self, placement: Placement) -> Plan:
-        """The plan of items that have their places."""
+        """Runs the last stage: returns the plan of items that are placed on host or device."""
         if not verify.Switch.is_on:
             return Partitioner(placement).plan()
         verify.structure(placement.work.items, placement.fed, placement.known)
@@ -150,5 +157,5 @@ class Planner:
 
 
 def _findings(items: Sequence[Item]) -> set[Finding]:
-    """What runs have found out about the graph of some items."""
+    """Returns the findings of runs about the graph of items."""
     return next((item.operations[0]._graph.findings for item in items if item.operations), set())

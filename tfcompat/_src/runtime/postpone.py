@@ -1,7 +1,7 @@
-"""Steps that would wait for others: they come later in the same run, or go on in threads of their own.
+"""Runs the steps of a plan of which some may block: a blocking step is postponed, or continues in a thread of its own.
 
-A queue that is empty may be filled, in the same run, by a step behind the one that asks it. A function of the program may wait for
-another one of the run: TensorFlow calls both in threads.
+TensorFlow runs operations in parallel, so that a dequeue may wait for an enqueue of the same run, and one py_func for another. Steps run one
+after another here: a step that would block comes after the steps that do not need it, and calls that may wait for each other run in threads.
 """
 
 from __future__ import annotations
@@ -16,18 +16,23 @@ from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.plan import Step, touches_state
 
 PATIENCE = 0.1
-"""Seconds that a function of the program runs alone, so that functions are called in the same order each time; longer ones may wait."""
+"""Seconds that a call of a Python function runs alone before the next step starts, so that short functions are called in a fixed order."""
 
 
 def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], beside: Set[Item], run: Callable[[Step], None]) -> None:
-    """Runs steps in order; one that would wait, and those that need it, when the others are done or nothing else can run.
+    """Runs steps in order, but postpones those that would block and those that need them.
 
     Args:
-      steps: of a plan. sources: the items behind which each item runs. run: runs a step.
-      beside: the items that call functions of the program for which later ones may wait. They run in helper threads.
+      steps: of a plan. sources: the items that must run before each item. run: runs a step.
+      beside: the items that call Python functions for which later calls may wait; they run in helper threads.
+
+    Raises:
+      Exception: that of the first step that failed, after the steps in helper threads have ended.
     """
     apart = _Apart(sources, beside, run)
     try:
+        # Rounds over the remaining steps. If a round had no effect that could unblock one, a thread is awaited; without threads, the
+        # first blocking step waits for other threads of the program.
         while steps:
             left = apart.run_without_waiting(steps)
             if left and not apart.helped and not apart.ended_one():
@@ -41,9 +46,11 @@ def run_apart(steps: list[Step], sources: Mapping[Item, list[Item]], beside: Set
 
 
 class _Apart:
-    """Runs steps, some of them in helper threads; `going` are those that have not ended.
+    """Runs steps, some of them in helper threads.
 
-    `helped` says whether a step that acts was run behind one that would wait: it may have given what that waits for.
+    Attributes:
+      going: the steps in helper threads that have not ended.
+      helped: whether a step with effects ran after a postponed one in the last round, so that this one may not block any more.
     """
 
     def __init__(self, sources: Mapping[Item, list[Item]], beside: Set[Item], run: Callable[[Step], None]) -> None:
@@ -52,7 +59,7 @@ class _Apart:
         self.helped = False
 
     def run_without_waiting(self, steps: list[Step]) -> list[Step]:
-        """Runs steps in order; returns those that would wait, and those that need them or what is going."""
+        """Runs steps in order; returns those that would block, and those that need them or a step in a helper thread."""
         postponed: list[Step] = []
         self.helped = False
         for step in steps:
@@ -74,7 +81,7 @@ class _Apart:
         return postponed
 
     def _begin(self, step: Step) -> None:
-        """Runs a step in a helper thread, and lets it go on there when it takes long."""
+        """Starts a step in a helper thread; returns when it has ended, or after PATIENCE seconds."""
 
         def run() -> None:
             with jax_compat.x64():
@@ -87,26 +94,30 @@ class _Apart:
             self._end(step)
 
     def _end(self, step: Step) -> None:
+        """Waits for the end of a step in a helper thread, and raises its error."""
         work = self.going.pop(step)
         with jax_threads.Waiting():
             work.wait()
 
     def ended_one(self) -> bool:
-        """Waits for the end of a step that is going, the first that was begun; False where there is none."""
+        """Waits for the step that was started first in a helper thread; returns False if there is none."""
         for step in self.going:
             self._end(step)
             return True
         return False
 
     def join(self) -> None:
-        """Waits for the steps that are going, whatever they raise."""
+        """Waits for all steps in helper threads and ignores their errors; another error is being raised."""
         with jax_threads.Waiting():
             for work in self.going.values():
                 work.join()
 
 
 def _first_to_wait(steps: list[Step], sources: Mapping[Item, list[Item]]) -> int:
-    """Which of the steps waits: the first, or the last of those that only gather, so that a thread which gives to all wakes this one once."""
+    """Returns the index of the step to wait in: the first, or the last of the leading steps that gather from queues.
+
+    A thread that feeds all of these queues then wakes this one only once.
+    """
     gathering = itertools.takewhile(lambda i: _gathers(steps[i]) and not _needs(steps[i], steps[:i], sources), range(len(steps)))
     return max(gathering, default=0)
 
@@ -116,7 +127,7 @@ def _gathers(step: Step) -> bool:
 
 
 def _needs(step: Step, others: Iterable[Step], sources: Mapping[Item, list[Item]]) -> bool:
-    """Whether a step uses what others give, must come after them, or touches variables as one of them does."""
+    """Whether a step depends on one of `others`, or uses variables or random numbers as one of them does."""
     before = {item for other in others for item in other.items}
     if any(source in before for item in step.items for source in sources.get(item, ())):
         return True

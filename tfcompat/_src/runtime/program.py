@@ -1,4 +1,4 @@
-"""What a cluster becomes: a program with one executable for each set of input shapes, which an engine has prepared."""
+"""A cluster's program: a cache of executables by input shapes, each prepared by an engine (compiled, or interpreted)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tfcompat._src.runtime.trace_family import TraceFamily
 
 
 class Program:
-    """A cluster for one set of compile-time values.
+    """A cluster with the values of its compile-time inputs.
 
     Attributes:
-      known: tensors with a value before the run. capacity: the room of growing TensorArrays.
-      executables: by input shapes; those that were used last are kept. traces: how many were traced so far.
+      known: tensors with a value before the run, compile-time inputs included. capacity: elements reserved for growing TensorArrays.
+      executables: by input shapes; a bounded number of the most recently used is kept. traces: number of traces so far.
     """
 
     def __init__(self, cluster: Cluster, known: dict[Any, NDArray], statics: list[NDArray], capacity: int = FIRST_CAPACITY) -> None:
@@ -35,19 +35,19 @@ class Program:
         self._begun: dict[Shapes, Work] = {}
 
     def executable_for(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> Executable:
-        """What computes the cluster, which keeps this program, for arguments whose inputs have these shapes; prepared where none is left.
+        """Returns the executable for arguments whose inputs have these shapes, and prepares one if there is none that fits.
 
         Raises:
-          errors.ResourceExhaustedError: it needs more memory than the device has, which is found out before anything is donated.
+          errors.ResourceExhaustedError: it needs more memory than the device has; nothing has been donated then.
         """
-        found = self.executables.get(shapes)
-        while found is None or found.is_used_up or not found.fits(arguments):
+        executable = self.executables.get(shapes)
+        while executable is None or executable.is_used_up or not executable.fits(arguments):
             self._prepare(cluster, shapes, arguments)
-            found = self.executables.get(shapes)
-        return found
+            executable = self.executables.get(shapes)
+        return executable
 
     def _prepare(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> None:
-        """Prepares an executable, or waits where a run that a signal's handler has ended began with that."""
+        """Prepares an executable. Where a signal handler may interrupt, a helper thread does it, and the next run waits for the same work."""
         if not is_interruptible():
             self._prepare_here(cluster, shapes, arguments)
             return
@@ -61,6 +61,7 @@ class Program:
                 self._begun.pop(shapes, None)
 
     def _prepare_here(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> None:
+        """Prepares an executable with the engine that fits best now; one that replaces another for the same shapes reuses its trace."""
         before = self.executables.get(shapes)
         if before is not None and not before.fits(arguments):
             before = None

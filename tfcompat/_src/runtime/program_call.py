@@ -1,4 +1,8 @@
-"""One call of a program on the variables and random numbers of a session, which happens wholly or not at all."""
+"""One atomic call of a program on the variables and random states of a session: all of its effects are stored, or none.
+
+A Python signal handler may raise, or run the session again, between any two bytecodes. Every change of the session's state is therefore one
+call into C, or is done by a helper thread, in which no handler runs.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,11 @@ from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import is_in_host_memory, put_all
 
 _UNDONE = (ArrayOverflow, WrongGuess, NotFinite, errors.CancelledError)
-"""Errors after which random operations are where they were before the call."""
+"""Errors after which random operations do not advance: the call is repeated, or counts as not made."""
 
 
 def _apart_from(state: Arrays, outputs: Sequence[Any]) -> Sequence[Any]:
-    """Outputs, with copies of those that are arrays of variables."""
+    """Returns the outputs, with copies of those that are a variable's array, which a later call donates."""
     owned = set(map(id, state))
     if owned.isdisjoint(map(id, outputs)):
         return outputs
@@ -34,10 +38,10 @@ def _apart_from(state: Arrays, outputs: Sequence[Any]) -> Sequence[Any]:
 
 
 class ProgramCall:
-    """A call with the variables as they are, whose lock is held until `leave`.
+    """A call with the current variables. The caller holds their lock until `leave`.
 
-    From the donation of arrays on, each step is one call into C or is done in a helper thread, so that a signal's handler may raise, or
-    run operations itself, between any two of them: what is left then is filed by whoever uses the variables next.
+    The order is `make`, `prepare`, `leave`. If a signal handler interrupts it after arrays were donated, the call stays in
+    `VariableState.unfiled`, and the next user of the variables completes it with `file_left`.
     """
 
     __slots__ = (
@@ -54,16 +58,17 @@ class ProgramCall:
         self._random_state = randoms = context.random_state
         rng = randoms.rows(cluster.randoms) if cluster.randoms else ()
         self.arguments: Arguments = (inputs, large, (), (), rng)
+        # An executable may take NumPy arrays; for one that is not prepared yet, the device decides.
         takes_kept = is_in_host_memory(cluster.place) if self._executable is None else self._executable.takes_kept
         self._take_variables(is_placed=not takes_kept)
         self._shapes = shapes
         self._results: list[tuple[Any, ...]] = []
         self._prepared: list[tuple[Any, ...]] = []
         self._may_be_overtaken = False
-        self._work: Work | None = None  # the call in a helper thread, where it is made there
+        self._work: Work | None = None  # the call, if a helper thread makes it
 
     def _take_variables(self, is_placed: bool) -> None:
-        """Makes the values of variables arguments: as they are kept, or as arrays where the cluster runs."""
+        """Sets the variables among the arguments: arrays on the cluster's device if `is_placed`, else the stored values."""
         cluster, state, place = self._cluster, self._state, self._cluster.place
         variables = state.on_device if is_placed else state.as_kept
         read = variables(cluster.reads, cluster.read_keys, place) if cluster.reads else ()
@@ -73,7 +78,11 @@ class ProgramCall:
         self._is_placed = is_placed
 
     def make(self) -> bool:
-        """Makes the call; false where it was not made: a signal's handler has changed variables meanwhile, or the engine has given up."""
+        """Makes the call. Returns False if it was not made, because a signal handler changed variables meanwhile or the engine gave up.
+
+        Raises:
+          RuntimeError, ValueError, errors.ResourceExhaustedError: errors of the call itself.
+        """
         executable = self._executable
         if executable is None or executable.is_used_up or not executable.fits(self.arguments):
             executable = self._program.executable_for(self._cluster, self._shapes, self.arguments)
@@ -83,27 +92,34 @@ class ProgramCall:
                 self._take_variables(is_placed=True)
             executable.make(self)
         except (RuntimeError, ValueError, errors.ResourceExhaustedError):
+            # JAX raises for deleted arguments; if a handler's run donated them, the caller tries again with the new values.
             if not self._were_arguments_replaced():
                 raise
         return bool(self._results)
 
-    # ---- what an executable makes of it: see engines/engine.py ----
+    # ---- ways to call a function, for executables: see engines/engine.py ----
 
     @property
     def updates_variables(self) -> bool:
+        """Whether the call updates variables, whose buffers it is given."""
         return bool(self.arguments[3])
 
     def at_once(self, function: Callable[..., Any]) -> bool:
+        """Calls a compiled function and keeps its results in one call into C; returns False if that is not possible."""
         return not self._is_apart and jax_compat.call_at_once(function, self.arguments, self._results)
 
     def here(self, function: Callable[..., Any]) -> None:
-        """Where a signal's handler has changed variables meanwhile, another list has taken the place of `_results`, as `file_left` says."""
+        """Calls a function in this thread, in which a signal handler may interrupt it.
+
+        A handler's run then replaces `_results` (see `file_left`), so that the results go to a list that nobody reads.
+        """
         self._may_be_overtaken = True
         results = self._results
         if self._are_arguments_kept():
             results.append(function(*self.arguments))
 
     def apart(self, function: Callable[..., Any], prepare: Callable[[Arguments], object] | None = None) -> None:
+        """Calls a function in a helper thread if signal handlers can interrupt this one; `prepare` gets the arguments before."""
         if is_interruptible():
             self._may_begin = [True]
             self._work = jax_compat.work_apart(functools.partial(self._prepare_and_call, function, prepare))
@@ -119,19 +135,19 @@ class ProgramCall:
             jax.block_until_ready(self._results)
 
     def _take_begin(self) -> bool:
-        """Takes the right to begin the call, which one thread gets."""
+        """Takes the right to begin the call; returns True to one thread only."""
         try:
             return self._may_begin.pop()
         except IndexError:
             return False
 
     def _are_arguments_kept(self) -> bool:
-        """Whether the arguments are still the values of the variables."""
+        """Whether the variables still have the values that the call was given."""
         keys = (*self._cluster.read_keys, *self._cluster.update_keys)
         return all(map(operator.is_, map(self._state.held.get, keys), (*self.arguments[2], *self.arguments[3])))
 
     def _were_arguments_replaced(self) -> bool:
-        """Whether a run of a signal's handler has donated what this call was to be given; what the call itself has lost is forgotten."""
+        """Whether a run of a signal handler has donated arguments of this call. Variables whose arrays this call itself lost are removed."""
         held = self._state.held
         keys = (*self._cluster.read_keys, *self._cluster.update_keys)
         arrays = zip(keys, (*self.arguments[2], *self.arguments[3]))
@@ -142,7 +158,7 @@ class ProgramCall:
         return bool(replaced)
 
     def prepare(self) -> tuple[Sequence[Any], Exception | None]:
-        """Makes ready what `leave` files, once: what the call gives, and the error of its first check that does not hold."""
+        """Prepares the new state for `leave`. Returns the outputs, and the error of the first check that failed or None."""
         cluster, tracing = self._cluster, self._maker.tracing
         notes = tracing.notes_of(self.arguments)
         inputs, large, read, updated, rng = self.arguments
@@ -152,6 +168,8 @@ class ProgramCall:
             failed = holds is not None and not (holds := as_array(holds)).all()
             if new_state or read:
                 outputs = _apart_from((*read, *new_state), outputs)
+            # After a failed check only the updated variables are stored: they are results too, with their old values, as their buffers
+            # were donated.
             if failed:
                 kept = new_state[: len(updated)]
                 error = tracing.failure(holds, (inputs, large, read, kept, rng))
@@ -169,7 +187,7 @@ class ProgramCall:
         return self._prepared[0][1:]
 
     def leave(self) -> None:
-        """Files the new state; where a signal's handler has raised before it was there, whoever uses the variables next does."""
+        """Stores the new state. If a signal handler raised before it was ready, the call stays unfiled, for the next user of the variables."""
         if self._prepared:
             put_all(self._prepared[0][0])
         elif self._results or self._work is not None and not self._take_begin():
@@ -179,7 +197,7 @@ class ProgramCall:
             unfiled.remove(self)
 
     def file_left(self) -> None:
-        """Files what the call left, when it is there; a call that has not begun is taken back."""
+        """Completes an interrupted call: waits for its results and stores them. A call that has not begun is cancelled."""
         if self._work is not None and not self._take_begin():
             self._work.join()
         elif self._work is None and not self._results:
@@ -189,7 +207,7 @@ class ProgramCall:
         try:
             if self._results and not self._prepared:
                 self.prepare()
-        except jax.errors.JaxRuntimeError:  # which the run has raised, unless it was left before
+        except jax.errors.JaxRuntimeError:  # raised in the interrupted run as well, if that got so far
             self._results.clear()
         if self._prepared:
             put_all(self._prepared[0][0])

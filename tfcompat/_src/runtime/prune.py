@@ -1,4 +1,4 @@
-"""Prune: the operations that the fetches need, in the order in which they run."""
+"""Pruning, the first stage of planning: the operations that a run needs, in topological order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tfcompat._src.graph.tensor import Tensor
 def prune(
     fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor], ran: Container[Operation] = ()
 ) -> list[Operation]:
-    """The operations that must run: data and control inputs of what is asked for, cut at fed tensors, with those of the functions that
-    are called. Nothing waits for operations that have `ran`.
+    """Returns the ancestors of `fetched` and `targets` by data and control edges, cut at fed tensors; called functions are included.
+
+    Operations in `ran` have run before: control edges from them are satisfied.
 
     Returns:
-      them in creation order as far as data, control and back edges allow: first those that were made first.
+      the operations in the order of creation, as far as data, control and back edges allow.
     """
     fed = set(fed)
     pending = [t.op for t in fetched if t not in fed] + list(targets)
@@ -32,5 +33,5 @@ def prune(
 
 
 def _is_fed(op: Operation, fed: set[Tensor]) -> bool:
-    """Whether waiting for an operation means waiting for a feed."""
+    """Whether an operation is a fed placeholder, which does not run: a control edge from it is satisfied."""
     return op.spec.facts.is_placeholder and op.outputs[0] in fed

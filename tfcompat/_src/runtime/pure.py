@@ -1,4 +1,8 @@
-"""A run as one pure function of arrays: what `Session.run` would compute, with the variables and random states as inputs and results."""
+"""A run as a pure function of arrays that JAX can trace: feeds, variables and random states are its arguments, and new states its results.
+
+The run is planned as a single compiled cluster. Items that only the host can run, and numbers that depend on data and that a kernel needs at
+compile time, make it impossible; the error lists them and the feeds that would replace them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,11 @@ Values = Mapping[str, jax.Array]
 
 
 class Results(NamedTuple):
-    """What a call gives: the fetched arrays, the new values of variables by key, the new random rows by operation, and the checks."""
+    """The results of a call.
+
+    `variables` are their new values by key, `randoms` the new rows of random operations; `checks` describe the assertions of the trace, and
+    `all_hold` is a boolean scalar.
+    """
 
     fetched: list[jax.Array]
     variables: dict[str, jax.Array]
@@ -43,11 +51,11 @@ class Results(NamedTuple):
 
 @dataclass(frozen=True)
 class PureRun:
-    """A run without a session: call it while JAX traces.
+    """A run without a session, a function that is called while JAX traces.
 
     Attributes:
-      fetched, feeds: the tensors that come out and in. known: tensors with a value before the run. cluster: all operations.
-      variables: the handle operations of the variables that it reads or writes. required: those that must have a value before.
+      fetched, feeds: the tensors that it returns and takes. known: tensors with a value before the run. cluster: all operations.
+      variables: the handle operations of the variables that it reads or writes. required: those that must be initialized before.
     """
 
     fetched: list[Tensor]
@@ -64,20 +72,21 @@ class PureRun:
         """Traces the run.
 
         Args:
-          feeds: arrays of the dtypes of `feeds`, in order. variables: what variables hold, by key.
+          feeds: arrays of the dtypes of `feeds`, in order. variables: the values of variables by key.
           large: the large constants. randoms: uint32[6] for each random operation, as RandomState.row.
-          capacity: elements of a growing TensorArray at most.
-          is_differentiable: whether JAX may differentiate it, with the derivatives that operations have in TensorFlow.
+          capacity: most elements of a growing TensorArray.
+          is_differentiable: whether JAX may differentiate the trace; operations then have their gradients of TensorFlow.
 
         Raises:
-          NotImplementedError: for these shapes, a loop or conditional would have to be driven from the host, or it cannot be
-            differentiable.
+          NotImplementedError: for these shapes a loop or conditional must be driven by the host, or the trace cannot be differentiable.
+          errors.OpError: a kernel rejects the arguments.
         """
         cluster, given = self.cluster, dict(zip(self.feeds, feeds))
         inputs = tuple([given[t] for t in cluster.inputs])
         read, updated = (tuple([variables[variable_key(v)] for v in used]) for used in (cluster.reads, cluster.updates))
         rows = jnp.stack([randoms[op] for op in cluster.randoms]) if cluster.randoms else jnp.zeros((0, 6), jnp.uint32)
         arguments = (inputs, tuple([large[t] for t in cluster.large]), read, updated, rows)
+        # The function may be exported for any platform: random numbers must not use one platform's kernel.
         before, FORM.is_portable = FORM.is_portable, True
         try:
             result = trace_cluster(cluster, self.known, arguments, capacity, int(is_differentiable))
@@ -90,15 +99,15 @@ class PureRun:
         new = {**variables, **dict(zip(cluster.written_keys, result.state))}
         values = {**self.known, **given, **dict(zip(cluster.outputs, notes.outputs(result.outputs)))}
         fetched = [_fetched(t, values, new) for t in self.fetched]
-        found = list(notes.checks)
-        if found and found[-1].op is None:  # a kernel that could not be traced, after checks that may fail
-            raise found[-1].failure(())
+        made_checks = list(notes.checks)
+        if made_checks and made_checks[-1].op is None:  # a kernel could not be traced, after checks that may fail before it runs
+            raise made_checks[-1].failure(())
         all_hold = jnp.asarray(True) if result.holds is None else jnp.all(result.holds)
-        return Results(fetched, new, {op: advanced(row, moves.get(op, 0)) for op, row in randoms.items()}, found, all_hold)
+        return Results(fetched, new, {op: advanced(row, moves.get(op, 0)) for op, row in randoms.items()}, made_checks, all_hold)
 
     @property
     def has_loop_gradients(self) -> bool:
-        """Whether loops and their gradients are in it."""
+        """Whether the run contains gradients of loops."""
         return any(isinstance(item, LoopGradientItem) for item in self.cluster.items)
 
     @property
@@ -108,7 +117,7 @@ class PureRun:
 
 
 def _fetched(tensor: Tensor, values: Mapping[Tensor, jax.Array | NDArray | DeviceArray], variables: Values) -> jax.Array:
-    """A fetched tensor; a ref shows what its variable holds at the end, a TensorArray's flow is 0."""
+    """Returns the value of a fetched tensor: for a ref the variable's value at the end, for the flow of a TensorArray 0."""
     value = values.get(tensor)
     if value is None:
         return variables[variable_key(required_variable_op(tensor))]
@@ -116,7 +125,8 @@ def _fetched(tensor: Tensor, values: Mapping[Tensor, jax.Array | NDArray | Devic
 
 
 def advanced(row: jax.Array, steps: jax.Array | int) -> jax.Array:
-    """A random operation's row, uint32[6] of key (2) and counter (4, least word first), after `steps` draws."""
+    """Returns the row of a random operation, uint32[6] of key (2) and counter (4, least significant word first), after `steps` draws."""
+    # 128-bit addition in 32-bit words with carry.
     rest, words = jnp.asarray(steps).astype(jnp.uint64), []
     for word in row[2:]:
         total = word.astype(jnp.uint64) + (rest & 0xFFFFFFFF)
@@ -126,8 +136,11 @@ def advanced(row: jax.Array, steps: jax.Array | int) -> jax.Array:
 
 
 class _InOneCluster(Placement):
-    """Everything compiled, on no device in particular. `refused` are items that only the host runs, by why; `numbers` are tensors that
-    kernels need as NumPy values while these depend on data.
+    """A placement of all items in one cluster without a device.
+
+    Attributes:
+      refused: the items that only the host can run, with the name of the rule that says so.
+      numbers: the tensors that kernels need as compile-time constants and that depend on data.
     """
 
     def _devices(self, placer: object) -> dict[Item, object]:
@@ -149,16 +162,16 @@ class _InOneCluster(Placement):
             self.numbers[tensor] = None
 
     def reasons(self) -> list[str]:
-        """Why the run has no function, one sentence for each item or number in the way, and what to feed instead."""
-        found = [self._why_refused(item, why) for item, why in self.refused.items() if self._is_at_the_edge(item)]
-        return found + [self._why_number(tensor) for tensor in self.numbers if self.producer.get(tensor) not in self.refused]
+        """Returns one sentence for each item or number that prevents a pure function, with what to feed instead; [] if there are none."""
+        refusals = [self._why_refused(item, why) for item, why in self.refused.items() if self._is_at_the_edge(item)]
+        return refusals + [self._why_number(tensor) for tensor in self.numbers if self.producer.get(tensor) not in self.refused]
 
     def _is_at_the_edge(self, item: Item) -> bool:
-        """Whether a refused item has no outputs that are wanted, or gives something to an item that is not refused."""
+        """Whether a refused item has an output that could be fed, or no user at all; the items before such an edge need no sentence."""
         return not item.outputs or bool(self._wanted(item)) or not any(self.uses(t) for t in item.outputs)
 
     def _wanted(self, item: Item) -> list[str]:
-        """The outputs of a refused item that could be fed in its place."""
+        """Returns the names of a refused item's outputs that can be fed in its place: numeric ones that fetches or compiled items use."""
         given = [t for t in item.outputs if t.dtype.name not in ("variant", "resource", "string") and not t.dtype._is_ref_dtype]
         return [t.name for t in given if t in self.fetched or any(u not in self.refused for u in self.uses(t))]
 
@@ -173,6 +186,7 @@ class _InOneCluster(Placement):
         user = next(i for i in self.uses(tensor) if i not in self.refused)
         if isinstance(user, LoopGradientItem):
             return f"The gradient of the loop {user.loop.name} must know how often it runs: give tf.while_loop maximum_iterations."
+        # The user may fix the number, and must then feed it, so that the compiled code sees it.
         return (
             f"{user.name} (op type {user.type}) is compiled for the value of {tensor.name}, which depends on data: feed it, and give its "
             f"value, or that of the feeds it depends on, in `fixed`."
@@ -180,7 +194,7 @@ class _InOneCluster(Placement):
 
 
 def _is_handle_only(item: Item) -> bool:
-    """Whether an item hands on the handle of a variable, and no value."""
+    """Whether an item forwards handles of variables, and nothing else."""
     return bool(item.outputs) and all(t.dtype.name == "resource" and variable_op(t) is not None for t in item.outputs)
 
 
@@ -188,14 +202,14 @@ def pure_run(
     planner: Planner, graph: Graph, fetched: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor],
     fixed: Mapping[Tensor, NDArray], variables: Collection[str],
 ) -> PureRun:  # fmt: skip
-    """A run as a function.
+    """Returns a run as a pure function.
 
     Args:
-      planner: of the session. fetched: what comes out. targets: the operations that run. feeds: what comes in.
-      fixed: tensors that have the same value in each call. variables: the keys of variables that have a value.
+      planner: of the session. fetched: the tensors to return. targets: the operations to run. feeds: the tensors to pass.
+      fixed: tensors that have the same value in every call. variables: the keys of the variables that have a value.
 
     Raises:
-      NotImplementedError: the host takes part in the run, or shapes depend on data; it names the operations.
+      NotImplementedError: the host takes part in the run, or shapes depend on data; the message names the operations.
     """
     request = Request(fetched, targets, [*feeds, *fixed], fixed, given=fixed)
     work, guarded = planner.work(graph, request, variables)
@@ -203,7 +217,7 @@ def pure_run(
         raise NotImplementedError(f"{tensor.name} has a value in one branch of a conditional only: fetch the result of the conditional.")
     placement = _InOneCluster(work, planner.placer)
     if reasons := placement.reasons():
-        raise NotImplementedError("This run is no function of arrays:\n  " + "\n  ".join(reasons))
+        raise NotImplementedError("This run cannot be a pure function of arrays:\n  " + "\n  ".join(reasons))
     plan = planner.placed(placement)
     cluster = plan.clusters[0] if plan.clusters else Cluster([])
     used = {variable_key(v): v for v in (*plan.required, *cluster.reads, *cluster.updates, *cluster.overwrites)}

@@ -1,4 +1,8 @@
-"""The random operations of a Session: one Philox counter each, advanced as it runs."""
+"""The random state of a Session: a Philox 4x32-10 key and counter for each random operation (Salmon et al., "Parallel random numbers: as easy as
+1, 2, 3", 2011).
+
+As in TensorFlow 1.15 the graph and op seeds determine the key and counter, and each execution advances the counter by the draws it reserved.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,17 @@ from tfcompat._src.ops.random.philox import seed_to_key_counter
 
 
 class RandomState:
-    """Keys and counters by operation; a new Session starts again."""
+    """Keys and counters by operation. Each new Session starts from the seeds."""
 
     def __init__(self) -> None:
         self._starts: dict[Operation, NDArray] = {}
         self._moved: dict[Operation, int] = {}
 
     def await_turn(self, ops: list[Operation]) -> None:
-        """Waits until the operations may draw, before the lock of the variables is taken: at once, where no calls run at the same time."""
+        """Waits until the operations may draw; called before the lock of the variables is taken. Here, without parallel calls, it does not wait."""
 
     def row(self, op: Operation) -> NDArray:
-        """uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
+        """Returns uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
         op = self._counted(op)
         start = self._starts.get(op)
         if start is None:
@@ -36,23 +40,23 @@ class RandomState:
         return np.array([start[0], start[1], *words], np.uint32)
 
     def rows(self, ops: list[Operation]) -> NDArray:
-        """The rows of several operations, uint32[n, 6]."""
+        """Returns the rows of several operations, uint32[n, 6]."""
         return np.stack([self.row(op) for op in ops])
 
     def positions(self) -> dict[Operation, int]:
-        """How far each operation has come."""
+        """Returns the number of draws of each operation so far."""
         return {op: self._moved.get(op, 0) for op in self._starts}
 
     def rewind(self, ops: Iterable[Operation], positions: Mapping[Operation, int]) -> None:
-        """Puts operations where they were when `positions` were asked for."""
+        """Resets operations to `positions`, a result of `positions()`."""
         self._moved.update({op: positions.get(op, 0) for op in map(self._counted, ops)})
 
     def advance(self, op: Operation, steps: int) -> None:
-        """Moves the counter of `op` on by `steps` draws."""
+        """Advances the counter of `op` by `steps` draws."""
         dict.update(*self.advanced([(op, steps)]))
 
     def advanced(self, moves: Iterable[tuple[Operation, int]]) -> tuple[dict[Operation, int], dict[Operation, int]]:
-        """Where counters stand, and what is to be put there to move operations on by numbers of draws."""
+        """Returns the dict of counters and the items to put into it to advance operations; the caller stores them in one call into C."""
         new: dict[Operation, int] = {}
         for op, steps in moves:
             op = self._counted(op)
@@ -60,5 +64,5 @@ class RandomState:
         return self._moved, new
 
     def _counted(self, op: Operation) -> Operation:
-        """The operation that has the counter of `op`."""
+        """Returns the operation whose counter `op` uses; subclasses share counters between operations."""
         return op

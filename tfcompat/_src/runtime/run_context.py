@@ -1,4 +1,4 @@
-"""What a run has beside its plan: the state that runs share, in one record."""
+"""The state that the runs of a session share, as one record that is passed along with each plan."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class SessionLife:
-    """Whether a session is closed, and what happens then. It stands for the session where something is kept as long as that lives."""
+    """The lifetime of a session: whether it is closed, and the hooks to call then. Also the key of data that lives as long as the session."""
 
     def __init__(self) -> None:
         self.is_over = False
         self._hooks: list[Callable[[], None]] = []
 
     def on_close(self, hook: Callable[[], None]) -> None:
-        """Calls `hook` when the session is closed: queues and readers let go of waiting threads."""
+        """Calls `hook` when the session is closed, or now if it is: queues and readers then release waiting threads."""
         self._hooks.append(hook)
         if self.is_over:
             hook()
 
     def end(self) -> None:
-        """Calls the hooks."""
+        """Marks the session as closed and calls the hooks."""
         self.is_over = True
         for hook in self._hooks:
             hook()
@@ -46,16 +46,16 @@ class SessionLife:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RunContext:
-    """The state that the runs of a session share. `dataclasses.replace` gives the context of runs that have another state in some part.
+    """The state that the runs of a session share. Use `dataclasses.replace` for runs with another state in some part.
 
     Attributes:
-      life: of the session. config: its ConfigProto. server: whose devices it has, or None.
-      variable_state: the values of variables. random_state: where random operations stand.
+      life: of the session. config: its ConfigProto. server: the server whose devices it has, or None.
+      variable_state: the values of variables. random_state: the counters of random operations.
       devices: those of the session. placer: the devices of operations. planner: makes plans.
       resources: tables, queues, iterators... of the session itself, by name.
-      task_resources: those by the name of a task where the servers of tasks share them, else none.
+      task_resources: resources by task name, if servers share them; else empty.
       shares_state: whether variables and resources outlive the session.
-      loop_plans: the plans for parts of loops, by what they are for. large_constants: those that are on a device or mesh, by both.
+      loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants, by tensor and place.
     """
 
     life: SessionLife
@@ -73,45 +73,49 @@ class RunContext:
     large_constants: dict[tuple[Tensor, Place], jax.Array] = field(default_factory=dict)
 
     def large_constant(self, tensor: Tensor, value: object, place: Place) -> jax.Array:
-        """A constant as an array on a device or mesh, put there once."""
-        found = self.large_constants.get((tensor, place))
-        if found is None:
-            found = self.large_constants[tensor, place] = jax.device_put(value, place)
-        return found
+        """Returns a constant as an array on a device or mesh, transferred at first use."""
+        array = self.large_constants.get((tensor, place))
+        if array is None:
+            array = self.large_constants[tensor, place] = jax.device_put(value, place)
+        return array
 
     def is_initialized(self, variable: Tensor | Operation) -> bool:
-        """Whether a variable has a value: the one behind a ref or resource tensor, or the one that an op makes."""
+        """Whether a variable has a value; it is given by a ref or resource tensor, or by the op that creates it."""
         return _key(variable) in self.variable_state.values
 
     def destroy_variable(self, variable: Tensor | Operation) -> None:
-        """Forgets the value of the variable behind a ref or resource tensor, or of the one that an op makes."""
+        """Deletes the value of a variable, given as for `is_initialized`."""
         with self.variable_state.lock:
             self.variable_state.values.pop(_key(variable), None)
 
     def resources_of(self, op: Operation) -> dict[str, Any]:
-        """The resources by name where an operation is: those of the server of its task, where that shares them, else the session's."""
+        """Returns the resources, by name, that an operation uses: those of its task's server if servers share them, else the session's."""
         by_task = self.task_resources
         if not by_task:
             return self.resources
         return next(iter(by_task.values())) if len(by_task) == 1 else by_task[self.placer.task_of(op)]
 
     def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
-        """The part of its server's task in a group of devices of several processes; None where it is in no cluster."""
+        """Returns the membership of the server's task in a collective group of several processes; None outside of a cluster."""
         if self.server is None or len(self.server.addresses) < 2:
             return None
-        found: CollectiveMembership = self.server.services.collectives.membership(key, size, self.config)
-        return found
+        membership: CollectiveMembership = self.server.services.collectives.membership(key, size, self.config)
+        return membership
 
     def leave_collective(self, key: int) -> None:
-        """Lets go of a group of devices of several processes."""
+        """Leaves a collective group of several processes."""
         if self.server is not None:
             self.server.services.collectives.leave(key)
 
 
 def context_of(kernel: HostContext) -> RunContext:
-    """The context of the run that a kernel is part of."""
+    """Returns the context of the run that a kernel is part of.
+
+    Raises:
+      TypeError: the kernel runs outside of a session's run.
+    """
     if not isinstance(kernel.run, RunContext):
-        raise TypeError(f"{kernel.run} is no RunContext")
+        raise TypeError(f"{kernel.op.name} needs the RunContext of a session's run, and was run with {kernel.run!r}.")
     return kernel.run
 
 

@@ -1,5 +1,5 @@
-"""The base class of all that runs graphs as a tf.Session does."""
+"""The common base class of sessions."""
 
 
 class SessionInterface:
-    """What has `graph`, `run` and the other methods of a session: tf.Session, and the sessions of the debugger around one."""
+    """The base class of tf.Session and of the debugger's sessions that wrap one; it marks objects with the methods of a session."""

@@ -1,8 +1,8 @@
-"""Arithmetic on shapes in a host step, in Python's integers.
+"""Symbolic evaluation of shape arithmetic in a host step, in Python integers instead of NumPy kernels.
 
-Of `[tf.shape(x)[0], 16]` NumPy would take three kernels, each of which takes longer to begin than to compute. Here a vector of sizes is a
-list of parts: constants, dimensions of arrays, numbers of other vectors. What only moves parts never runs; a vector that something else
-takes is made of its parts at once.
+`[tf.shape(x)[0], 16]` takes three NumPy kernels, and starting a kernel takes longer than its work here. A vector of sizes is represented by its
+parts: constants, dimensions of arrays, elements of other vectors. Operations that only move elements (Pack, StridedSlice, ...) are resolved
+when the step is prepared and never run; a vector that another operation takes is built from its parts at once.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from tfcompat._src.runtime.item import Item, OpItem
 
 Values: TypeAlias = dict[Tensor, NDArray]
 Part: TypeAlias = Callable[[Values], int]
-"""One number of a vector, given the values of a run so far."""
+"""Computes one element of a vector from the values of a run so far."""
 Maker: TypeAlias = Callable[[Values, object], None]
-"""Makes the value of a tensor, given the values of a run so far and the session."""
+"""Stores the value of a tensor in the values of a run, in the form of a host step's runner; the second argument, the session, is not used."""
 
 _MOST_PARTS = 16
+"""Most elements of a vector that is represented by parts."""
 
 
 class ShapeArithmetic:
-    """The vectors and scalars of integers that items of a host step make of constants, dimensions and each other.
+    """The integer vectors and scalars that the items of a host step make of constants, dimensions and each other.
 
     Args:
-      items: of the step, in order. kept: the tensors that are taken outside of it. known: what has a value before the run.
+      items: of the step, in order. kept: the tensors that are used outside of it. known: the tensors with a value before the run.
     """
 
     def __init__(self, items: Sequence[Item], kept: Collection[Tensor], known: Mapping[Tensor, NDArray]) -> None:
@@ -44,15 +45,15 @@ class ShapeArithmetic:
         self._made = {t for t in self._parts if t in taken or t in kept}
 
     def understands(self, item: Item) -> bool:
-        """Whether an item is replaced by what `makers` gives for its output."""
+        """Whether the makers of an item's output replace the item."""
         return item in self._skipped
 
     def makers(self, tensors: Iterable[Tensor]) -> list[Maker]:
-        """What makes the values of those among some outputs of items that `understands` holds of which are taken."""
+        """Returns the makers of those `tensors`, outputs of understood items, that something uses."""
         return [_maker(t, self._parts[t]) for t in tensors if t in self._made]
 
     def _understand(self, item: OpItem) -> bool:
-        """Notes the parts of an item's output, where it has some."""
+        """Records the parts of an item's output; returns False if the item does more than shape arithmetic."""
         if len(item.outputs) != 1 or not _is_small(item.outputs[0]) or item.waits_for or item.effects != PURE:
             return False
         if item.facts.tells_sizes:
@@ -67,13 +68,17 @@ class ShapeArithmetic:
         return True
 
     def _cast(self, source: Tensor, target: Tensor) -> list[Part] | None:
+        """Returns the parts of a conversion; int64 to int32 wraps around, as NumPy's does."""
         parts = self._of(source)
         if parts is None or source.dtype.name == "int32" or target.dtype.name == "int64":
             return parts
         return [functools.partial(_wrapped, part) for part in parts]
 
     def _moved(self, item: OpItem) -> list[Part] | None:
-        """The parts of an operation that moves numbers: its own kernel moves their places."""
+        """Returns the parts of an operation that moves elements, or None.
+
+        The operation's NumPy kernel is run once on the indices of the elements, which shows where each element goes.
+        """
         count = _moved_count(item)
         others = item.takes[count:]
         if not count or item.spec.numpy_kernel is None or any(t not in self._known for t in others):
@@ -86,6 +91,7 @@ class ShapeArithmetic:
                 return None
             arguments.append(np.arange(len(flat), len(flat) + len(parts)).astype(t.dtype.as_numpy_dtype).reshape(_sizes(t)))
             flat += parts
+        # The product of one element moves it; other products compute.
         if item.facts.reduces and len(flat) != 1:
             return None
         try:
@@ -95,7 +101,7 @@ class ShapeArithmetic:
         return [flat[i] for i in order.reshape(-1).tolist()] if order.shape == _sizes(item.outputs[0]) else None
 
     def _of(self, tensor: Tensor) -> list[Part] | None:
-        """The parts of a small integer tensor: those that are noted, its constants, or the numbers that it will have."""
+        """Returns the parts of a small integer tensor: its recorded parts, constants, or elements read from its value at run time."""
         if tensor in self._parts:
             return self._parts[tensor]
         if not _is_small(tensor):
@@ -106,7 +112,7 @@ class ShapeArithmetic:
 
 
 def _moved_count(item: OpItem) -> int:
-    """How many of the first inputs of an operation have their numbers moved, to where the others say; 0 where it does more than that."""
+    """Returns how many leading inputs of an operation it only moves elements of, as its other inputs say; 0 for other operations."""
     facts = item.facts
     if facts.joins:
         return len(item.takes) - (facts.joins == "old")
@@ -115,7 +121,7 @@ def _moved_count(item: OpItem) -> int:
 
 
 def _is_small(tensor: Tensor) -> bool:
-    """Whether a tensor is a scalar or a vector of integers of a known, small length."""
+    """Whether a tensor is an integer scalar or vector of known length of at most _MOST_PARTS."""
     sizes = tensor._sizes
     if tensor.dtype.name not in ("int32", "int64") or sizes is None or None in sizes:
         return False
@@ -142,17 +148,18 @@ def _dimension(tensor: Tensor, axis: int, values: Values) -> int:
     return size
 
 
-def _number(tensor: Tensor, place: int, values: Values) -> int:
-    number: int = values[tensor].item(place)
+def _number(tensor: Tensor, index: int, values: Values) -> int:
+    number: int = values[tensor].item(index)
     return number
 
 
 def _wrapped(part: Part, values: Values) -> int:
-    """A number as int32 holds it."""
+    """Returns a number wrapped around to int32."""
     return (part(values) + 2**31) % 2**32 - 2**31
 
 
 def _maker(tensor: Tensor, parts: list[Part]) -> Maker:
+    """Returns the maker of a tensor with these parts."""
     dtype, sizes = tensor.dtype.as_numpy_dtype, _sizes(tensor)
 
     def make(values: Values, session: object) -> None:

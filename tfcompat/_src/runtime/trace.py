@@ -1,8 +1,8 @@
-"""Times of the steps of a run: what RunOptions.trace_level asks for and RunMetadata.step_stats holds.
+"""Step times of a run: measured if RunOptions.trace_level asks for it, and written to RunMetadata.step_stats.
 
-A node that runs on the host has the time it took. A compiled cluster is one program: its time is measured, an entry of the
-device `.../stream:all`, where TensorFlow 1.15 lists the kernels of a GPU; the times of the nodes inside are not, so their
-entries share it evenly, in the order of the nodes. The first run of a plan contains compilation.
+Each host operation is measured. A compiled cluster is one program and is measured as a whole: it is an entry of the device `.../stream:all`,
+where TensorFlow 1.15 lists the kernels of a GPU. The times of its nodes are unknown; their entries divide its time evenly, in the order of the
+nodes. The times of a plan's first run include compilation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tfcompat._src.runtime.run_context import RunContext
 
 @dataclass
 class _Entry:
-    """One compiled cluster or one operation on the host, and when it ran, in nanoseconds since 1970."""
+    """One compiled cluster or host operation, when it ran (nanoseconds since 1970), and the shapes of its outputs."""
 
     work: Cluster | Operation
     start: int
@@ -44,7 +44,7 @@ class Recorder:
     entries: list[_Entry] = field(default_factory=list)
 
     def timed(self, run_step: Callable[..., Any]) -> Callable[..., Any]:
-        """`run_step(step, plan, values, context)` with entries for what it runs; a host step runs one item at a time."""
+        """Wraps `run_step(step, plan, values, context)` to record entries; a host step then runs one item at a time."""
 
         def run(step: HostStep | Cluster, plan: Plan, values: dict[Tensor, Any], context: RunContext) -> None:
             if isinstance(step, Cluster):
@@ -62,11 +62,12 @@ class Recorder:
         self, work: Cluster | Operation, outputs: Sequence[Tensor], run_step: Callable[..., Any], step: HostStep | Cluster, plan: Plan,
         values: dict[Tensor, Any], context: RunContext,
     ) -> None:
+        """Runs a step and records its time, up to when its outputs are computed: JAX calls return earlier."""
         start = time.time_ns()
         run_step(step, plan, values, context)
-        found = {t: values[t] for t in outputs if t in values}
-        jax.block_until_ready([v for v in found.values() if isinstance(v, jax.Array)])
-        self.entries.append(_Entry(work, start, time.time_ns(), {t: np.shape(v) for t, v in found.items() if hasattr(v, "shape")}))
+        made = {t: values[t] for t in outputs if t in values}
+        jax.block_until_ready([v for v in made.values() if isinstance(v, jax.Array)])
+        self.entries.append(_Entry(work, start, time.time_ns(), {t: np.shape(v) for t, v in made.items() if hasattr(v, "shape")}))
 
 
 class _Current(threading.local):
@@ -78,12 +79,12 @@ _OFF = contextlib.nullcontext()
 
 
 def current() -> Recorder | None:
-    """The recorder of this thread's run, None where no trace is asked for."""
+    """Returns the recorder of this thread's run, or None if no trace is asked for."""
     return _CURRENT.recorder
 
 
 def recording(options: messages.RunOptions | None, run_metadata: messages.RunMetadata | None) -> contextlib.AbstractContextManager[Recorder | None]:
-    """A block whose run is recorded where RunOptions ask for a trace and there is a RunMetadata to fill."""
+    """Records the run of its `with` block if RunOptions ask for a trace and there is a RunMetadata to fill."""
     return _on() if run_metadata is not None and options is not None and options.trace_level else _OFF
 
 
@@ -102,7 +103,7 @@ def _on() -> Iterator[Recorder | None]:
 def fill(
     run_metadata: messages.RunMetadata, recorder: Recorder, leaves: Iterable[Operation], device_of: Callable[[Operation], Any], first_device: str
 ) -> None:  # fmt: skip
-    """Writes the entries of a run into `run_metadata.step_stats`, by device; `leaves`, constants and variables, take no time."""
+    """Writes the entries of a run to `run_metadata.step_stats`, by device; `leaves` (constants and variables) get entries of no duration."""
     devices: dict[str, Any] = {}
 
     def add(device: str, name: str, label: str, start: int, end: int) -> messages.NodeExecStats:
@@ -115,6 +116,7 @@ def fill(
             all_end_rel_nanos=nanos, scheduled_micros=start // 1000, scheduled_nanos=start,
         )  # fmt: skip
 
+    # TensorFlow's executor starts with a node _SOURCE; timeline tools expect it.
     add(first_device, "_SOURCE", "_SOURCE = NoOp()", recorder.start, recorder.start)
     for op in leaves:
         add(device_of(op).name, op.name, _label(op), recorder.start, recorder.start)
@@ -129,6 +131,7 @@ def fill(
             stats = add(device, op.name, _label(op), start, start + share)
             _add_outputs(stats, op, entry.sizes, device)
             _add_memory(stats, op)
+        # The measured entry of the whole cluster.
         if cluster is not None:
             stream = device_of(operations[0]).name.replace("/job:localhost/replica:0/task:0", "") + "/stream:all"
             inputs = ", ".join(_input_name(t) for t in cluster.inputs)
@@ -138,7 +141,7 @@ def fill(
 
 
 def _input_name(tensor: Tensor) -> str:
-    """A tensor as a NodeDef names it."""
+    """Returns the name of a tensor as an input of a NodeDef."""
     return tensor.op.name if tensor.value_index == 0 else tensor.name
 
 
@@ -148,27 +151,27 @@ def _label(op: Operation) -> str:
 
 
 def _add_outputs(stats: messages.NodeExecStats, op: Operation, sizes: dict[Tensor, tuple[Any, ...]], device: str) -> None:
-    """The outputs of a node as far as their sizes are known; handles and strings count no bytes."""
+    """Adds the outputs of a node whose shapes are known; handles and strings count no bytes."""
     for slot, tensor in enumerate(op.outputs):
-        found = sizes.get(tensor, tensor._sizes)
-        if found is None or None in found:
+        shape = sizes.get(tensor, tensor._sizes)
+        if shape is None or None in shape:
             continue
         description = stats.output.add(slot=slot).tensor_description
         description.dtype = tensor.dtype.base_dtype.as_datatype_enum
         description.shape.SetInParent()
-        for size in found:
+        for size in shape:
             description.shape.dim.add(size=size)
         if tensor.dtype.base_dtype.is_numpy_compatible and tensor.dtype.base_dtype.name != "string":
-            count = int(np.prod(found, dtype=np.int64)) * tensor.dtype.base_dtype.size
+            count = int(np.prod(shape, dtype=np.int64)) * tensor.dtype.base_dtype.size
             allocation = description.allocation_description
             allocation.requested_bytes = allocation.allocated_bytes = count
             allocation.allocator_name = "cpu" if ":CPU:" in device else "GPU_0_bfc"
 
 
 def _add_memory(stats: messages.NodeExecStats, op: Operation) -> None:
-    """What a node takes for its outputs, where they are new and their sizes are known.
+    """Adds the memory of a node's new outputs whose shapes are known; ops that forward their input allocate nothing.
 
-    TensorFlow counts what its allocator was asked for; here the nodes of a cluster share one program, whose own memory is not told apart.
+    TensorFlow counts the requests to its allocator, temporary memory included; that of a compiled cluster cannot be divided among its nodes.
     """
     if op.type in op_spec.PASS_ON or any(t.dtype._is_ref_dtype for t in op.outputs):
         return

@@ -1,9 +1,9 @@
-"""Traces for new shapes, made of earlier ones of the same program: sentences of all lengths would each take a second to trace.
+"""Derives traces for new input shapes from earlier traces of the same program: to trace each sentence length would take a second each.
 
-Where a program has been traced for more shapes than a polynomial of the sizes that differ has coefficients, it is traced for the corners of a
-box of sizes around these too. All of these traces are merged (`merged_traces`), and what they agree on gives the trace for any sizes inside of
-the box: JAX checks the types of each equation that comes out. Where traces differ in something else, as when a kernel computes something
-else from some size on, and for sizes outside, shapes are traced one by one as before.
+When a program has been traced for more shapes than a multilinear polynomial of the differing sizes has coefficients, it is also traced for the
+corners of a box around these sizes. All traces are merged by interpolation (merged_traces.py); for any sizes inside of the box the merged trace
+then replaces tracing, and JAX checks the type of each of its equations. If the traces differ in anything else, as when a kernel changes its
+algorithm with the size, and for sizes outside of the box, shapes are traced one by one.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from tfcompat._src.runtime.merged_traces import At, Differing, Fit, MergedTrace
 Dims: TypeAlias = tuple[int, ...]
 """The sizes of all arguments, one after another."""
 FEW_EQUATIONS = 200
-"""What has fewer takes no longer to trace than a few merged traces to make."""
+"""Traces with fewer equations are not merged: merging costs about as much as tracing them."""
 MOST_SIZES = 2
-"""More that differ would take eight corners and more."""
+"""Most sizes that may differ: three would need eight corners."""
 MOST_MEMBERS = 12
-"""Earlier traces are forgotten, where sizes differ in no way that can be merged."""
+"""Number of traces that are kept until they can be merged; older ones are dropped."""
 SMALLEST, USUAL = 2, 4
-"""Sizes 0 and 1 mean something else to many kernels, 2 and 3 to some."""
+"""Least size of a merged trace, and least size of a corner that is chosen freely: kernels treat sizes 0 and 1, and some 2 and 3, apart."""
 
 
 @dataclass(frozen=True)
 class _Member:
-    """A trace that JAX made for some sizes, and what it has found."""
+    """A trace that JAX made for some sizes, with its notes."""
 
     dims: Dims
     trace: Trace | jax.stages.Traced
@@ -46,7 +46,13 @@ class _Member:
 
 @dataclass(frozen=True)
 class _Box:
-    """Merged traces, for arguments whose sizes are those of `like` but at `groups`: each is the positions of one size."""
+    """A merged trace with the sizes for which it is valid.
+
+    Attributes:
+      like: the sizes of the arguments at positions that do not differ. groups: positions that share each differing size.
+      lows, highs: bounds, included, of the differing sizes.
+      reserves: the draws of each random operation, as functions of the sizes. out_info, structure: of the results.
+    """
 
     like: Dims
     groups: tuple[tuple[int, ...], ...]
@@ -58,17 +64,17 @@ class _Box:
     structure: jax.tree_util.PyTreeDef | None
 
     def sizes(self, dims: Dims) -> Dims | None:
-        """The sizes that differ, or None where the box does not have them."""
+        """Returns the differing sizes of arguments, or None if these are not inside of the box."""
         if len(dims) != len(self.like):
             return None
-        found = _at(dims, self.groups)
-        if _substituted(self.like, self.groups, found) != dims or not all(a <= x <= b for a, x, b in zip(self.lows, found, self.highs, strict=True)):
+        sizes = _at(dims, self.groups)
+        if _substituted(self.like, self.groups, sizes) != dims or not all(a <= x <= b for a, x, b in zip(self.lows, sizes, self.highs, strict=True)):
             return None
-        return found
+        return sizes
 
 
 class TraceFamily:
-    """The traces of one program."""
+    """The traces of one program, collected until they can be merged into a box."""
 
     def __init__(self) -> None:
         self._members: list[_Member] = []
@@ -76,21 +82,21 @@ class TraceFamily:
         self._is_over = False
 
     def made(self, arguments: Arguments) -> tuple[Trace, Notes] | None:
-        """The trace for the shapes of arguments, of others, where that is possible. Its notes tell nothing of checks."""
+        """Returns a trace for the shapes of arguments, derived from the merged trace, or None. Its notes have no checks."""
         leaves = jax.tree.leaves(arguments)
         box = self._box
         if box is None or (sizes := box.sizes(_dims(leaves))) is None:
             return None
         try:
             jaxpr = made_trace(lambda *given: box.merged(sizes, given), leaves)
-        except (TypeError, ValueError):  # what JAX raises of equations whose types do not fit: then the traces were not alike enough
+        except (TypeError, ValueError):  # JAX rejects the type of an equation: the sizes matter in a way that the traces did not show
             self._end()
             return None
         reserves = {op: at(sizes) for op, at in box.reserves.items()}
         return Trace(jaxpr, box.out_info), Notes(box.structure, (), reserves, (), (), is_of_others=True)
 
     def add(self, arguments: Arguments, tracing: Tracing) -> None:
-        """Takes note of a trace that JAX has made for arguments."""
+        """Adds a trace that JAX made for arguments, and merges the traces if there are enough."""
         trace, notes = tracing.trace(arguments), tracing.notes
         if self._is_over or self._box is not None or len(trace.jaxpr.jaxpr.eqns) < FEW_EQUATIONS:
             return
@@ -100,12 +106,12 @@ class TraceFamily:
         self._merge(self._members, arguments, tracing)
 
     def _end(self) -> None:
-        """From now on, shapes are traced one by one."""
+        """Gives up merging: from now on, shapes are traced one by one."""
         self._box, self._is_over = None, True
         self._members = []
 
     def _merge(self, members: list[_Member], arguments: Arguments, tracing: Tracing) -> None:
-        """Makes the box, when there are members enough, of those that differ from the last in as many sizes as corners can be traced for."""
+        """Makes the box if there are enough members that differ from the last one in at most MOST_SIZES sizes."""
         last = members[-1]
         members = [m for m in members if len(m.dims) == len(last.dims)]
         groups = _varying([m.dims for m in members])
@@ -113,12 +119,13 @@ class TraceFamily:
         alike = [m for m in usual if _substituted(last.dims, groups, _at(m.dims, groups)) == m.dims]
         if not 1 <= len(groups) <= MOST_SIZES or len(alike) <= 2 ** len(groups):
             return
+        # The box reaches from half of the smallest size to twice the largest. Its corners are traced too, and must lie on the same polynomials.
         columns = list(zip(*(_at(m.dims, groups) for m in alike), strict=True))
         lows, highs = tuple(max(min(c) // 2, min(*c, USUAL)) for c in columns), tuple(2 * max(c) + 1 for c in columns)
         try:
             for corner in itertools.product(*zip(lows, highs, strict=True)):
                 alike.append(_traced_at(_substituted(last.dims, groups, corner), arguments, tracing))
-        except (Replan, TypeError, ValueError, errors.OpError):  # what a program raises that refuses the sizes of a corner
+        except (Replan, TypeError, ValueError, errors.OpError):  # the program rejects the sizes of a corner
             self._end()
             return
         try:
@@ -140,11 +147,12 @@ def _dims(leaves: Sequence[jax.ShapeDtypeStruct]) -> Dims:
 
 
 def _at(dims: Dims, groups: Sequence[Sequence[int]]) -> Dims:
+    """Returns the size of each group."""
     return tuple(dims[group[0]] for group in groups)
 
 
 def _traced_at(dims: Dims, arguments: Arguments, tracing: Tracing) -> _Member:
-    """The trace for arguments of other sizes."""
+    """Traces the program for arguments of other sizes."""
     left = iter(dims)
     structs = [jax.ShapeDtypeStruct(tuple(itertools.islice(left, len(a.shape))), a.dtype) for a in jax.tree.leaves(arguments)]
     again = tracing.sibling()
@@ -152,31 +160,36 @@ def _traced_at(dims: Dims, arguments: Arguments, tracing: Tracing) -> _Member:
     return _Member(dims, trace, again.notes)
 
 
-def _varying(found: Sequence[Dims]) -> tuple[tuple[int, ...], ...]:
-    """The positions of sizes that differ between at least three shapes, those together that are always equal."""
+def _varying(dims_of_each: Sequence[Dims]) -> tuple[tuple[int, ...], ...]:
+    """Returns the positions of sizes with at least three values, grouped: sizes that are always equal are one."""
     columns: dict[tuple[int, ...], list[int]] = {}
-    for position, column in enumerate(zip(*found, strict=True)):
+    for position, column in enumerate(zip(*dims_of_each, strict=True)):
         if len(set(column)) > 2:
             columns.setdefault(column, []).append(position)
     return tuple(map(tuple, columns.values()))
 
 
 def _substituted(dims: Dims, groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> Dims:
+    """Returns `dims` with the size of each group replaced."""
     changed = {position: size for group, size in zip(groups, sizes, strict=True) for position in group}
     return tuple(changed.get(i, size) for i, size in enumerate(dims))
 
 
 def _have_all_remainders(points: Sequence[Dims]) -> bool:
-    """Whether no number but 1 divides all differences of a size: what rounds sizes, as a stride does, then shows."""
+    """Whether the differences of each size have greatest common divisor 1; otherwise a rounding of sizes, as by a stride, might not show."""
     return all(math.gcd(*(x - column[0] for x in column)) == 1 for column in zip(*points, strict=True))
 
 
 def _merged_reserves(fit: Fit, notes: Sequence[Notes]) -> dict[Operation, At]:
-    """How far random operations move on, as polynomials. Raises Differing where they are none, or something else differs."""
+    """Returns the number of draws of each random operation as a polynomial of the sizes.
+
+    Raises:
+      Differing: there is no such polynomial, a number of draws depends on data, or the results have different structures.
+    """
     first = notes[0]
     if any(n.structure != first.structure or n.moving or n.reserves.keys() != first.reserves.keys() for n in notes):
         raise Differing("the results have another structure for other sizes")
-    found = {op: fit.number([n.reserves[op] for n in notes]) for op in first.reserves}
-    if any(at is None for at in found.values()):
-        raise Differing("random numbers are drawn for more than a polynomial of the sizes")
-    return {op: at for op, at in found.items() if at is not None}
+    polynomials = {op: fit.number([n.reserves[op] for n in notes]) for op in first.reserves}
+    if any(at is None for at in polynomials.values()):
+        raise Differing("the number of random draws is no polynomial of the sizes")
+    return {op: at for op, at in polynomials.items() if at is not None}

@@ -1,4 +1,8 @@
-"""The variables of a Session: their values, and which node is which variable."""
+"""The variables of a Session: their values by key, and the analysis that finds the variable behind a ref or resource tensor.
+
+The session owns the arrays, so that compiled calls can donate them. A signal handler may raise, or run the session again, in the middle of a
+call: `VariableState` describes the protocol that keeps the values consistent then.
+"""
 
 from __future__ import annotations
 
@@ -20,62 +24,71 @@ from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.flow.array_origin import handed_on
 
 Place: TypeAlias = "jax.Device | jax.sharding.Sharding | None"
-"""A device, or a mesh as a sharding says; None for the default device."""
+"""A device, or a sharding over a mesh of devices; None for the default device."""
 NONE_CHOSEN: Mapping[Tensor, Operation] = {}
 
 
 def is_in_host_memory(place: Place) -> bool:
-    """Whether arrays at this place are where NumPy's are: on the one CPU that there is. Elsewhere they are put there before a call."""
+    """Whether arrays at this place share the memory of NumPy arrays: the default device is a CPU. Other devices need a transfer before a call."""
     return place is None and jax_compat.compiles_to_cpu()
 
 
 def variable_key(op: Operation) -> str:
-    """The name under which a Session keeps the variable that `op` makes: container and shared name, else the node's name."""
+    """Returns the key of the variable that `op` creates: "container/shared_name", with the node's name in place of an empty shared name."""
     shared = op.attrs.get("shared_name") or b""
     container = op.attrs.get("container") or b""
     return f"{container.decode()}/{shared.decode() or op._name}"
 
 
 def possible_variables(tensor: Tensor) -> list[Operation]:
-    """The ops of the variables that may stand behind a ref or resource tensor: several where a conditional or an index chooses one when it runs."""
+    """Returns the ops of the variables that a ref or resource tensor may refer to: several if a conditional or an index selects one at run time."""
     source: Tensor | None = tensor
     while source is not None and not source.op.spec.facts.names_variable:
         op = source.op
+        # A Merge of a loop (one that an Enter feeds) forwards its initial value; any other selects among its inputs.
         among = op.takes[1:] if op.type == SELECT else op.takes if op.type in MERGE and op.takes[0].op.type not in ENTER else ()
         if among:
             return list(dict.fromkeys(variable for t in among for variable in possible_variables(t)))
+        # An update of a ref variable returns the ref.
         is_update = op.spec.effects.writes and op.takes and op.takes[0].dtype._is_ref_dtype
         source = op.takes[0] if is_update else handed_on(source)
     return [] if source is None else [source.op]
 
 
 def variable_op(tensor: Tensor) -> Operation | None:
-    """The op that makes the variable behind a ref or resource tensor, or None where it is not one variable."""
-    found = possible_variables(tensor)
-    return found[0] if len(found) == 1 else None
+    """Returns the op of the variable that a ref or resource tensor refers to, or None if there are none or several."""
+    variables = possible_variables(tensor)
+    return variables[0] if len(variables) == 1 else None
 
 
 def is_chosen(tensor: Tensor) -> bool:
-    """Whether a tensor stands for one of several variables, which a run chooses. Its value in a run is the op of that variable."""
+    """Whether a run selects the variable of a tensor among several. The tensor's value in a run is then the op of that variable."""
     return (tensor.dtype._is_ref_dtype or tensor.dtype.name == "resource") and len(possible_variables(tensor)) > 1
 
 
 def variable_in(tensor: Tensor, values: Mapping[Tensor, object]) -> Operation | None:
-    """The op of the variable that a tensor stands for in a run with some values, or None."""
+    """Returns the op of the variable that a tensor refers to in a run with these values, or None."""
     value = values.get(tensor)
     return value if isinstance(value, Operation) else variable_op(tensor)
 
 
 def required_variable_op(tensor: Tensor) -> Operation:
-    """`variable_op` where a tensor stands for one variable; ValueError where it does not."""
-    found = variable_op(tensor)
-    if found is None:
-        raise ValueError(f"{tensor.name} stands for no variable")
-    return found
+    """Returns `variable_op(tensor)`.
+
+    Raises:
+      ValueError: the tensor does not refer to exactly one variable.
+    """
+    variable = variable_op(tensor)
+    if variable is None:
+        raise ValueError(
+            f"{tensor.name} ({tensor.op.type}) must be the handle or ref of one variable, but is that of "
+            f"{len(possible_variables(tensor)) or 'none'}."
+        )
+    return variable
 
 
 def is_identity(op: Operation) -> bool:
-    """Whether an operation gives what it takes, and reads no variable."""
+    """Whether an operation forwards its input without reading a resource variable."""
     return op.spec.facts.reads_through and not op.spec.effects.reads
 
 
@@ -85,34 +98,35 @@ def is_ref_read(op: Operation) -> bool:
 
 
 class UnfiledCall(Protocol):
-    """A call that has taken over variables. Its results are the session's state when they are filed, which is done once."""
+    """A compiled call that has donated variables and whose results are not stored yet. They are stored exactly once."""
 
     def file_left(self) -> None:
-        """Files what the call gave, or will give, if its own thread does not do that; nothing where it was not made."""
+        """Stores the results, waiting for them if necessary, unless the call was not made or its own thread stores them."""
 
 
 class VariableState:
-    """Values by variable key. Arrays here are owned by the Session: nothing else may hold them, so they can be donated.
+    """The values of variables by key. The session owns these arrays: nothing else may hold them, so that they can be donated.
 
-    Whoever reads an array or gives it to a compiled call holds `lock`: another thread's call may donate it. The handler of a signal
-    may raise in the thread that holds it, or run operations there. So a compiled call stands in `unfiled` from before it is made
-    until its results are filed, and who wants values files what was left there.
+    A thread that reads an array or passes it to a compiled call holds `lock`, as another thread's call may donate it. A signal handler may
+    raise in the thread that holds the lock, or run operations there. Therefore a compiled call is in `unfiled` from before it is made until its
+    results are stored, and whoever asks for values first stores the results of calls that an exception interrupted.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.unfiled: list[UnfiledCall] = []
         self.held: MutableMapping[str, Array] = {}
-        """The values but for the results of `unfiled`."""
+        """The values without the results of `unfiled`."""
 
     @property
     def values(self) -> MutableMapping[str, Array]:
+        """The current values, after interrupted calls are completed."""
         if self.unfiled:
             self._file_left()
         return self.held
 
     def _file_left(self) -> None:
-        """Files what was left, unless another thread makes a call now, which does it."""
+        """Completes interrupted calls, unless another thread holds the lock, which then completes them itself."""
         if threading.current_thread() is threading.main_thread():
             with self.lock:
                 self.file_left()
@@ -123,20 +137,20 @@ class VariableState:
                 self.lock.release()
 
     def file_left(self) -> None:
-        """Files what was left; the lock is held."""
+        """Completes interrupted calls; the caller holds the lock."""
         for call in list(self.unfiled):
             call.file_left()
 
     def entries(self, keys: list[str], values: Iterable[Any]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
-        """The dicts where some variables are kept, and what is to be put in each."""
+        """Returns pairs of a dict that holds variables and the new items for it."""
         return [(self.held, dict(zip(keys, values)))]  # type: ignore[list-item]  # a local session's mapping is a dict
 
     def store(self, keys: list[str], values: Iterable[Any]) -> None:
-        """Puts values of variables in place, all of them or, where a signal's handler raises, none; the lock is held."""
+        """Stores values of variables atomically: all of them or, if a signal handler raises, none. The caller holds the lock."""
         put_all(self.entries(keys, values))
 
     def on_device(self, ops: list[Operation], keys: list[str], place: Place = None) -> tuple[jax.Array, ...]:
-        """The values of variables as arrays on a device or mesh (None: the default device), where they are kept from now on.
+        """Returns the values of variables as arrays on a device or mesh (None: the default device), and keeps them there.
 
         Raises:
           errors.FailedPreconditionError: a variable is not initialized.
@@ -147,7 +161,7 @@ class VariableState:
         return tuple(map(self._placed, values, ops, keys, itertools.repeat(place)))
 
     def as_kept(self, ops: list[Operation], keys: list[str], place: Place = None) -> tuple[Array, ...]:
-        """The values of variables, wherever they are, for what does not donate them.
+        """Returns the values of variables on whatever device they are, for calls that do not donate them.
 
         Raises:
           errors.FailedPreconditionError: a variable is not initialized.
@@ -169,8 +183,9 @@ class VariableState:
         return value
 
     def view(self, op: Operation, key: str) -> NDArray:
-        """The value as NumPy for host work of this run: where it can, it shares the device's memory, which JAX does not donate
-        while something else refers to it.
+        """Returns the value as a NumPy array for host work of this run, without a copy if possible.
+
+        The array may share the device's memory; JAX does not reuse a donated buffer while something refers to it.
 
         Raises:
           errors.FailedPreconditionError: the variable is not initialized.
@@ -178,7 +193,11 @@ class VariableState:
         return self._as_numpy(op, key, np.asarray)
 
     def read(self, op: Operation, key: str) -> NDArray:
-        """The value as NumPy; FailedPreconditionError where the variable is not initialized."""
+        """Returns the value as a NumPy array of its own.
+
+        Raises:
+          errors.FailedPreconditionError: the variable is not initialized.
+        """
         return self._as_numpy(op, key, lambda value: value if isinstance(value, np.ndarray) else jax_compat.to_numpy(value))
 
     def _as_numpy(self, op: Operation, key: str, convert: Callable[[Any], NDArray]) -> NDArray:
@@ -194,7 +213,7 @@ class VariableState:
                         raise
 
     def forget_lost(self) -> None:
-        """Takes out the variables whose new value a failing device never delivered."""
+        """Removes the variables whose new value a failing device never delivered; they count as uninitialized."""
         with self.lock:
             for key in [k for k, v in self.values.items() if jax_compat.is_lost(v)]:
                 del self.held[key]
@@ -205,16 +224,16 @@ class VariableState:
 
 
 def put_all(entries: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
-    """Puts all that is new into dicts; one call into C, in which no handler of a signal runs."""
+    """Updates dicts with new items. This is one call into C, during which no signal handler runs."""
     any(itertools.starmap(dict.update, entries))
 
 
 def uninitialized(op: Operation, user: Operation | None = None) -> errors.OpError:
-    """What using a variable without a value raises.
+    """Returns the error, in TensorFlow's words, for the use of a variable without a value.
 
     Args:
-      op: makes the variable or its handle. user: the operation that would read it, where it is known. As in TensorFlow, one that reads a resource
-        variable only to change it, or to pick from it, finds no resource; one that hands its value on says that it may be uninitialized.
+      op: creates the variable or its handle. user: the operation that would read it, if known. As in TensorFlow, one that updates a resource
+        variable or gathers from it raises NotFoundError; one that returns its value raises FailedPreconditionError.
     """
     if op.outputs[0].dtype.name != "resource":
         return errors.FailedPreconditionError(op.node_def, op, f"Attempting to use uninitialized value {op.name}")
@@ -230,10 +249,11 @@ def uninitialized(op: Operation, user: Operation | None = None) -> errors.OpErro
 def accesses(
     item: Operation, fed: Container[Tensor] = (), chosen: Mapping[Tensor, Operation] = NONE_CHOSEN
 ) -> tuple[list[Operation], list[Operation]]:  # fmt: skip
-    """The variables, as their handle ops, that an operation reads and writes, in this order of use: reads, then writes.
+    """Returns the handle ops of the variables that an operation reads, and of those that it writes.
 
-    A ref that is fed is a value, and no variable is read. `chosen` are the variables that a run has chosen; of others that it chooses
-    all count that it may choose.
+    Args:
+      fed: a fed ref is a plain value, whose use reads no variable.
+      chosen: the variables that a run has selected, by tensor. Without it, all variables that a tensor may refer to are returned.
     """
     spec = item.spec
     reads, writes = [], []
@@ -242,6 +262,7 @@ def accesses(
         reads.extend(_handles(item, name, chosen))
     for name in effects.writes:
         writes.extend(_handles(item, name, chosen))
+    # A ref passed to an argument that is no ref is read implicitly.
     inputs = spec.signature.inputs
     flat_refs = [a.is_ref for a in inputs] if not any(a.is_list for a in inputs) else None
     for i, tensor in enumerate(item.takes):
@@ -251,7 +272,7 @@ def accesses(
 
 
 def check_fed_refs(ops: Iterable[Operation], feeds: Sequence[Tensor]) -> None:
-    """Raises InvalidArgumentError where an operation would change a variable whose ref is fed."""
+    """Raises InvalidArgumentError, in TensorFlow's words, if an operation would change a variable whose ref is fed."""
     fed = {t: position for position, t in enumerate(feeds) if t.dtype._is_ref_dtype}
     for op in ops if fed else ():
         for index, (arg, tensor) in enumerate(zip(op.spec.signature.inputs, op.takes, strict=False)):
@@ -264,8 +285,8 @@ def check_fed_refs(ops: Iterable[Operation], feeds: Sequence[Tensor]) -> None:
 
 
 def _handles(item: Operation, name: str, chosen: Mapping[Tensor, Operation]) -> list[Operation]:
-    found = item.input_named(name)
-    return [op for t in (found if isinstance(found, list) else [found]) for op in _variables(t, chosen)]
+    tensors = item.input_named(name)
+    return [op for t in (tensors if isinstance(tensors, list) else [tensors]) for op in _variables(t, chosen)]
 
 
 def _variables(tensor: Tensor, chosen: Mapping[Tensor, Operation]) -> list[Operation]:

@@ -1,4 +1,7 @@
-"""What each stage of planning relies on, checked between stages. Off in use: it costs as much as planning. Tests switch it on."""
+"""The verifier of plans: checks between the stages of planning what the next stage relies on.
+
+It costs as much as planning itself, and is therefore off in use; tests switch it on.
+"""
 
 from __future__ import annotations
 
@@ -14,38 +17,38 @@ from tfcompat._src.runtime.variable_state import variable_key, variable_op
 
 
 class InvalidPlan(RuntimeError):
-    """A stage has left what the next one cannot rely on: a defect of the planner."""
+    """A stage of planning produced an invalid result: a bug of the planner."""
 
 
 class Switch:
-    """Whether plans are verified; and it is."""
+    """Whether plans are verified."""
 
     is_on = False
 
 
 def structure(items: Sequence[Item], fed: Collection[Tensor], known: Mapping[Tensor, Any]) -> None:
-    """After structure and towers: each tensor has one source, which stands before its users.
+    """Checks, after structure and towers, that each tensor has one producer, which precedes its users.
 
     Raises:
       InvalidPlan: a tensor is made twice, or is taken before it is made.
     """
     position: dict[Tensor, int] = {}
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         for t in item.outputs:
             if t in position:
                 raise InvalidPlan(f"{t.name} is made by {items[position[t]].name} and again by {item.name}")
-            position[t] = place
-    for place, item in enumerate(items):
+            position[t] = index
+    for index, item in enumerate(items):
         for t in item.takes:
-            if t not in fed and t not in known and position.get(t, -1) >= place:
+            if t not in fed and t not in known and position.get(t, -1) >= index:
                 raise InvalidPlan(f"{item.name} takes {t.name} before {items[position[t]].name} has made it")
 
 
 def placement(found: Placement) -> None:
-    """After placement: every item is somewhere by a rule, and what the compiler must know can be known before it.
+    """Checks, after placement, that every item has a rule, and that compile-time constants can be computed before the cluster.
 
     Raises:
-      InvalidPlan: an item has no rule, or a cluster needs a number that only a cluster on the same data gives.
+      InvalidPlan: an item has no rule, or nothing computes a compile-time constant before its cluster.
     """
     for item in found.items:
         if item not in found.rules:
@@ -55,17 +58,17 @@ def placement(found: Placement) -> None:
         for position in found.constants[item]:
             t = item.takes[position]
             if t not in found.statics and not found.is_traced_static(t):
-                raise InvalidPlan(f"{item.name} needs the number {t.name} when it is compiled, and nothing computes it before")
+                raise InvalidPlan(f"{item.name} needs {t.name} as a compile-time constant, and nothing computes it before the cluster")
 
 
 def plan(found: Plan, work_items: Sequence[Item]) -> None:
-    """After partition: each step has what it takes, effects keep their order, and no buffer is used after it was given away.
+    """Checks, after partition, that each step has its inputs, effects keep their order, and no buffer is used after its donation.
 
     Args:
       found: the plan. work_items: the items that it was made of, in order.
 
     Raises:
-      InvalidPlan: one of these does not hold.
+      InvalidPlan: one of these conditions does not hold.
     """
     _each_step_has_its_inputs(found)
     _fetched_are_there(found)
@@ -76,6 +79,7 @@ def plan(found: Plan, work_items: Sequence[Item]) -> None:
 
 
 def _given(step: Step) -> set[Tensor]:
+    """Returns the tensors that have a value for other steps after this one."""
     return set(step.outputs) if isinstance(step, Cluster) else {t for item in step.items for t in item.outputs}
 
 
@@ -85,7 +89,11 @@ def _is_variable(tensor: Tensor) -> bool:
 
 
 def _each_step_has_its_inputs(found: Plan) -> None:
-    there = {*found.feeds, *found.known}
+    """Checks that every tensor that the plan makes is available when it is taken.
+
+    Handles of variables are no values, and a Merge takes one of its inputs only: these are not checked.
+    """
+    available = {*found.feeds, *found.known}
     made = {t for step in found.steps for item in step.items for t in item.outputs}
     for number, step in enumerate(found.steps):
         inside = {t for item in step.items for t in item.outputs} if isinstance(step, Cluster) else set()
@@ -93,15 +101,15 @@ def _each_step_has_its_inputs(found: Plan) -> None:
         for item in step.items:
             needed = [t for t in item.takes if t in made and not _is_variable(t) and item.type not in MERGE]
             for t in needed:
-                if t in there or t in inside:
+                if t in available or t in inside:
                     continue
-                raise InvalidPlan(f"step {number}: {item.name} takes {t.name}, which no earlier step gives")
+                raise InvalidPlan(f"step {number}: {item.name} takes {t.name}, which no earlier step computes")
             if isinstance(step, HostStep):
-                there.update(item.outputs)
+                available.update(item.outputs)
         for t in taken:
-            if t not in there:
-                raise InvalidPlan(f"step {number}: its input {t.name} is given by no earlier step")
-        there |= _given(step)
+            if t not in available:
+                raise InvalidPlan(f"step {number}: no earlier step computes its input {t.name}")
+        available |= _given(step)
 
 
 def _fetched_are_there(found: Plan) -> None:
@@ -109,23 +117,25 @@ def _fetched_are_there(found: Plan) -> None:
     made = {t for step in found.steps for item in step.items for t in item.outputs}
     for t in found.fetched:
         if t in made and t not in given and not _is_variable(t):
-            raise InvalidPlan(f"{t.name} is fetched, and the step that makes it does not give it")
+            raise InvalidPlan(f"{t.name} is fetched, and the step that makes it does not return it")
 
 
 def _each_item_runs_once(found: Plan) -> None:
+    """Checks that no item with effects is in two steps; others may be repeated (reads of refs, shape computations)."""
     seen: dict[Item, int] = {}
     for number, step in enumerate(found.steps):
         for item in step.items:
             if item in seen and (item.effects.is_stateful or item.writes):
-                raise InvalidPlan(f"{item.name} acts, and runs in steps {seen[item]} and {number}")
+                raise InvalidPlan(f"{item.name} has effects, and runs in steps {seen[item]} and {number}")
             seen[item] = number
-        places = {t: number for item in step.items for t in item.outputs} if isinstance(step, Cluster) else {}
-        if len(places) < len([t for item in step.items for t in item.outputs]) and isinstance(step, Cluster):
+        made = {t: number for item in step.items for t in item.outputs} if isinstance(step, Cluster) else {}
+        if len(made) < len([t for item in step.items for t in item.outputs]) and isinstance(step, Cluster):
             raise InvalidPlan(f"step {number} makes a tensor twice")
 
 
 def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
-    when = {item: (number, place) for number, step in enumerate(found.steps) for place, item in enumerate(step.items)}
+    """Checks that accesses of a variable of which one writes, and items with external effects, run in the order of `items`."""
+    when = {item: (number, index) for number, step in enumerate(found.steps) for index, item in enumerate(step.items)}
     last_write: dict[str, Item] = {}
     readers: dict[str, list[Item]] = {}
     last_external: Item | None = None
@@ -144,17 +154,19 @@ def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
                 _require_before(other, item, when, f"both use the variable {key}")
         if item.effects.external:
             if last_external is not None:
-                _require_before(last_external, item, when, "both act outside of the graph")
+                _require_before(last_external, item, when, "both have external effects")
             last_external = item
 
 
 def _require_before(one: Item, other: Item, when: Mapping[Item, tuple[int, int]], why: str) -> None:
     if one is not other and when[one] > when[other]:
-        raise InvalidPlan(f"{one.name} must run before {other.name} ({why}), but runs in step {when[one][0]} and it in step {when[other][0]}")
+        raise InvalidPlan(
+            f"{one.name} must run before {other.name} ({why}), but runs in step {when[one][0]}, and {other.name} in step {when[other][0]}"
+        )
 
 
 def _buffers_have_one_use(cluster: Cluster) -> None:
-    """A donated buffer, that of an updated variable, is no other argument of the call."""
+    """Checks that the buffer of an updated variable, which is donated, is no other argument of the call."""
     roles: dict[str, str] = {}
     for role, variables in (("reads", cluster.reads), ("updates", cluster.updates), ("overwrites", cluster.overwrites)):
         for key in map(variable_key, variables):
@@ -163,4 +175,4 @@ def _buffers_have_one_use(cluster: Cluster) -> None:
             roles[key] = role
     doubled = [t.name for t in cluster.inputs if t in cluster.statics or t in cluster.large]
     if doubled:
-        raise InvalidPlan(f"{doubled[0]} comes into a cluster twice")
+        raise InvalidPlan(f"{doubled[0]} enters a cluster twice, as two kinds of input")
