@@ -1,4 +1,4 @@
-"""What is called after each operation that runs at once, and what watches there for infinities and NaN."""
+"""Callbacks that run after each eager operation, and those of 1.15 that look for infinities and NaN in the outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
 
 ACTIVE: list[Callable[..., object]] = []
-"""The callbacks in the order in which they were added."""
+"""The callbacks, in the order in which they were added."""
 
 
 @export("contrib.eager.ExecutionCallback")
@@ -32,11 +32,14 @@ class ExecutionCallback(enum.Enum):
 
 
 class InfOrNanError(Exception):
-    """An output holds infinities or NaN.
+    """An output contains infinities or NaN.
 
     Args:
-      op_type: of the operation. op_name: its name, None where it was given none.
-      output_index: of the output, from 0. num_outputs: how many the operation has. value: of the output.
+      op_type: type of the operation.
+      op_name: its name, or None if it was given none.
+      output_index: index of the output, from 0.
+      num_outputs: number of the operation's outputs.
+      value: of the output.
     """
 
     op_type = property(lambda self: self._op_type)
@@ -49,26 +52,27 @@ class InfOrNanError(Exception):
         self._op_type, self._op_name = op_type, op_name
         self._output_index, self._num_outputs, self._value = output_index, num_outputs, value
         counts = {"inf(s)": np.count_nonzero(np.isinf(value)), "nan(s)": np.count_nonzero(np.isnan(value))}
-        found = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        listed = " and ".join(f"{count} {kind}" for kind, count in counts.items() if count)
         super().__init__(
-            f"Output {output_index + 1} of {num_outputs} of TFE operation {op_type} (name: {op_name!r}) contains {found} "
+            f"Output {output_index + 1} of {num_outputs} of TFE operation {op_type} (name: {op_name!r}) contains {listed} "
             f"out of a total of {np.size(value)} element(s). Tensor value: {value}"
         )
 
 
 def call_all(op: Operation, name: str) -> None:
-    """Calls the callbacks for an operation that has run."""
+    """Calls all callbacks for an operation that has run."""
     attrs = op_callbacks.public_attrs(op)
+    # A copy, since a callback may add or clear callbacks.
     for callback in list(ACTIVE):
         callback(op.type, list(op.inputs), attrs, list(op.outputs), None if name == op.type else name)
 
 
 @contextlib.contextmanager
 def also_calling(callbacks: Sequence[Callable[..., object]]) -> Iterator[None]:
-    """Calls these callbacks too after operations of the block; TypeError where one is no function."""
-    for place, callback in enumerate(callbacks):
+    """A block after whose operations these callbacks are called too; raises TypeError if one is not callable."""
+    for index, callback in enumerate(callbacks):
         if not callable(callback):
-            raise TypeError(f"expected a function for post execution callback in index {place}, got {type(callback).__name__} instead")
+            raise TypeError(f"expected a function for post execution callback in index {index}, got {type(callback).__name__} instead")
     before = list(ACTIVE)
     ACTIVE.extend(callback for callback in callbacks if callback not in before)
     try:
@@ -79,17 +83,18 @@ def also_calling(callbacks: Sequence[Callable[..., object]]) -> Iterator[None]:
 
 @export("contrib.eager.add_execution_callback")
 def add_execution_callback(callback: Callable[..., object]) -> None:
-    """Has `callback(op_type, inputs, attrs, outputs, op_name)` called after each operation that runs at once.
+    """Adds a callback that is called after each eager operation.
 
     Args:
-      callback: gets the type, lists of tensors, names and values of attributes in turn, and the name or None.
+      callback: `callback(op_type, inputs, attrs, outputs, op_name)`: the type, lists of tensors, names and values of attributes
+        alternately, and the operation's name or None.
     """
     ACTIVE.append(callback)
 
 
 @export("contrib.eager.clear_execution_callbacks")
 def clear_execution_callbacks() -> None:
-    """Takes away all callbacks."""
+    """Removes all callbacks."""
     ACTIVE.clear()
 
 
@@ -98,15 +103,15 @@ def inf_nan_callback(
     op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], op_name: str | None, check_inf: bool = True,
     check_nan: bool = True, action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
-    """A callback that looks for infinities and NaN among the outputs.
+    """A callback that looks for infinities and NaN in the outputs.
 
     Args:
-      op_type, inputs, attrs, outputs, op_name: as `add_execution_callback` says.
-      check_inf, check_nan: what is looked for.
-      action: an ExecutionCallback, or its value: raise, print to standard output, or warn.
+      op_type, inputs, attrs, outputs, op_name: see `add_execution_callback`.
+      check_inf, check_nan: which values to look for.
+      action: an ExecutionCallback or its value: raise, print to standard output, or warn.
 
     Raises:
-      InfOrNanError: one is found and `action` says so. ValueError: one is found, and there is no such action.
+      InfOrNanError: there is one and `action` is RAISE. ValueError: there is one and `action` is IGNORE, or `action` is unknown.
     """
     action = ExecutionCallback(action)
     for index, output in enumerate(outputs):
@@ -133,7 +138,7 @@ def inf_callback(
     op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], op_name: str | None,
     action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
-    """`inf_nan_callback` that looks for infinities alone."""
+    """`inf_nan_callback` for infinities only."""
     inf_nan_callback(op_type, inputs, attrs, outputs, op_name, check_nan=False, action=action)
 
 
@@ -142,23 +147,24 @@ def nan_callback(
     op_type: str, inputs: Sequence[Any], attrs: Sequence[Any], outputs: Sequence[Any], op_name: str | None,
     action: object = ExecutionCallback.RAISE,
 ) -> None:  # fmt: skip
-    """`inf_nan_callback` that looks for NaN alone."""
+    """`inf_nan_callback` for NaN only."""
     inf_nan_callback(op_type, inputs, attrs, outputs, op_name, check_inf=False, action=action)
 
 
 @export("contrib.eager.seterr")
 def seterr(inf_or_nan: object = None) -> dict[str, ExecutionCallback]:
-    """Says what is done about infinities and NaN in results of operations that run at once.
+    """Sets what to do about infinities and NaN in results of eager operations.
 
     Args:
-      inf_or_nan: an ExecutionCallback, or its value; None changes nothing.
+      inf_or_nan: an ExecutionCallback or its value; None changes nothing.
 
     Returns:
-      what was done before, under "inf_or_nan".
+      the setting before, under the key "inf_or_nan".
 
     Raises:
       ValueError: there is no such action.
     """
+    # The setting is not stored: it is the action of the last callback that is `inf_nan_callback`, plain or with an action bound to it.
     watching = [c for c in ACTIVE if getattr(c, "func", c) is inf_nan_callback]
     before = ExecutionCallback.IGNORE
     if watching:

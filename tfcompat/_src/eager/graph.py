@@ -1,4 +1,4 @@
-"""The default graph where operations run when they are called: its `make_op` runs the operation."""
+"""The default graph of eager execution. Its `make_op` runs the operation, so that all code that builds graphs works unchanged."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _LARGEST_SEED = 2**31 - 1
 
 
 class EagerGraph(Graph):
-    """The default graph where operations run when they are made: it has scopes, but keeps no nodes."""
+    """The default graph in eager mode: it has scopes and devices, but keeps no nodes."""
 
     executes = True
 
     def __init__(self, state: EagerState) -> None:
         super().__init__()
         self.state = state
-        self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]  # functions that nobody calls any more go
+        self._functions = weakref.WeakValueDictionary()  # type: ignore[assignment]  # a function lives as long as something holds it
         self._numbers = itertools.count()
         self._seeds = random.Random()
         self._full_names: dict[str, str] = {}
@@ -52,6 +52,7 @@ class EagerGraph(Graph):
     @seed.setter
     def seed(self, seed: int | None) -> None:
         self._seed = seed
+        # As in 1.15, setting the seed restarts all random sequences.
         self._seeds = random.Random(seed)
         self.state.forget_programs()
 
@@ -61,49 +62,50 @@ class EagerGraph(Graph):
         return bool(self._full_names)
 
     def next_number(self) -> int:
-        """A number for an operation: later ones have larger ones."""
+        """Returns a number for an operation; later operations have larger ones."""
         return next(self._numbers)
 
     def next_operation_seed(self) -> int:
         return self._seeds.randint(0, _LARGEST_SEED)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` in the current scope: nothing here has a name that could be taken."""
+        """Returns `name` below the current scope, without a number: there are no nodes whose names could clash."""
         return f"{self._name_stack}/{name}" if self._name_stack else name
 
     def control_dependencies(  # type: ignore[override]  # no generator
         self, control_inputs: Iterable[Any] | None
     ) -> contextlib.AbstractContextManager[None]:
-        """Nothing: what is to run before has run."""
+        """A block without effect: operations have already run, in the order of their calls."""
         return contextlib.nullcontext()
 
     def colocate_with(  # type: ignore[override]  # no generator
         self, op: object, ignore_existing: bool = False
     ) -> contextlib.AbstractContextManager[None]:
-        """Nothing: tensors are where they were made."""
+        """A block without effect: tensors are already on their devices."""
         return contextlib.nullcontext()
 
     def device_of(self, op_type: str) -> str:
-        """The full name of the device that an operation made now runs on; InvalidArgumentError where there is none such."""
-        asked = self.device_asked(op_type)
-        found = self._full_names.get(asked)
-        if found is None:
-            found = self._full_names[asked] = self.found(asked)
-        return found
+        """Returns the full name of the device for an operation made now; raises RuntimeError if the requested device does not exist."""
+        requested = self.device_asked(op_type)
+        full_name = self._full_names.get(requested)
+        if full_name is None:
+            full_name = self._full_names[requested] = self.found(requested)
+        return full_name
 
     def device_asked(self, op_type: str = "NoOp") -> str:
-        """What the device scopes say of an operation of that type: a device string, perhaps empty."""
+        """Returns the device string that the device scopes request for an operation of this type, possibly empty."""
         if not self._devices:
             return ""
         node = SimpleNamespace(_device="", name=op_type, type=op_type)
         device_scope.apply(self._devices, node)  # type: ignore[arg-type]  # all of an operation that it asks for
-        asked: str = node._device
-        return asked
+        requested: str = node._device
+        return requested
 
     def found(self, text: str) -> str:
-        """The full name of the device that a device string means; RuntimeError where there is none such."""
+        """Returns the full name of the device that a device string means; raises RuntimeError if there is none."""
         names = [d.name for d in self.state.devices]
         wanted = device_lib.DeviceSpec.from_string(device_lib.canonical_name(text))
+        # Accelerators come first: a string without a device type means one of them if there is any, as in 1.15.
         for name in [*[d.name for d in self.state.devices if d.kind != "CPU"], *names]:
             if wanted.make_merged_spec(device_lib.DeviceSpec.from_string(name)).to_string() == name and _agree(wanted, name):
                 return name
@@ -132,6 +134,7 @@ class EagerGraph(Graph):
         device = self.device_of(spec.name)
         if self.state.process.log_device_placement or self.state.config.log_device_placement:
             sys.stderr.write(f"Executing op {spec.name} in device {device}\n")
+        # Three ways to run: directly on the variables of the process, by passing a handle on, or by a program.
         if op.type in DIRECT:
             values = DIRECT[op.type](self.state, op)
         elif op.type == "Identity" and inputs[0].dtype in (dtypes.resource, dtypes.variant):
@@ -140,6 +143,7 @@ class EagerGraph(Graph):
         else:
             values = self._program(op, name, device)(op.takes, attrs)
         kinds = output_dtypes(spec.signature, attrs) if dtypes_out is None else dtypes_out
+        # The handle of a new resource knows the operation that made it, for its attributes.
         keeps_op = op if spec.effects.creates and not inputs else None
         op.outputs = [EagerTensor.of(v, kind, self, device, keeps_op) for v, kind in zip(values, kinds)]
         if recorders.ACTIVE.recorders and inputs:
@@ -149,79 +153,84 @@ class EagerGraph(Graph):
         return op
 
     def _program(self, op: EagerOperation, name: str, device: str) -> EagerProgram:
+        """Returns the program for an operation, made and cached for op type, attributes, device, and kinds of the inputs."""
         spec, inputs = op.spec, op.takes
         if spec.effects.creates:
             return EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, op.name)
+        # Variables enter the key by the position of their first use: two inputs that are one variable need another program than two variables.
         first_use: dict[str, int] = {}
         kinds = [
             (first_use.setdefault(handle_key(t), i), *_handle_kind(t)) if is_variable(t) else (t.dtype, t._sizes) for i, t in enumerate(inputs)
         ]
+        # Programs of a tf.function's calls are kept by the function, and die with it.
         kind, called = (spec.name, _hashable(_without_seeds(op)), device), self._called(op.attrs)
         programs = called[0].programs if called else self.state.programs.get(kind)
         if programs is None:
             programs = self.state.programs.setdefault(kind, Recent())
         key = (*kind, *kinds)
-        found = programs.get(key)
-        if found is None:
-            found = programs[key] = EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, spec.name)
-        return found
+        program = programs.get(key)
+        if program is None:
+            program = programs[key] = EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, spec.name)
+        return program
 
     def _called(self, attrs: dict[str, Any]) -> list[Any]:
-        """The functions that attributes name."""
+        """Returns the functions that attributes name."""
         values = [v for value in attrs.values() for v in (value if isinstance(value, list) else [value])]
-        found = [self._functions.get(v.name) for v in values if isinstance(v, attr_values.FunctionRef)]
-        return [f for f in found if f is not None]
+        named = [self._functions.get(v.name) for v in values if isinstance(v, attr_values.FunctionRef)]
+        return [f for f in named if f is not None]
 
     def library_of(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """The functions that attributes name, and those that these call, by name."""
-        found: dict[str, Any] = {}
+        """Returns the functions that attributes name, and all functions that those may call, by name."""
+        library: dict[str, Any] = {}
         pending = self._called(attrs)
         while pending:
             function = pending.pop()
-            if function.name not in found:
-                found[function.name] = function
+            if function.name not in library:
+                library[function.name] = function
                 pending.extend(function.held.values())
                 for op in function.body.get_operations():
                     pending.extend(self._called(op.attrs))
                     pending.extend(f for f in [self._functions.get(op.type)] if f is not None)
-        return found
+        return library
 
     def writes_of(self, tensors: Iterable[Tensor]) -> list[int]:
-        """How often each variable among some tensors has been written."""
+        """Returns, for each variable handle among the tensors, how often the variable has been written."""
         return [self.state.writes[handle_key(t)] for t in tensors if isinstance(t, EagerTensor) and is_variable(t)]
 
     def copied(self, tensor: EagerTensor, device_name: str | None) -> EagerTensor:
-        """A tensor on a device of this process; RuntimeError where there is none of that name."""
+        """Returns a tensor's copy on a device of this process; raises RuntimeError if there is no device of that name."""
         device = self.found(device_name or "")
         target = next(d.jax_device for d in self.state.devices if d.name == device)
         value = tensor._value
         if isinstance(value, jax.Array):
             value = jax.device_put(value, target)
-        found = EagerTensor.of(value, tensor.dtype, self, device)
-        found._handle_data = tensor._handle_data
-        return found
+        copy = EagerTensor.of(value, tensor.dtype, self, device)
+        copy._handle_data = tensor._handle_data
+        return copy
 
 
 def _agree(wanted: object, name: str) -> bool:
-    there = device_lib.DeviceSpec.from_string(name)
+    """Returns whether a device name has all parts that a device spec states."""
+    actual = device_lib.DeviceSpec.from_string(name)
     parts = ("job", "replica", "task", "device_type", "device_index")
-    return all(getattr(wanted, p) in (None, getattr(there, p)) for p in parts)
+    return all(getattr(wanted, p) in (None, getattr(actual, p)) for p in parts)
 
 
 def _without_seeds(op: EagerOperation) -> dict[str, Any]:
-    """The attributes that a program depends on: seeds only say which random numbers a call goes on with."""
+    """Returns the attributes that a program depends on. Seeds are not among them: they only select the random sequence of a call."""
     if not op.spec.effects.random:
         return op.attrs
     return {name: value for name, value in op.attrs.items() if name not in ("seed", "seed2")}
 
 
 def _handle_kind(tensor: EagerTensor) -> tuple[dtypes.DType, tuple[int | None, ...] | None]:
+    """Returns dtype and sizes of the variable behind a handle."""
     attrs = tensor._op.attrs
     return attrs["dtype"], attrs["shape"].sizes
 
 
 def _hashable(value: object) -> Any:
-    """An inside attribute value, or a dict of them, as part of a key."""
+    """Returns an attribute's value in internal form, or a dict of them, as a part of a key."""
     if isinstance(value, dict):
         return tuple([(k, _hashable(v)) for k, v in value.items()])
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Whether operations run when they are called, or are added to a graph."""
+"""Switches between eager execution and graph construction, for the process or for a block."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tfcompat._src.graph.graph import Graph
 
 
 class _Mode:
-    """The one EagerGraph of the process, made when it is first wanted."""
+    """Holds the one EagerGraph of the process, made on first use."""
 
     graph: EagerGraph | None = None
     lock = threading.Lock()
 
 
 def eager_graph(config: object = None) -> EagerGraph:
-    """The graph whose operations run when they are made; where it is made now, on the devices of a ConfigProto."""
+    """Returns the process's EagerGraph. If it is made now, its devices are those of `config`, a ConfigProto."""
     with _Mode.lock:
         if _Mode.graph is None:
             _Mode.graph = EagerGraph(EagerState(config))
@@ -31,7 +31,7 @@ def eager_graph(config: object = None) -> EagerGraph:
 
 
 def eager_mode() -> contextlib.AbstractContextManager[Any]:
-    """A block in which operations run when they are called; where they do not do that around it, with scopes of its own."""
+    """A block with eager execution. If it was off, the block has a graph of its own, with new scopes and the process's state."""
     if scopes.executing_eagerly():
         return contextlib.nullcontext()
     return GRAPHS.entered(EagerGraph(eager_graph().state))
@@ -45,29 +45,29 @@ def graph_mode() -> Iterator[None]:
 
 
 def _plain_graph() -> Graph:
-    """The innermost default graph to which nodes are added."""
+    """Returns the innermost default graph that does not execute."""
     return next((g for g in reversed(GRAPHS.stack) if not g.executes), None) or scopes.global_graph()
 
 
 @export("enable_eager_execution", "contrib.eager.enable_eager_execution")
 def enable_eager_execution(config: object = None, device_policy: object = None, execution_mode: object = None) -> None:
-    """Lets operations run when they are called, in the whole process from now on.
+    """Enables eager execution for the process: operations run when they are called.
 
     Args:
       config: a ConfigProto for the devices.
-      device_policy: what to do with inputs on other devices: they are copied, with all policies but EXPLICIT.
+      device_policy: what to do with inputs on other devices; all policies but EXPLICIT copy them.
       execution_mode: SYNC or ASYNC; JAX computes asynchronously in both.
 
     Raises:
-      TypeError: `config` is no ConfigProto. NotImplementedError: the policy EXPLICIT, which refuses to copy.
-      ValueError: a graph has been used already, operations have run eagerly on other devices, or the modes are unknown.
+      TypeError: `config` is not a ConfigProto. NotImplementedError: `device_policy` is EXPLICIT, which refuses to copy.
+      ValueError: the default graph has nodes already, operations have run eagerly with another config, or a mode is unknown.
     """
     if config is not None and type(config).__name__ != "ConfigProto":
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
     if device_policy not in (None, 0, 1, 2, 3):
         raise ValueError("device_policy must be one of None, tf.contrib.eager.DEVICE_PLACEMENT_*")
     if device_policy == 0:
-        raise NotImplementedError("tfcompat has no DEVICE_PLACEMENT_EXPLICIT: inputs on other devices are copied.")
+        raise NotImplementedError("tfcompat has no DEVICE_PLACEMENT_EXPLICIT: inputs on other devices are copied. Use DEVICE_PLACEMENT_SILENT.")
     if execution_mode not in (None, 0, 1):
         raise ValueError("execution_mode must be one of None, tf.contrib.eager.SYNC, tf.contrib.eager.ASYNC")
     if scopes.executing_eagerly():
@@ -82,7 +82,7 @@ def enable_eager_execution(config: object = None, device_policy: object = None, 
 
 @export("disable_eager_execution")
 def disable_eager_execution() -> None:
-    """Lets operations be added to graphs again, as they are unless eager execution was enabled."""
+    """Disables eager execution for the process: operations are added to graphs, as by default."""
     scopes.set_global_default(None)
 
 

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.monitoring`: counters, gauges and histograms of the process, by name and labels."""
+"""`tensorflow.python.eager.monitoring`: counters, gauges and histograms of this process, by name and labels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ _lock = threading.Lock()
 
 
 class Metric:
-    """What is measured: a cell for each combination of labels.
+    """A named measurement with one cell for each combination of label values.
 
     Args:
-      name: of the metric. description: a sentence. *labels: the names of its labels.
+      name: of the metric.
+      description: a sentence.
+      *labels: names of its labels.
 
     Raises:
-      errors.AlreadyExistsError: another metric of this class and name is in use.
+      errors.AlreadyExistsError: another metric of this class and name is alive.
     """
 
     _cell: type
@@ -31,11 +33,12 @@ class Metric:
         self.name, self.description, self.labels = name, description, labels
         self._cells: dict[tuple[str, ...], Any] = {}
         with _lock:
+            # The registry holds metrics weakly: a name is free again when its metric is gone.
             if _known.setdefault((type(self).__name__, name), self) is not self:
                 raise errors.AlreadyExistsError(None, None, f"Another metric with the same name already exists: {name}")
 
     def get_cell(self, *labels: str) -> Any:
-        """The cell of the values of all labels; ValueError where there are not as many values as labels."""
+        """Returns the cell for the values of all labels; raises ValueError if their number is wrong."""
         if len(labels) != len(self.labels):
             raise ValueError(f"The {type(self).__name__} expects taking {len(self.labels)} labels")
         with _lock:
@@ -48,7 +51,7 @@ class Metric:
 
 
 class CounterCell:
-    """A number that grows."""
+    """A number that only grows."""
 
     def __init__(self) -> None:
         self._value = 0
@@ -60,18 +63,18 @@ class CounterCell:
             self._value += value
 
     def value(self) -> int:
-        """The number."""
+        """Returns the number."""
         return self._value
 
 
 class Counter(Metric):
-    """Numbers that grow."""
+    """A metric whose cells are numbers that only grow."""
 
     _cell = CounterCell
 
 
 class _GaugeCell:
-    """A value that is replaced."""
+    """A value that can be replaced."""
 
     _kind: type = object
 
@@ -79,61 +82,61 @@ class _GaugeCell:
         self._value: Any = self._kind()
 
     def set(self, value: object) -> None:
-        """Replaces the value; TypeError for one of another type."""
+        """Replaces the value; raises TypeError for one of another type."""
         if not isinstance(value, self._kind):
-            raise TypeError(f"A {type(self).__name__} holds values of type {self._kind.__name__}, not {value!r}.")
+            raise TypeError(f"A {type(self).__name__} holds a value of type {self._kind.__name__}, but got {value!r}.")
         self._value = value
 
     def value(self) -> Any:
-        """The value."""
+        """Returns the value."""
         return self._value
 
 
 class IntGaugeCell(_GaugeCell):
-    """An integer that is replaced."""
+    """An integer that can be replaced."""
 
     _kind = int
 
 
 class StringGaugeCell(_GaugeCell):
-    """A string that is replaced."""
+    """A string that can be replaced."""
 
     _kind = str
 
 
 class BoolGaugeCell(_GaugeCell):
-    """A bool that is replaced."""
+    """A bool that can be replaced."""
 
     _kind = bool
 
 
 class IntGauge(Metric):
-    """Integers that are replaced."""
+    """A metric whose cells are integers that can be replaced."""
 
     _cell = IntGaugeCell
 
 
 class StringGauge(Metric):
-    """Strings that are replaced."""
+    """A metric whose cells are strings that can be replaced."""
 
     _cell = StringGaugeCell
 
 
 class BoolGauge(Metric):
-    """Bools that are replaced."""
+    """A metric whose cells are bools that can be replaced."""
 
     _cell = BoolGaugeCell
 
 
 class Buckets:
-    """The upper bounds of the intervals of a histogram, rising."""
+    """Upper bounds of a histogram's intervals, in increasing order."""
 
     def __init__(self, limits: list[float]) -> None:
         self.limits = limits
 
 
 class ExponentialBuckets(Buckets):
-    """`bucket_count` intervals, the first up to `scale`, each next one up to `growth_factor` times as much; and one for all above."""
+    """`bucket_count` intervals that end at `scale * growth_factor**i`, and one for all larger values."""
 
     def __init__(self, scale: float, growth_factor: float, bucket_count: int) -> None:
         super().__init__([scale * growth_factor**i for i in range(bucket_count)] + [sys.float_info.max])
@@ -153,24 +156,25 @@ class SamplerCell:
             self._samples.append(float(value))
 
     def value(self) -> messages.HistogramProto:
-        """The histogram: its numbers' count, sum, sum of squares, least and greatest, and how many are in each interval."""
+        """Returns a HistogramProto: count, sum, sum of squares, minimum and maximum of the numbers, and the count in each interval."""
         with self._lock:
             samples = list(self._samples)
         counts = [0.0] * len(self._limits)
         for sample in samples:
             counts[bisect.bisect_right(self._limits, sample)] += 1
+        # As in 1.15, an empty histogram has the largest float as its minimum and the lowest as its maximum.
         most = sys.float_info.max
-        found = messages.HistogramProto(
+        histogram = messages.HistogramProto(
             num=len(samples), sum=sum(samples), sum_squares=sum(x * x for x in samples), min=min(samples, default=most),
             max=max(samples, default=-most)
         )  # fmt: skip
-        found.bucket_limit.extend(self._limits)
-        found.bucket.extend(counts)
-        return found
+        histogram.bucket_limit.extend(self._limits)
+        histogram.bucket.extend(counts)
+        return histogram
 
 
 class Sampler(Metric):
-    """Histograms with the same intervals."""
+    """A metric whose cells are histograms with the same intervals."""
 
     def __init__(self, name: str, buckets: Buckets, description: str, *labels: str) -> None:
         super().__init__(name, description, *labels)

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.profiler`: profiles of a process, as `local.trace` files that TensorBoard reads."""
+"""`tensorflow.python.eager.profiler`: profiles of this process by JAX's profiler, written as `local.trace` files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from tfcompat._src.proto import messages
 
 _EVENT_FILE_SUFFIX = ".profile-empty"
 _PICOSECONDS = 1_000_000
-"""In a microsecond."""
+"""Picoseconds in a microsecond."""
 
 
 class ProfilerAlreadyRunningError(Exception):
-    """`start` while a profile is being recorded."""
+    """`start` was called while a profile is being recorded."""
 
 
 class ProfilerNotRunningError(Exception):
-    """`stop` while no profile is being recorded."""
+    """`stop` was called while no profile is being recorded."""
 
 
 class _Running:
-    """The folder into which JAX records, None while it does not."""
+    """The folder that JAX records into; None while no profile is recorded."""
 
     folder: str | None = None
     lock = threading.Lock()
 
 
 def start() -> None:
-    """Records a profile from now on, by JAX's profiler.
+    """Starts recording a profile.
 
     Raises:
-      ProfilerAlreadyRunningError: one is being recorded.
+      ProfilerAlreadyRunningError: one is being recorded, by this module or by JAX.
     """
     with _Running.lock:
         if _Running.folder is not None:
@@ -58,13 +58,13 @@ def start() -> None:
 
 
 def stop() -> bytes:
-    """Ends the profile.
+    """Stops recording.
 
     Returns:
-      a serialized Trace message: what JAX recorded of the host's threads and the devices.
+      a serialized Trace message with JAX's events of host threads and devices.
 
     Raises:
-      ProfilerNotRunningError: none is being recorded.
+      ProfilerNotRunningError: no profile is being recorded.
     """
     with _Running.lock:
         folder, _Running.folder = _Running.folder, None
@@ -78,22 +78,22 @@ def stop() -> bytes:
 
 
 def is_running() -> bool:
-    """Whether a profile is being recorded."""
+    """Returns whether a profile is being recorded."""
     return _Running.folder is not None
 
 
 def _trace(folder: str) -> bytes:
-    """The events of the JSON files that JAX wrote below a folder, as a Trace."""
-    found = messages.profiler.Trace()
+    """Returns the events of JAX's JSON files below a folder as a serialized Trace."""
+    trace = messages.profiler.Trace()
     for path in sorted(Path(folder).rglob("*.trace.json.gz")):
         for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]:
-            _add(found, event)
-    written: bytes = found.SerializeToString()
+            _add(trace, event)
+    written: bytes = trace.SerializeToString()
     return written
 
 
 def _add(trace: Any, event: dict[str, Any]) -> None:
-    """Adds an event of Chrome's format: the name of a process or thread, or something that took time."""
+    """Adds an event in Chrome's trace event format: metadata (phase M) names a process or thread, a complete event (X) has a duration."""
     kind, arguments = event.get("ph"), event.get("args", {})
     if kind == "M" and event["name"] == "process_name":
         trace.devices[event["pid"]].name, trace.devices[event["pid"]].device_id = arguments["name"], event["pid"]
@@ -111,13 +111,13 @@ def _add(trace: Any, event: dict[str, Any]) -> None:
 
 
 def maybe_create_event_file(logdir: str) -> None:
-    """Writes an empty event file `.profile-empty` into a folder that has none, by which TensorBoard knows that profiles are there."""
+    """Writes an empty event file `.profile-empty` into a folder that has none: by it TensorBoard recognizes a folder with profiles."""
     if not any(name.endswith(_EVENT_FILE_SUFFIX) for name in file_io.listdir(logdir)):
         EventsWriter(os.path.join(logdir, "events")).InitWithSuffix(_EVENT_FILE_SUFFIX)
 
 
 def save(logdir: str, result: bytes) -> None:
-    """Writes what `stop` returned below TensorBoard's folder, as plugins/profile/<time>/local.trace."""
+    """Writes the result of `stop` below a log directory, as plugins/profile/<time>/local.trace, where TensorBoard looks for it."""
     folder = os.path.join(logdir, "plugins", "profile", datetime.datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
     file_io.makedirs(folder)
     maybe_create_event_file(logdir)
@@ -139,5 +139,5 @@ class Profiler:
 
 
 def start_profiler_server(port: int) -> NoReturn:
-    """Refused: JAX's server gives profiles in another format than 1.15's programs read."""
-    raise NotImplementedError(f"tfcompat has no start_profiler_server (port {port}): use jax.profiler.start_server and its tools, or start and stop")
+    """Raises NotImplementedError: JAX's profiler server does not speak the protocol of 1.15's clients."""
+    raise NotImplementedError(f"tfcompat has no start_profiler_server (port {port}). Use jax.profiler.start_server and its tools, or start and stop.")

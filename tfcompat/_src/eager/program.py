@@ -1,5 +1,7 @@
-"""A graph of one operation, which runs at once: planned, compiled and kept as every graph is, for op type, attributes, device, and dtypes and
-shapes of the inputs."""
+"""Programs of eager operations: graphs of one operation, planned and compiled as all graphs are.
+
+A program serves all operations of the same type, attributes, device, and dtypes and shapes of inputs (`EagerGraph._program` caches them).
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ from tfcompat._src.runtime.session import BaseSession, PreparedRun
 
 
 class ProgramGraph(Graph):
-    """The graph of an operation that runs at once."""
+    """The graph of one eager operation."""
 
     is_program = True
 
 
 class EagerSession(BaseSession):
-    """A session that draws random numbers and has resources as all operations that run at once."""
+    """A session that shares random state and resources with all eager operations."""
 
     def __init__(self, state: EagerState, graph: Graph, config: object = None) -> None:
         self._state = state
@@ -44,12 +46,17 @@ class EagerProgram:
     """A graph of one operation, run by a session of its own on the state of the process.
 
     Args:
-      state: what operations share. functions: that it may call, by name.
-      spec, attrs: of the operation. inputs: tensors like those that it will get. device: where it runs. name: of the node.
+      state: the state that eager operations share.
+      functions: functions that the operation may call, by name.
+      spec: its op spec.
+      attrs: its attributes.
+      inputs: tensors like those that it will get.
+      device: where it runs.
+      name: of the node.
     """
 
     _misfit = ""
-    """What the shape function says of inputs that do not fit."""
+    """Error message of the shape function for inputs like these; empty if they fit."""
 
     def __init__(
         self, state: EagerState, functions: dict[str, Any], spec: op_spec.OpSpec, attrs: dict[str, Any], inputs: Sequence[EagerTensor],
@@ -64,6 +71,8 @@ class EagerProgram:
         self._fed_positions: list[int] = []
         with self._graph.as_default(), self._graph.device(device):
             tensors = [self._input(i, t) for i, t in enumerate(inputs)]
+            # 1.15 infers no shapes in eager mode, its kernels check them: inputs that the shape function refuses still run, for the
+            # kernel's own message. Operations with effects do not: they must not act on wrong inputs.
             try:
                 self.op = self._graph.make_op(spec, name, tensors, dict(attrs))
             except ValueError as e:
@@ -95,10 +104,14 @@ class EagerProgram:
         return found
 
     def __call__(self, inputs: Sequence[EagerTensor], attrs: dict[str, Any]) -> list[Any]:
-        """The values of the outputs; errors.OpError where the operation fails: as its kernel says, else as its shape function does.
+        """Runs the operation and returns the values of its outputs.
 
         Args:
-          attrs: of this operation; they may have other seeds than the program was made with.
+          inputs: the tensors that it takes.
+          attrs: its attributes, whose seeds may differ from those that the program was made with.
+
+        Raises:
+          errors.OpError: the operation fails; with the kernel's message if it has one, else the shape function's.
         """
         if not self.op.spec.effects.random:
             return self._checked(inputs)
@@ -106,17 +119,21 @@ class EagerProgram:
             return self._checked(inputs)
 
     def _checked(self, inputs: Sequence[EagerTensor]) -> list[Any]:
+        """Runs the operation; if the shape function refused its inputs, raises its error, or the kernel's own."""
         if not self._misfit:
             return self._run(inputs)
         try:
             self._run(inputs)
         except errors.OpError as e:
+            # An error with a cause is a translation of NumPy's or JAX's: the shape function's message is closer to 1.15's.
             if e.__cause__ is None:
                 raise
         raise errors.InvalidArgumentError(None, None, self._misfit)
 
     def _run(self, inputs: Sequence[EagerTensor]) -> list[Any]:
+        """Runs the operation on the inputs' values."""
         values = [inputs[i]._value for i in self._fed_positions]
+        # Small values on the host are computed by the NumPy kernel: dispatch to a compiled program would take longer.
         if self._folds and all(type(v) is np.ndarray and v.size <= MAX_FOLDED_ELEMENTS for v in values):
             return list(constant_value.call_numpy_kernel(self.op, values))
         with jax_compat.x64():
@@ -124,6 +141,7 @@ class EagerProgram:
                 return self._compute(values)
             keys = dict(zip(self._variables.values(), dict.fromkeys(handle_key(t) for t in inputs if is_variable(t))))
             with self._state.variable_state.lock:
+                # Writes are counted even if the run fails: it may have written some variables.
                 try:
                     return self._compute(values, keys)
                 finally:
@@ -131,13 +149,13 @@ class EagerProgram:
                         self._state.writes.update(keys.values())
 
     def _compute(self, values: list[Any], keys: dict[str, str] | None = None) -> list[Any]:
-        """Runs the operation; `keys` of the session to those of the variables of the process that it uses."""
+        """Runs the session; `keys` maps the program's variables to those of the process."""
         session, prepared = self._session_and_run()
         context = session.context if keys is None else self._context_with(keys)
         return session.compute(prepared, values, context, _as_it_is, lent=False)[1]
 
     def _context_with(self, keys: dict[str, str]) -> RunContext:
-        """The context of runs on variables of the process, kept for the next run on the same ones."""
+        """Returns a run context on variables of the process, cached for the next run on the same ones."""
         kept = self._kept
         if kept is None or kept[0] != keys:
             variables = ProcessVariables(self._state.variable_state, keys)
@@ -145,6 +163,7 @@ class EagerProgram:
         return kept[1]
 
     def _session_and_run(self) -> tuple[BaseSession, PreparedRun]:
+        """Returns the session and the prepared run, made on first use."""
         if self._prepared is None:
             op = self.op
             self._session = EagerSession(self._state, self._graph, self._state.config)
@@ -154,7 +173,7 @@ class EagerProgram:
 
 
 def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
-    """A result as the value of an eager tensor: arrays stay on their device."""
+    """Returns a result as the value of an eager tensor, without copying it from its device."""
     value = values.get(tensor)
     if value is None:
         return fetched_value(tensor, values, context)
@@ -162,18 +181,18 @@ def _as_it_is(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) ->
 
 
 class VariableHandle:
-    """The value of a resource tensor that stands for a variable: its key among the variables of the process."""
+    """The value of a resource tensor that is a variable's handle: the variable's key in the process."""
 
     def __init__(self, key: str) -> None:
         self.key = key
 
 
 def is_variable(tensor: EagerTensor) -> bool:
-    """Whether a tensor is the handle of a variable."""
+    """Returns whether a tensor is the handle of a variable."""
     return isinstance(tensor._value, VariableHandle)
 
 
 def handle_key(tensor: EagerTensor) -> str:
-    """The key of the variable that a resource tensor stands for."""
+    """Returns the key of the variable that a handle refers to."""
     key: str = tensor._value.key
     return key

@@ -1,4 +1,4 @@
-"""The RunMetadata of eager execution: the graphs of functions that run for the first time, which `tf.compat.v2.summary.trace_on` collects."""
+"""RunMetadata of eager execution: the graphs of functions that run for the first time, for `tf.compat.v2.summary.trace_on`."""
 
 from __future__ import annotations
 
@@ -18,74 +18,74 @@ from tfcompat._src.runtime.prune import prune
 
 
 def enable_run_metadata() -> None:
-    """Collects the graphs of functions that run for the first time; as in 1.15 on CPUs, no times of operations."""
+    """Starts collecting the graphs of functions that run for the first time. As in 1.15 on CPUs, no times are collected."""
     FIRST_RUNS.switch(is_on=True)
 
 
 def disable_run_metadata() -> None:
-    """Collects nothing any more, and forgets what was collected."""
+    """Stops collecting and discards what was collected."""
     FIRST_RUNS.switch(is_on=False)
 
 
 def enable_graph_collection() -> None:
-    """Collects the graphs of functions that run for the first time."""
+    """Starts collecting the graphs of functions that run for the first time."""
     FIRST_RUNS.switch(is_on=True)
 
 
 def disable_graph_collection() -> None:
-    """Collects no graphs any more, and forgets those that were collected."""
+    """Stops collecting and discards what was collected."""
     FIRST_RUNS.switch(is_on=False)
 
 
 def export_run_metadata() -> Any:
-    """A RunMetadata of the functions that ran for the first time since collecting began, or since the last export.
+    """Returns a RunMetadata of the functions that ran for the first time since collecting began, or since the last export.
 
-    Each has its graph as it was written, and as it runs: with calls inlined and without what no result needs. XLA's optimizations
-    are not among its nodes.
+    It has each function's graph as written, and as it runs: with calls inlined and pruned. XLA's optimizations do not show in it.
     """
-    found = messages.RunMetadata()
+    metadata = messages.RunMetadata()
     state = eager_graph().state
     device_of = Placer(state.devices, state.config).device_of
     for function in FIRST_RUNS.taken():
-        graphs = found.function_graphs.add()
+        graphs = metadata.function_graphs.add()
         graphs.pre_optimization_graph.CopyFrom(written_graph(function))
         parts = _graphs_that_run(function, device_of)
         graphs.partition_graphs.extend(parts)
-        found.partition_graphs.extend(parts)
+        metadata.partition_graphs.extend(parts)
         for part in parts:
             graphs.post_optimization_graph.node.extend(part.node)
         graphs.post_optimization_graph.versions.producer = PRODUCER
-    return found
+    return metadata
 
 
 def _ends(function: GraphFunction) -> tuple[dict[Tensor, str], list[str]]:
-    """The names of a function's arguments and of its results as nodes."""
+    """Returns the names of a function's arguments, by tensor, and those of the nodes of its results."""
     names = dict(zip(function.body.inputs, function.arg_names))
     return names, [f"{name}_RetVal" for name in function.out_names]
 
 
 def written_graph(function: GraphFunction) -> Any:
-    """A function as a GraphDef: its arguments as `_Arg` nodes, its nodes, its results as `_Retval` nodes, and the functions it calls."""
+    """Returns a function as a GraphDef: arguments as `_Arg` nodes, its nodes, results as `_Retval` nodes, and the functions it calls."""
     names, results = _ends(function)
-    found = messages.GraphDef(versions=messages.VersionDef(producer=PRODUCER))
+    graph_def = messages.GraphDef(versions=messages.VersionDef(producer=PRODUCER))
     renamed = {t._as_node_def_input(): name for t, name in names.items()}
     arguments = {t.op for t in names}
     for index, (tensor, name) in enumerate(names.items()):
-        _add_end(found, name, "_Arg", tensor, index)
+        _add_end(graph_def, name, "_Arg", tensor, index)
     for op in function.body.get_operations():
         if op not in arguments:
-            node = found.node.add()
+            node = graph_def.node.add()
             node.CopyFrom(op.node_def)
             node.input[:] = [renamed.get(i, i) for i in node.input]
     for index, (tensor, name) in enumerate(zip(function.outputs, results)):
         source = tensor._as_node_def_input()
-        _add_end(found, name, "_Retval", tensor, index).input.append(renamed.get(source, source))
+        _add_end(graph_def, name, "_Retval", tensor, index).input.append(renamed.get(source, source))
     for held in with_held(function.held.values()).values():
-        found.library.function.add().CopyFrom(held.definition)
-    return found
+        graph_def.library.function.add().CopyFrom(held.definition)
+    return graph_def
 
 
 def _add_end(graph: Any, name: str, kind: str, tensor: Tensor, index: int) -> Any:
+    """Adds the `_Arg` or `_Retval` node of a tensor and returns it."""
     node = graph.node.add(name=name, op=kind)
     node.attr["T"].type = tensor.dtype.base_dtype.as_datatype_enum
     node.attr["index"].i = index
@@ -93,11 +93,12 @@ def _add_end(graph: Any, name: str, kind: str, tensor: Tensor, index: int) -> An
 
 
 def _graphs_that_run(function: GraphFunction, device_of: Callable[[Operation], Device]) -> list[Any]:
-    """The graph of each device as it runs: calls inlined, and without what no result needs."""
+    """Returns the graph of each device as it runs: calls inlined, and pruned to what results and side effects depend on."""
     body, (names, results) = function.body, _ends(function)
     ops = prune(function.outputs, acting_nodes(body.get_operations()), body.inputs)
     renamed = {run_name: names[t] for t, run_name in argument_names(body.inputs).items()}
     graphs = by_device(node for node, _ in nodes_of(ops, body.inputs, (), device_of))
+    # A result of a device without nodes (an argument that is returned) goes to the first graph.
     first = next(iter(graphs.values()), None) or messages.GraphDef(versions=messages.VersionDef(producer=PRODUCER))
     for graph in graphs.values():
         for node in graph.node:

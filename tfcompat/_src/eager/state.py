@@ -1,4 +1,4 @@
-"""What operations that run at once share: variables, random counters, resources, and the programs made so far."""
+"""State that eager operations share: variables, random sequences, resources, and cached programs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from tfcompat._src.runtime.variable_state import VariableState
 
 
 class _Sequence:
-    """Random numbers that operations of one type with the same seeds go on with; it takes an operation's place in a RandomState.
+    """A random sequence, shared by operations of one type with the same seeds. It represents them in a RandomState.
 
     Args:
-      op_type, attrs: of the operations.
+      op_type: their type.
+      attrs: attributes with their seeds.
     """
 
     def __init__(self, op_type: str, attrs: dict[str, Any]) -> None:
@@ -31,7 +32,7 @@ class _Sequence:
 
 
 class _EagerRandomState(RandomState):
-    """Random operations of the same type and seeds draw from one sequence, whatever their shapes."""
+    """Random state in which operations of the same type and seeds draw from one sequence, whatever their shapes, as in 1.15."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +42,7 @@ class _EagerRandomState(RandomState):
 
     @contextlib.contextmanager
     def drawing(self, op: Operation, attrs: dict[str, Any]) -> Iterator[None]:
-        """A block in which `op` draws from the sequence of the attributes; other threads wait."""
+        """A block in which `op` draws from the sequence that the attributes select; other threads wait."""
         key = (op.type, attrs["seed"], attrs["seed2"], str(attrs.get("dtype")))
         with self._lock:
             outer = self._current.get(op)
@@ -50,7 +51,7 @@ class _EagerRandomState(RandomState):
                 yield
             finally:
                 del self._current[op]
-                if outer is not None:  # a signal's handler has interrupted a call of the same program
+                if outer is not None:  # this call came from a signal handler that interrupted a call of the same program
                     self._current[op] = outer
 
     def _counted(self, op: Operation) -> Operation:
@@ -58,21 +59,21 @@ class _EagerRandomState(RandomState):
 
 
 class EagerState:
-    """What operations that run at once share: variables, random counters, resources, and the programs made so far.
+    """State that eager operations share: variables, random sequences, resources, and cached programs.
 
     Args:
-      config: the ConfigProto of the devices; None: the settings of the process, which stand still from the first use of a device on.
+      config: the ConfigProto of the devices; None for the process's settings, which are fixed when a device is first used.
     """
 
     def __init__(self, config: object = None) -> None:
         self._config_given, self.process = config, process_config()
         self.variable_state = VariableState()
         self.writes: collections.Counter[str] = collections.Counter()
-        """How often each variable has been written."""
+        """How often each variable has been written; the gradient of a call compares counts to see if variables changed since."""
         self.resources: dict[str, Any] = {}
         self.random_state = _EagerRandomState()
         self.programs: dict[tuple[Any, ...], Recent[Any, Any]] = {}
-        """By op type, attributes that are no seeds, and device, those for inputs of some kinds."""
+        """Cached programs, by op type, attributes without seeds, and device; then by kinds of inputs."""
 
     @functools.cached_property
     def config(self) -> Any:
@@ -81,7 +82,7 @@ class EagerState:
 
     @functools.cached_property
     def devices(self) -> list[Device]:
-        """Those that operations run on."""
+        """The devices that operations run on."""
         return session_devices(self.config)
 
     @property
@@ -90,16 +91,17 @@ class EagerState:
         return self.variable_state.values
 
     def forget_programs(self) -> None:
-        """Forgets where random operations stand, and the programs that have a state."""
+        """Restarts all random sequences, and drops the programs of stateful ops."""
         self.random_state = _EagerRandomState()
         self.programs = {k: p for k, p in self.programs.items() if not op_spec.get(k[0]).effects.is_stateful}
 
 
 class ProcessVariables(VariableState):
-    """Variables of the process under the keys that a program has for them.
+    """Variables of the process, seen by a program under the program's own keys.
 
     Args:
-      state: the variables. keys: of the program, to those of the process.
+      state: the variables of the process.
+      keys: the program's keys to those of the process.
     """
 
     def __init__(self, state: VariableState, keys: dict[str, str]) -> None:
@@ -112,7 +114,7 @@ class ProcessVariables(VariableState):
 
 
 class _Renamed(MutableMapping[str, Any]):
-    """A mapping under other keys."""
+    """A view of a mapping under other keys."""
 
     def __init__(self, mapping: MutableMapping[str, Any], keys: dict[str, str]) -> None:
         self._mapping, self._keys = mapping, keys

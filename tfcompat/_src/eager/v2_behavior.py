@@ -1,4 +1,4 @@
-"""tf.enable_v2_behavior: what TensorFlow 2 does otherwise, all at once."""
+"""tf.enable_v2_behavior: switches all defaults in which TensorFlow 2 differs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tfcompat._src.variables.tensor_equality import disable_tensor_equality, ena
 
 @export("enable_v2_behavior")
 def enable_v2_behavior() -> None:
-    """Eager execution, resource variables, control flow by functions, `==` of elements, sizes as int: from now on, as in TensorFlow 2.
+    """Enables TensorFlow 2's behavior: eager execution, resource variables, functional control flow, elementwise `==`, sizes as int.
 
     Raises:
-      ValueError: a graph has been used already.
+      ValueError: the default graph has nodes already.
     """
     tf2.enable()
     enable_eager_execution()
@@ -28,7 +28,7 @@ def enable_v2_behavior() -> None:
 
 @export("disable_v2_behavior")
 def disable_v2_behavior() -> None:
-    """Undoes what `enable_v2_behavior` does; nothing where that was not called."""
+    """Restores the defaults of 1.15."""
     tf2.disable()
     disable_eager_execution()
     disable_v2_tensorshape()

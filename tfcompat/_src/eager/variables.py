@@ -1,4 +1,4 @@
-"""Making, reading and replacing variables at once: what needs no program."""
+"""Variable operations in eager mode that run directly on the variables of the process, without a program."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tfcompat._src.runtime.variable_state import variable_key
 
 
 def _make_handle(state: EagerState, op: EagerOperation) -> list[Any]:
+    """Makes a handle; its variable is dropped when the handle is garbage."""
     if not op.attrs["shared_name"]:
         op.attrs = {**op.attrs, "shared_name": op.name.encode()}
     handle = VariableHandle(variable_key(op))
@@ -25,17 +26,19 @@ def _make_handle(state: EagerState, op: EagerOperation) -> list[Any]:
 
 
 def _forget(state: EagerState, key: str) -> None:
+    """Drops the variable of a key."""
     state.variables.pop(key, None)
     state.writes.pop(key, None)
 
 
 def _read(state: EagerState, op: EagerOperation) -> list[Any]:
-    """The value of a variable as it is now; what the array was is not donated while this refers to it."""
+    """Returns a variable's current value. The returned array shares the buffer, and while it lives keeps the buffer from being donated."""
     value = _value_of(state, op)
     return [value if isinstance(value, np.ndarray) else np.asarray(value)]
 
 
 def _value_of(state: EagerState, op: EagerOperation) -> Any:
+    """Returns the value of the variable that an operation reads; raises 1.15's errors for a wrong dtype or an uninitialized variable."""
     handle = op.takes[0]._value
     value = state.variables.get(handle.key) if isinstance(handle, VariableHandle) else None
     wanted = op.attrs["dtype"]
@@ -55,6 +58,7 @@ def _value_of(state: EagerState, op: EagerOperation) -> Any:
 
 
 def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
+    """Replaces a variable's value. A NumPy array is copied, since the program may change it; arrays of JAX are immutable."""
     handle, value = op.takes[0], op.takes[1]
     wanted = handle._op.attrs["dtype"]
     if value.dtype is not wanted:
@@ -68,6 +72,7 @@ def _assign(state: EagerState, op: EagerOperation) -> list[Any]:
 
 
 def _destroy(state: EagerState, op: EagerOperation) -> list[Any]:
+    """Drops a variable; raises NotFoundError for a missing one unless `ignore_lookup_error`."""
     handle = op.takes[0]._value
     if isinstance(handle, VariableHandle) and state.variables.pop(handle.key, None) is not None:
         return []
@@ -83,4 +88,4 @@ DIRECT: dict[str, Callable[[EagerState, EagerOperation], list[Any]]] = {
     "AssignVariableOp": _assign,
     "DestroyResourceOp": _destroy,
 }
-"""What needs no program: making, reading and replacing variables."""
+"""How to make, read, replace and destroy variables, by op type."""

@@ -1,4 +1,4 @@
-"""tf.nondifferentiable_batch_function: functions that compute for several runs at once; `data/call_batches.py` has the op."""
+"""tf.nondifferentiable_batch_function: a function computes one batch for several concurrent runs; `data/call_batches.py` has the op."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ def batch_function(
     num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int, allowed_batch_sizes: Sequence[int] | None = None,
     max_enqueued_batches: int = 10, autograph: bool = True,
 ) -> Callable:  # fmt: skip
-    """A decorator: what several runs ask a function for at the same time it computes as one batch.
+    """Returns a decorator that batches concurrent calls of a function along the first dimension.
 
-    The arguments of the function are Tensors with rows as their first dimension, and so are its results.
+    Arguments and results of the function are Tensors with one row per example.
 
     Args:
-      num_batch_threads: how many batches may be computed at the same time.
-      max_batch_size: the most rows of a batch.
+      num_batch_threads: number of batches that may be computed at the same time.
+      max_batch_size: largest number of rows in a batch.
       batch_timeout_micros: how long a batch waits for more rows, in microseconds.
-      allowed_batch_sizes: increasing numbers of rows, the last one `max_batch_size`; batches are filled up to one of them.
-      max_enqueued_batches: how many batches may wait.
+      allowed_batch_sizes: increasing numbers of rows, the last one `max_batch_size`; batches are padded to one of them.
+      max_enqueued_batches: number of batches that may wait.
       autograph: as for `tf.function`.
 
     Raises:
-      ValueError: by the decorated function, an argument is no Tensor.
-      InvalidArgumentError: in a run, a number is none that fits, or there are more rows than a batch may have.
-      FailedPreconditionError: in a run, a result has not the rows of the batch. UnavailableError: too many batches wait.
+      ValueError: by the decorated function, if an argument is not a Tensor.
+      InvalidArgumentError: in a run, if one of these numbers is invalid, or a call has more rows than a batch may have.
+      FailedPreconditionError: in a run, if a result has another number of rows than the batch. UnavailableError: too many batches wait.
     """
 
     def decorator(fn: Callable) -> Callable:
@@ -58,11 +58,11 @@ def batch_function_v1(
     num_batch_threads: int, max_batch_size: int, batch_timeout_micros: int, allowed_batch_sizes: Sequence[int] | None = None,
     grad_timeout_micros: int = 60 * 1000 * 1000, unbatch_timeout_micros: int = 60 * 1000 * 1000, max_enqueued_batches: int = 10,
 ) -> Callable:  # fmt: skip
-    """As `batch_function`, by nodes that make batches and part them again around those of the decorated function.
+    """`batch_function` by Batch and Unbatch nodes around the nodes of the decorated function; further arguments are as there.
 
     Args:
-      grad_timeout_micros: how long gradients wait for those of the other runs in a batch.
-      unbatch_timeout_micros: how long results wait for the runs that asked for them.
+      grad_timeout_micros: how long gradients wait for those of the other runs in a batch, in microseconds.
+      unbatch_timeout_micros: how long results wait to be fetched by their runs, in microseconds.
     """
 
     def decorator(fn: Callable) -> Callable:

@@ -1,4 +1,4 @@
-"""Branches and loops as one node each that runs functions of the graph: `If`, `Case` and `While`."""
+"""Control flow v2: conditionals and loops as one node each (`If`, `Case`, `While`), whose branches and bodies are functions of the graph."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def cond_v2(pred: TensorLike, true_fn: Callable, false_fn: Callable, name: str | None = "cond") -> Any:
-    """`cond` as one node.
+    """Builds `tf.cond` as one If node.
 
     Raises:
-      TypeError: the branches give different structures or dtypes.
+      TypeError: `pred` is a Python bool, or the branches return different structures or dtypes.
     """
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool")
@@ -45,6 +45,7 @@ def cond_v2(pred: TensorLike, true_fn: Callable, false_fn: Callable, name: str |
         _require_alike("tf.cond", ["true_fn", "false_fn"], traced)
         _require_own_tensors(["true_fn", "false_fn"], traced)
         _give_same_arrays(traced)
+        # Both branches take the same inputs: what either of them captures.
         captured = with_same_captures(traced)
         then, other = (each.add_to(get_default_graph()) for each in traced)
         make = raw.If if then.is_stateful or other.is_stateful else raw.StatelessIf
@@ -58,10 +59,10 @@ def cond_v2(pred: TensorLike, true_fn: Callable, false_fn: Callable, name: str |
 
 
 def _scalar(pred: Tensor) -> Tensor:
-    """A predicate without the dimensions of size 1 that it may have.
+    """Returns a predicate as a scalar, without dimensions of size 1.
 
     Raises:
-      InvalidArgumentError: it is no bool, or has several elements.
+      InvalidArgumentError: it is not boolean, or has more than one element.
     """
     if pred.dtype.base_dtype != dtypes.bool:
         raise errors.InvalidArgumentError(None, None, f"Input 'pred' passed {pred.dtype.name} expected bool: {pred}")
@@ -71,7 +72,7 @@ def _scalar(pred: Tensor) -> Tensor:
 
 
 def indexed_case(branch_index: TensorLike, branch_fns: list[Callable], name: str = "indexed_case") -> Any:
-    """The result of the branch of the index, or of the last one where there is none of it, as one node."""
+    """Builds a Case node: the result of the branch with this index, or of the last branch for any other index."""
     with name_scope(name) as scope:
         label = scope.rstrip("/")
         traced = [Traced(f"{label}_branch{i}", [], lambda _, fn=fn: fn()) for i, fn in enumerate(branch_fns)]
@@ -89,15 +90,16 @@ def indexed_case(branch_index: TensorLike, branch_fns: list[Callable], name: str
 
 @export("switch_case")
 def switch_case(branch_index: TensorLike, branch_fns: object, default: Callable | None = None, name: str = "switch_case") -> Any:
-    """The result of the branch that the index names.
+    """Returns the result of the branch that an index selects.
 
     Args:
       branch_index: int32 scalar.
-      branch_fns: list of functions, of (index, function) pairs, or a dict; the indices are 0 to n - 1.
-      default: function for any other index; without it, the last branch.
+      branch_fns: list of functions, list of (index, function) pairs, or dict; the indices must be 0 to n - 1.
+      default: function for any other index; by default the last branch.
+      name: name scope.
 
     Raises:
-      TypeError: an argument is of the wrong type, or branches give different structures. ValueError: indices are missing.
+      TypeError: an argument is of the wrong type, or branches return different structures. ValueError: indices are missing.
     """
     if not isinstance(branch_index, Tensor):
         raise TypeError(f"branch_index must a Tensor, got {type(branch_index)}")
@@ -112,6 +114,7 @@ def switch_case(branch_index: TensorLike, branch_fns: object, default: Callable 
 
 
 def _in_order(branch_fns: object) -> list[Callable]:
+    """Returns the functions in the order of their indices."""
     if isinstance(branch_fns, dict):
         pairs = list(branch_fns.items())
     elif isinstance(branch_fns, (list, tuple)):
@@ -140,7 +143,11 @@ def _nonempty(functions: list[Callable]) -> list[Callable]:
 
 
 def _give_same_index_types(caller: str, traced: list[Traced]) -> None:
-    """Indices of IndexedSlices become int64 where only some branches give int64; TypeError where only some give IndexedSlices."""
+    """Casts indices of IndexedSlices to int64 if the branches' index types differ.
+
+    Raises:
+      TypeError: only some branches return IndexedSlices.
+    """
     for position, same in enumerate(zip(*[nest.flatten(each.result) for each in traced])):
         slices = [isinstance(v, IndexedSlices) for v in same]
         if any(slices) and not all(slices):
@@ -154,6 +161,7 @@ def _give_same_index_types(caller: str, traced: list[Traced]) -> None:
 
 
 def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
+    """Raises TypeError unless all branches return the same structure with the same dtypes."""
     first = traced[0]
     for name, other in zip(names[1:], traced[1:]):
         problem = None
@@ -172,7 +180,10 @@ def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
 
 
 def _give_same_arrays(traced: list[Traced]) -> None:
-    """TensorArrays that are not one array from outside in all branches become lists of their elements."""
+    """Replaces TensorArrays in results by lists of their elements, unless all branches return the same array from outside.
+
+    A branch's array is a resource of that branch; a list is a value, which an If node can return.
+    """
     for position, same in enumerate(zip(*[each.leaves for each in traced])):
         if not all(isinstance(v, TensorArray) for v in same) or _are_one_array(same):
             continue
@@ -184,12 +195,13 @@ def _give_same_arrays(traced: list[Traced]) -> None:
 
 
 def _are_one_array(arrays: Sequence[TensorArray]) -> bool:
+    """Returns whether all are lists already, or one and the same TensorArray."""
     are_lists = {isinstance(array, ListTensorArray) for array in arrays}
     return are_lists == {True} or (are_lists == {False} and all(array.handle is arrays[0].handle for array in arrays))
 
 
 def _require_own_tensors(names: list[str], traced: list[Traced]) -> None:
-    """ValueError where a branch uses a tensor of another one."""
+    """Raises ValueError if a branch uses a tensor of another one."""
     owners = {each.body: name for each, name in zip(traced, names)}
     for each, name in zip(traced, names):
         for tensor in each.body.captures:
@@ -197,14 +209,14 @@ def _require_own_tensors(names: list[str], traced: list[Traced]) -> None:
                 raise ValueError(f"Tensor {tensor.name} in {owners[tensor.graph]} is accessed from {name}.")
 
 
-def _packed(traced: Traced, found: object) -> Any:
-    """The outputs of a node in the structure that the functions gave; the node itself where that is empty."""
-    return traced.packed(outputs_of(found)) if traced.leaves else found
+def _packed(traced: Traced, outputs: object) -> Any:
+    """Returns a node's outputs in the structure that the functions returned, or the node itself if they returned nothing."""
+    return traced.packed(outputs_of(outputs)) if traced.leaves else outputs
 
 
-def _let_lower(found: object) -> None:
-    """Says on a node, as 1.15 does, that Switch and Merge may take its place; for XLA they may not."""
-    nodes = [found] if isinstance(found, Operation) else [t.op for t in nest.flatten(found)[:1]]
+def _let_lower(outputs: object) -> None:
+    """Sets the attribute by which 1.15 lowers the node to Switch and Merge; inside XLA contexts, as in 1.15, it stays unset."""
+    nodes = [outputs] if isinstance(outputs, Operation) else [t.op for t in nest.flatten(outputs)[:1]]
     if nodes and not control_flow_util.GraphOrParentsInXlaContext(get_default_graph()):
         nodes[0]._set_attr("_lower_using_switch_merge", True)
 
@@ -216,10 +228,10 @@ def while_v2(
     cond: Callable, body: Callable, loop_vars: object, shape_invariants: object = None, parallel_iterations: int = 10,
     maximum_iterations: object = None, name: str | None = None, return_same_structure: bool = True,
 ) -> Any:  # fmt: skip
-    """`while_loop` as one node.
+    """Builds `tf.while_loop` as one While node.
 
     Raises:
-      ValueError: the structure or a shape of the loop variables changes.
+      ValueError: the structure or a shape of the loop variables changes. TypeError: a dtype does.
     """
     given = nest.map_structure(lambda v: v if hasattr(v, "flow") else convert_to_tensor(v), loop_vars, expand_composites=True)
     leaves = nest.flatten(given, expand_composites=True)
@@ -229,27 +241,30 @@ def while_v2(
         limit = -1 if maximum_iterations is None else maximum_iterations
         limit = convert_to_tensor(limit, dtypes.int32, name="maximum_iterations")
         counter = constant(0, limit.dtype, name="loop_counter")
+        # The node's inputs, in 1.15's order: iteration counter, its limit (-1 for none), loop variables, captured tensors.
         kinds = [(counter.dtype, ()), (limit.dtype, ()), *[(t.dtype, s) for t, s in zip(tensors, shapes)]]
 
         def variables(inputs: list[Tensor]) -> Any:
             return nest.pack_sequence_as(given, with_flows(leaves, inputs[2:]), expand_composites=True)
 
-        def goes_on(inputs: list[Tensor]) -> Tensor:
+        def predicate(inputs: list[Tensor]) -> Tensor:
             found = _scalar(convert_to_tensor(cond(*variables(inputs))))
             return found if maximum_iterations is None else raw.LogicalAnd(raw.Less(inputs[0], inputs[1]), found)
 
-        def following(inputs: list[Tensor]) -> Any:
+        def next_values(inputs: list[Tensor]) -> Any:
             found = body(*variables(inputs))
             found = found if nest.is_sequence_or_composite(found) else [found]
             nest.assert_same_structure(list(given), list(found), expand_composites=True)
             return [raw.Add(inputs[0], constant(1, counter.dtype)), inputs[1], *nest.flatten(found, expand_composites=True)]
 
         label = scope.rstrip("/")
-        traced = [Traced(f"{label}_cond", kinds, goes_on), Traced(f"{label}_body", kinds, following)]
+        traced = [Traced(f"{label}_cond", kinds, predicate), Traced(f"{label}_body", kinds, next_values)]
         _require_same_kinds(tensors, shapes, traced[1].body.outputs[2:])
         captured = with_same_captures(traced)
+        # Captured tensors are loop invariants: the body returns them unchanged.
         traced[1].body.outputs += traced[1].body.inputs[len(kinds) :]
         test, step = (each.add_to(get_default_graph()) for each in traced)
+        # 1.15 writes StatelessWhile only for readers that are new enough to know it.
         is_stateless = forward_compatible(2019, 8, 23) and not (test.is_stateful or step.is_stateful)
         make = raw.StatelessWhile if is_stateless else raw.While
         with control_dependencies(waited_for(traced)):
@@ -265,7 +280,7 @@ def while_v2(
 
 
 def _invariants(given: object, shape_invariants: object) -> list:
-    """The sizes that each tensor of the loop variables keeps."""
+    """Returns the sizes that each tensor of the loop variables keeps, from shape invariants or else from the initial values."""
     if shape_invariants is not None:
         nest.assert_same_structure(given, shape_invariants, expand_composites=False)
         shapes = nest.flatten(nest.map_structure(shape_invariant, given, shape_invariants, expand_composites=False))
@@ -278,6 +293,7 @@ def _invariants(given: object, shape_invariants: object) -> list:
 
 
 def _require_same_kinds(tensors: list[Tensor], shapes: list, after: list[Tensor]) -> None:
+    """Raises TypeError or ValueError if a loop variable has another dtype after one iteration, or a shape that its invariant excludes."""
     for tensor, sizes, value in zip(tensors, shapes, after):
         if tensor.dtype.base_dtype != value.dtype.base_dtype:
             raise TypeError(
@@ -294,18 +310,18 @@ def _require_same_kinds(tensors: list[Tensor], shapes: list, after: list[Tensor]
 
 
 def get_func_graphs(op: Any) -> list[Any]:
-    """The bodies of the branches of an If or Case node."""
+    """Returns the bodies of the branches of an If or Case node."""
     refs = op.attrs.get("branches") or [op.attrs["then_branch"], op.attrs["else_branch"]]
     return [op.graph._get_function(ref.name).body for ref in refs]
 
 
 def _get_graph(while_op: Any, func_attr_name: str) -> Any:
-    """The body of one function of a While node: "cond" or "body"."""
+    """Returns the body of the function that an attribute of a While node names, "cond" or "body"."""
     return while_op.graph._get_function(while_op.attrs[func_attr_name].name).body
 
 
 def in_defun() -> bool:
-    """Whether the default graph is the body of a function, or a branch or loop in one."""
+    """Returns whether the default graph is the body of a function, or a branch or loop in one."""
     graph = get_default_graph()
     while getattr(graph, "is_branch", False):
         graph = graph.outer_graph
@@ -317,10 +333,10 @@ control_flow_util.BUILDERS.update(cond=cond_v2, while_loop=while_v2)
 
 @export("experimental.output_all_intermediates")
 def output_all_intermediates(state: bool | None) -> None:
-    """Nothing to choose: gradients of `If` and `While` need none of their intermediate values as outputs.
+    """Accepted for compatibility: gradients of `If` and `While` never need their intermediate values as outputs.
 
-    In 1.15 this says whether these nodes give them out before gradients ask for them, for graphs that are frozen in between.
-    Here the gradient of such a node is that of the nodes that replace it, whenever it is asked for.
+    In 1.15 this sets whether these nodes output them from the start, for graphs that are frozen before gradients are built.
+    Here, gradients are those of the nodes that a node is lowered to, whenever they are built.
 
     Args:
       state: True, False, or None for the default.
@@ -334,17 +350,17 @@ def output_all_intermediates(state: bool | None) -> None:
 
 @export("enable_control_flow_v2")
 def enable_control_flow_v2() -> None:
-    """`cond`, `case` and `while_loop` make nodes that run functions from now on."""
+    """Makes `cond`, `case` and `while_loop` build functional nodes (If, Case, While) from now on."""
     control_flow_util.ENABLE_CONTROL_FLOW_V2 = True
 
 
 @export("disable_control_flow_v2")
 def disable_control_flow_v2() -> None:
-    """`cond`, `case` and `while_loop` make Switch, Merge and loop nodes from now on."""
+    """Makes `cond`, `case` and `while_loop` build Switch, Merge and loop nodes from now on."""
     control_flow_util.ENABLE_CONTROL_FLOW_V2 = False
 
 
 @export("control_flow_v2_enabled")
 def control_flow_v2_enabled() -> bool:
-    """Whether `cond`, `case` and `while_loop` make nodes that run functions."""
+    """Returns whether `cond`, `case` and `while_loop` build functional nodes."""
     return control_flow_util.EnableControlFlowV2(get_default_graph())

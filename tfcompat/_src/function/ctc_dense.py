@@ -1,6 +1,6 @@
-"""CTC loss of dense labels by the batched forward-backward algorithm: Sim et al., ASRU 2017.
+"""CTC loss of dense labels by the batched forward-backward algorithm (Sim et al., ASRU 2017), in log space.
 
-A sequence of L labels has 2 * (L + 1) states: the start and its labels first, then a blank behind each of these.
+A sequence of L labels has 2 * (L + 1) states: the start and its L labels first, then for each of these the blank that follows it.
 """
 
 from __future__ import annotations
@@ -42,18 +42,20 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 _TINY = 1e-307
+"""Added before a logarithm, in place of probability 0."""
 
 
 def _scan(
     fn: Callable, elems: object, initial: object, reverse: bool = False, inclusive: bool = False, final_only: bool = False
 ) -> Any:
-    """The accumulators after each element, `acc = fn(acc, element)`; without a gradient.
+    """Returns the accumulators `acc = fn(acc, element)` after each element, without a gradient.
 
     Args:
       fn: function of accumulators and an element, each in its structure.
-      elems: tensors [n, ...]. initial: the first accumulators.
-      reverse: whether it begins with the last element.
-      inclusive: whether the initial accumulators are in the result.
+      elems: tensors [n, ...].
+      initial: the first accumulators.
+      reverse: whether to begin with the last element.
+      inclusive: whether the result contains the initial accumulators.
       final_only: whether only the last accumulators are returned.
     """
     flat_elems = [convert_to_tensor(x) for x in nest.flatten(elems)]
@@ -62,44 +64,45 @@ def _scan(
     first = count - 1 if reverse else constant(0, dtype=dtypes.int32)
     outputs = []
     for value in () if final_only else start:
+        # The results are written in place, row by row: a loop that stacked them would copy all rows in each iteration.
         output = empty(concat([[count + int(inclusive)], shape_of(value)], 0), dtype=value.dtype, init=True)
         outputs.append(alias_inplace_add(output, first + int(reverse), value) if inclusive else output)
 
     def body(i: Tensor, *values: Tensor) -> list:
         kept, state = values[: len(outputs)], values[len(outputs) :]
         rows = [gather(x, i) for x in flat_elems]
-        found = fn(nest.pack_sequence_as(initial, list(state)), nest.pack_sequence_as(elems, rows))
-        after = [convert_to_tensor(x) for x in nest.flatten(found)]
+        accumulated = fn(nest.pack_sequence_as(initial, list(state)), nest.pack_sequence_as(elems, rows))
+        after = [convert_to_tensor(x) for x in nest.flatten(accumulated)]
         for new, old in zip(after, state):
             new.set_shape(old.shape)
-        place = i + 1 if inclusive and not reverse else i
-        kept = [alias_inplace_update(x, place, y) for x, y in zip(kept, after)]
+        row = i + 1 if inclusive and not reverse else i
+        kept = [alias_inplace_update(x, row, y) for x, y in zip(kept, after)]
         return [i - 1 if reverse else i + 1, *kept, *after]
 
-    found = while_loop(
+    results = while_loop(
         lambda i, *_: i >= 0 if reverse else i < count, body, [first, *outputs, *start], back_prop=False, parallel_iterations=1
     )[1:]
-    return nest.pack_sequence_as(initial, list(found[: len(start)]))
+    return nest.pack_sequence_as(initial, list(results[: len(start)]))
 
 
 @export("nn.ctc_unique_labels")
 def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The different labels of each sequence, for the argument `unique` of `tf.nn.ctc_loss_v2`.
+    """Returns the distinct labels of each sequence, for the argument `unique` of `tf.nn.ctc_loss_v2`.
 
     Args:
       labels: Tensor [batch, time].
       name: name scope.
 
     Returns:
-      int64 [batch, time], the different labels filled up with 0, and int32 [batch, time], the place of each label in it.
+      int64 [batch, time], the distinct labels padded with 0, and int32 [batch, time], the index of each label among them.
     """
     with name_scope(name, "ctc_unique_labels", [labels]):
         labels = convert_to_tensor(labels, name="labels")
 
         def row(x: Tensor) -> list[Tensor]:
-            found, places = unique(x)
-            filled = pad(found, [[0, size_along(places, 0) - size_along(found, 0)]])
-            return [cast(filled, dtypes.int64), places]
+            distinct, positions = unique(x)
+            filled = pad(distinct, [[0, size_along(positions, 0) - size_along(distinct, 0)]])
+            return [cast(filled, dtypes.int64), positions]
 
         return map_fn(row, labels, dtype=[dtypes.int64, dtypes.int32])
 
@@ -108,16 +111,18 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[Tens
 
 
 def _ctc_state_trans(label_seq: TensorLike) -> Tensor:
-    """Which state may follow which, [batch, states (to), states (from)]: 1 or 0."""
+    """Returns which state may follow which, [batch, states (to), states (from)]: 1 or 0."""
     with name_scope("ctc_state_trans"):
         label_seq = convert_to_tensor(label_seq, name="label_seq")
         batch, count = size_along(label_seq, 0), size_along(label_seq, 1) + 1
         labels = arange(count)
         blanks = labels + count
+        # For all sequences: a label follows the blank before it, a blank the label before it, the first label the start; any state may repeat.
         to_label = stack([labels[1:], blanks[:-1]], 1)
         to_blank = stack([blanks, labels], 1)
         moves = concat([[[1, 0]], to_label, to_blank], 0)
         fixed = scatter_nd(moves, ones([size_along(moves, 0)]), shape=[2 * count, 2 * count]) + eye(2 * count)
+        # For each sequence: a label directly follows the previous one only if they differ; equal labels need a blank between them.
         between = stack([zeros_like(labels[2:]), labels[2:], labels[1:-1]], 1)
         between = tile(expand_dims(between, 0), [batch, 1, 1])
         between += expand_dims(expand_dims(arange(batch), 1) * [1, 0, 0], 1)
@@ -127,7 +132,7 @@ def _ctc_state_trans(label_seq: TensorLike) -> Tensor:
 
 
 def ctc_state_log_probs(seq_lengths: Any, max_seq_length: Any) -> tuple[Tensor, Tensor]:
-    """Log probabilities [batch, states] of beginning in each state, and of ending in it."""
+    """Returns log probabilities [batch, states] of beginning in each state (the start), and of ending in it (last label or last blank)."""
     batch, count = size_along(seq_lengths, 0), max_seq_length + 1
     never = cast(log(cast(0, dtypes.float64) + _TINY), dtypes.float32)
     first = one_hot(zeros([batch], dtype=dtypes.int32), depth=2 * count, on_value=0.0, off_value=never, axis=1)
@@ -137,15 +142,16 @@ def ctc_state_log_probs(seq_lengths: Any, max_seq_length: Any) -> tuple[Tensor, 
 
 
 def _ilabel_to_state(labels: Any, num_labels: TensorLike, ilabel_log_probs: Any) -> Tensor:
-    """Log probabilities [time, batch, states] of seeing a frame in each state, from those of the labels."""
+    """Returns log probabilities [time, batch, states] of emitting each frame in each state, from those of the classes."""
     blank = tile(ilabel_log_probs[:, :, :1], [1, 1, size_along(labels, 1) + 1])
     chosen = expand_dims(one_hot(labels, depth=num_labels), axis=0)
     of_labels = reduce_sum(expand_dims(ilabel_log_probs, axis=2) * chosen, axis=3)
+    # The start emits nothing.
     return pad(concat([of_labels, blank], axis=2), [[0, 0], [0, 0], [1, 0]], constant_values=log(0.0))
 
 
 def _state_to_olabel(labels: Any, num_labels: Any, states: Any) -> Tensor:
-    """Log probabilities [time, batch, labels], from those of the states."""
+    """Returns log probabilities [time, batch, classes] from those of the states: the sum over all states that emit a class."""
     count = size_along(labels, 1) + 1
     chosen = one_hot(labels - 1, depth=num_labels - 1, on_value=0.0, off_value=log(0.0))
     of_states = expand_dims(states[:, :, 1:count], axis=3)
@@ -155,7 +161,7 @@ def _state_to_olabel(labels: Any, num_labels: Any, states: Any) -> Tensor:
 
 
 def _sum_states(idx: TensorLike, states: Any) -> Tensor:
-    """Log sums [time, batch, n] of the probabilities [time, batch, n] of all states with the same index."""
+    """Returns log sums [time, batch, n] of the probabilities [time, batch, n] of states with the same index."""
     with name_scope("sum_states"):
         idx = convert_to_tensor(idx, name="idx")
         count = size_along(states, 2)
@@ -164,19 +170,20 @@ def _sum_states(idx: TensorLike, states: Any) -> Tensor:
 
 
 def _state_to_olabel_unique(labels: Any, num_labels: object, states: Any, unique: Any) -> Tensor:
-    """`_state_to_olabel` by way of the different labels of each sequence."""
+    """`_state_to_olabel` with one sum for each distinct label of a sequence, which needs less memory if there are many classes."""
     count = size_along(labels, 1) + 1
-    names, places = unique
-    sums = _sum_states(places, states[:, :, 1:count])
+    distinct, positions = unique
+    sums = _sum_states(positions, states[:, :, 1:count])
     time, batch = size_along(states, 0), size_along(states, 1)
     rows = reshape(transpose(sums, perm=[1, 2, 0]), [batch * (count - 1), time])
-    starts = arange(batch, dtype=names.dtype) * num_labels
-    indices = reshape(names + expand_dims(starts, axis=-1), [-1, 1])
-    found = scatter_nd(indices=indices, updates=rows, shape=[batch * num_labels, time])
-    found = reshape(found, [batch, num_labels, time])
-    found = where(equal(found, 0.0), fill(shape_of(found), log(0.0)), found)
+    # Rows of all sequences are scattered into one matrix, where each sequence has `num_labels` rows.
+    starts = arange(batch, dtype=distinct.dtype) * num_labels
+    indices = reshape(distinct + expand_dims(starts, axis=-1), [-1, 1])
+    of_labels = scatter_nd(indices=indices, updates=rows, shape=[batch * num_labels, time])
+    of_labels = reshape(of_labels, [batch, num_labels, time])
+    of_labels = where(equal(of_labels, 0.0), fill(shape_of(of_labels), log(0.0)), of_labels)
     blank = reduce_logsumexp(states[:, :, count:], axis=2, keepdims=True)
-    return concat([blank, transpose(found, [2, 0, 1])[:, :, 1:]], axis=-1)
+    return concat([blank, transpose(of_labels, [2, 0, 1])[:, :, 1:]], axis=-1)
 
 
 # ---- forward and backward ----
@@ -186,7 +193,7 @@ def _forward_backward_log(
     state_trans_log_probs: Tensor, initial_state_log_probs: Tensor, final_state_log_probs: Tensor, observed_log_probs: Tensor,
     sequence_length: TensorLike,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Log probabilities [time, batch, states] of being in each state, and of the sequences [batch].
+    """Returns log probabilities [time, batch, states] of being in each state, and log likelihoods [batch] of the sequences.
 
     Args:
       state_trans_log_probs: [states, states] or [batch, states, states], to and from.
@@ -203,6 +210,8 @@ def _forward_backward_log(
     back_log_probs = transpose(state_trans_log_probs, [1, 0] if rank == 2 else [0, 2, 1])
     batch = size_along(observed_log_probs, 1)
 
+    # Both recursions normalize each step, so that long sequences do not underflow; `total` adds up the normalizers, whose sum is the
+    # log likelihood. Beyond a sequence's end the backward recursion stays at the final state.
     def forward(state: Tensor, seen: Tensor) -> Tensor:
         state = reduce_logsumexp(expand_dims(state, axis=1) + state_trans_log_probs, axis=-1) + seen
         return state - reduce_logsumexp(state, axis=-1, keepdims=True)
@@ -227,7 +236,10 @@ def _forward_backward_log(
 
 
 def ctc_loss_and_grad(logits: Any, labels: Any, label_length: Any, logit_length: TensorLike, unique: object = None) -> tuple[Tensor, Tensor]:
-    """The loss [batch], and its gradient with respect to logits [time, batch, classes]; the blank is class 0."""
+    """Returns the loss [batch] and its gradient with respect to logits [time, batch, classes]; the blank is class 0.
+
+    The gradient is the difference of the classes' probabilities and their expected counts (Graves et al., 2006, equation 16).
+    """
     classes = size_along(logits, 2)
     log_probs = log_softmax(logits)
     observed = _ilabel_to_state(labels, classes, log_probs)
@@ -254,18 +266,19 @@ def ctc_loss_dense(
             logits = transpose(logits, perm=[1, 0, 2])
         if blank_index != 0:
             blank_index += size_along(logits, 2) if blank_index < 0 else 0
+            # The blank moves to class 0, and the classes before it by one.
             parts = [logits[:, :, blank_index : blank_index + 1], logits[:, :, :blank_index], logits[:, :, blank_index + 1 :]]
             logits, labels = concat(parts, axis=2), where(labels < blank_index, labels + 1, labels)
         arguments = [logits, labels, label_length, logit_length, *(unique or ())]
 
         @custom_gradient
         def loss(*given: Tensor) -> tuple[Tensor, Callable]:
-            found, gradient = ctc_loss_and_grad(*given[:4], unique=given[4:])
+            losses, gradient = ctc_loss_and_grad(*given[:4], unique=given[4:])
 
             def grad(upstream: Tensor) -> list:
                 return [reshape(upstream, [1, -1, 1]) * gradient] + [None] * (len(given) - 1)
 
-            return found, grad
+            return losses, grad
 
         return loss(*arguments)
 
@@ -275,16 +288,16 @@ def ctc_loss_v2(
     labels: TensorLike, logits: Any, label_length: TensorLike, logit_length: TensorLike, logits_time_major: bool = True, unique: object = None,
     blank_index: int | None = None, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """CTC loss of dense or sparse labels: Graves et al., 2006.
+    """Returns the CTC loss of dense or sparse labels (Graves et al., 2006).
 
     Args:
-      labels: int [batch, labels] filled up with 0, or an int32 SparseTensor.
+      labels: int [batch, labels] padded with 0, or an int32 SparseTensor.
       logits: float [time, batch, classes]; without `logits_time_major` [batch, time, classes].
       label_length: int [batch]; not used for a SparseTensor.
       logit_length: int [batch].
       logits_time_major: whether time is the first dimension.
-      unique: what `tf.nn.ctc_unique_labels(labels)` gives, or None.
-      blank_index: the class of the blank, 0 by default; below 0 it counts from the end. A SparseTensor needs it.
+      unique: the result of `tf.nn.ctc_unique_labels(labels)`, or None.
+      blank_index: the class of the blank, 0 by default; negative numbers count from the end. Required with a SparseTensor.
       name: name scope.
 
     Returns:
@@ -300,6 +313,7 @@ def ctc_loss_v2(
     if blank_index is None:
         raise ValueError("blank_index must be given when using SparseTensor labels.")
     blank_index += size_along(logits, 2) if blank_index < 0 else 0
+    # The op for sparse labels has the blank as its last class.
     if blank_index != size_along(logits, 2) - 1:
         before, after = logits[:, :, :blank_index], logits[:, :, blank_index + 1 :]
         logits = concat([before, after, logits[:, :, blank_index : blank_index + 1]], axis=2)

@@ -1,4 +1,4 @@
-"""tf.function: Python functions of tensors, traced into functions of the graph, one for each kind of arguments."""
+"""tf.function: traces Python functions of tensors into functions of the graph, once for each kind of arguments."""
 
 from __future__ import annotations
 
@@ -37,10 +37,24 @@ if TYPE_CHECKING:
 
 
 class ConcreteFunction:
-    """A traced function: one body, for arguments of one kind.
+    """A traced function: one body, for one kind of arguments.
 
-    Attributes: `graph` (the FuncGraph), `inputs` and `outputs` (its tensors), `captured_inputs`, `structured_outputs`,
-    `structured_input_signature`, `variables`.
+    Args:
+      name: of the function, without prefix and number.
+      python_function: the function, whose parameters name the inputs.
+      args, kwargs: its arguments: Tensors or TensorSpecs become inputs, anything else is a constant of the trace.
+      creators: functions that make variables in it.
+      keeps_effects: whether side effects in it happen although no result depends on them.
+      traced: called in place of `python_function`, for example its conversion by AutoGraph.
+      programs: caches of compiled programs, by role, shared with other traces of the function.
+
+    Attributes:
+      graph: the FuncGraph.
+      inputs, outputs: its tensors.
+      captured_inputs: tensors of the outer graph that it captures.
+      structured_outputs: outputs in the structure that the Python function returned.
+      structured_input_signature: args and kwargs with TensorSpecs in place of tensors.
+      variables: variables that it reads or writes.
     """
 
     def __init__(
@@ -54,6 +68,7 @@ class ConcreteFunction:
         self.structured_input_signature = nest.map_structure(as_spec, (args, kwargs))
 
         def call(inputs: list[Tensor]) -> Any:
+            # Arguments that are not tensors are constants of this trace; placeholders take the place of tensors.
             fed = iter(inputs)
             leaves = [next(fed) if isinstance(v, (Tensor, TensorSpec)) else v for v in self._arguments]
             inner_args, inner_kwargs = nest.pack_sequence_as((args, kwargs), leaves, expand_composites=True)
@@ -95,6 +110,7 @@ class ConcreteFunction:
     @property
     def variables(self) -> list[Any]:
         """The variables that the body reads or writes."""
+        # Variables are known from collections in graphs, and from their handles in eager mode.
         handles = set(self.graph.captures)
         owned = [handle.variable() for handle in handles if getattr(handle, "variable", None) is not None]
         known = [*self.graph.outer_graph.get_collection("variables"), *[v for v in owned if v is not None]]
@@ -110,11 +126,13 @@ class ConcreteFunction:
         return self._traced.function().definition
 
     def add_to_graph(self, graph: Any = None) -> GraphFunction:
-        """Lets a graph hold the function, which is returned."""
+        """Adds the function to a graph's library and returns it."""
         return self._traced.add_to(graph or get_default_graph())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a call to the default graph; the arguments are tensors of the traced kinds, in order or by name.
+        """Calls the function with tensors of the traced kinds, in order or by name.
+
+        In a graph this adds a node; in eager mode it runs the function.
 
         Raises:
           TypeError: too few or too many arguments, or an unknown name.
@@ -122,32 +140,34 @@ class ConcreteFunction:
         leaves = [v for v in nest.flatten(args, expand_composites=True) if not is_resource_variable(v)]
         names = [t.op.name for t in self.inputs[: len(self.inputs) - len(self.graph.captures)]]
         if kwargs.keys() <= set(names):
-            lacking = [name for name in names[len(leaves) :] if name not in kwargs]
-            if lacking or len(leaves) + len(kwargs) != len(names):
-                raise TypeError(f"{self.name} takes the tensors {names}, but got {len(leaves)} in order and {sorted(kwargs)} by name")
+            missing = [name for name in names[len(leaves) :] if name not in kwargs]
+            if missing or len(leaves) + len(kwargs) != len(names):
+                raise TypeError(f"{self.name} takes the tensors {names}, but got {len(leaves)} by position and {sorted(kwargs)} by name.")
             leaves += [kwargs[name] for name in names[len(leaves) :]]
         elif self.structured_input_signature[1].keys() == kwargs.keys():
             leaves += [v for v in nest.flatten(kwargs, expand_composites=True) if not is_resource_variable(v)]
         else:
-            raise TypeError(f"{self.name} takes the tensors {names}, but got {sorted(kwargs)} by name")
+            raise TypeError(f"{self.name} takes the tensors {names}, but got {sorted(kwargs)} by name.")
         return self._call([convert_to_tensor(v) for v in leaves])
 
     def _call(self, tensors: list[Tensor]) -> Any:
-        wanted = len(self.inputs) - len(self.graph.captures)
-        if len(tensors) != wanted:
-            raise TypeError(f"{self.name} takes {wanted} tensors, but got {len(tensors)}")
+        """Calls the function with tensors for all inputs that are not captured; returns results in the traced structure."""
+        expected = len(self.inputs) - len(self.graph.captures)
+        if len(tensors) != expected:
+            raise TypeError(f"{self.name} takes {expected} tensors, but got {len(tensors)}.")
         graph = get_default_graph()
         if graph.executes:
-            found = eager_call.call(self._traced, [*tensors, *self.captured_inputs])
-            return None if self.structured_outputs is None else self._traced.packed(found)
+            result = eager_call.call(self._traced, [*tensors, *self.captured_inputs])
+            return None if self.structured_outputs is None else self._traced.packed(result)
         function = self._traced.add_to(graph)
         make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
         name = None if self.outputs else "PartitionedFunctionCall"
         inputs, executor = [*tensors, *self.captured_inputs], executor_type.current()
-        found = make(inputs, self._traced.kinds, FunctionRef(function.name), executor_type=executor, name=name)
+        result = make(inputs, self._traced.kinds, FunctionRef(function.name), executor_type=executor, name=name)
         if self.structured_outputs is None:
-            return found or graph.get_operations()[-1]  # a call without effects and outputs gives an empty list
-        outputs = [] if isinstance(found, Operation) else list(found) if isinstance(found, (list, tuple)) else [found]
+            return result or graph.get_operations()[-1]  # a call without effects and outputs gives an empty list
+        outputs = [] if isinstance(result, Operation) else list(result) if isinstance(result, (list, tuple)) else [result]
+        # Call nodes infer no shapes: those of the trace are more precise than nothing.
         for tensor, inner in zip(outputs, self.outputs):
             tensor.set_shape(inner.shape)
             tensor._handle_data = inner._handle_data
@@ -155,7 +175,7 @@ class ConcreteFunction:
 
 
 def _input_names(python_function: Callable, args: tuple, kwargs: dict) -> list[str]:
-    """Names of the tensors among the arguments: those of their specs, else of the parameters."""
+    """Returns a name for each tensor among the arguments: that of its TensorSpec, else that of the parameter."""
     try:
         parameters = list(inspect.signature(python_function).parameters.values())
     except ValueError:
@@ -163,28 +183,32 @@ def _input_names(python_function: Callable, args: tuple, kwargs: dict) -> list[s
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "args")
     named += [f"{rest}_{i}" for i in range(len(args) - len(named))]
-    places = list(zip(named, args))
-    found = []
-    for name, value in (*places, *sorted(kwargs.items())):
+    by_position = list(zip(named, args))
+    names = []
+    for name, value in (*by_position, *sorted(kwargs.items())):
         for leaf in nest.flatten(value, expand_composites=True):
             if isinstance(leaf, (Tensor, TensorSpec)):
-                found.append((isinstance(leaf, TensorSpec) and leaf.name) or name)
-    return found
+                names.append((isinstance(leaf, TensorSpec) and leaf.name) or name)
+    return names
 
 
 def as_spec(value: object) -> Any:
-    """What says of which kind a tensor, or a value of tensors, is; anything else as it is."""
+    """Returns the TypeSpec of a tensor or composite tensor; other values are returned unchanged."""
     if isinstance(value, CompositeTensor):
         return value._type_spec
     return TensorSpec(value.shape, value.dtype) if isinstance(value, Tensor) else value
 
 
 class Function:
-    """What tf.function gives: calling it adds a call of the traced function for the kind of the arguments.
+    """The result of tf.function. A call looks up or makes the trace for the kind of its arguments, and calls that.
 
     Args:
-      python_function: the function. name: of the traced functions. input_signature: TensorSpecs of the arguments, or None.
-      autograph: whether it is converted. features: the optional features of that.
+      python_function: the function.
+      name: of its traces.
+      input_signature: TensorSpecs of the arguments, or None.
+      lifts_variables: whether variables are made in the first call only, and lifted out of it, as in tf.function.
+      autograph: whether AutoGraph converts it.
+      features: optional features of AutoGraph.
     """
 
     def __init__(
@@ -201,6 +225,7 @@ class Function:
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
 
+    # As a method, it has traces of its own for each instance, which live as long as the instance.
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
             return self
@@ -210,7 +235,7 @@ class Function:
         return self._bound[instance]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a call to the default graph.
+        """Calls the trace for these arguments: adds a node to a graph, or runs it in eager mode.
 
         Raises:
           TypeError: there are more arguments than the input signature has.
@@ -228,13 +253,13 @@ class Function:
         return concrete._call([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The traced function for arguments of this kind; a TensorSpec may stand for a tensor."""
+        """Returns the trace for this kind of arguments; a TensorSpec can take the place of a tensor."""
         if self.input_signature is not None and not args and not kwargs:
             args = self.input_signature
         return self._concrete(*self._canonical(args, kwargs))
 
     def concrete_functions(self) -> list[ConcreteFunction]:
-        """The traced functions of the default graph; where an input signature says the arguments, there is one."""
+        """Returns the traces made in the default graph; with an input signature there is always one."""
         if self.input_signature is not None:
             self.get_concrete_function()
         graph = get_default_graph()
@@ -244,7 +269,7 @@ class Function:
         return self.concrete_functions()
 
     def _canonical(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """Positional arguments with defaults filled in, where arrays and, under a signature, all values are tensors."""
+        """Returns positional arguments with defaults filled in, arrays converted to tensors, and with a signature all values."""
         signature = self.input_signature
         if signature is not None and len(args) > len(signature):
             raise TypeError(f"When input_signature is provided, only pass arguments covered by it. Received {len(args)} argument(s).")
@@ -254,11 +279,11 @@ class Function:
         except ValueError:
             bound = None
         if bound is not None:
-            given = bound.kwargs
+            given_kwargs = bound.kwargs
             bound.apply_defaults()
             args, kwargs = bound.args, bound.kwargs
             if isinstance(self.python_function, functools.partial):  # its keywords are its own, not inputs of the traces
-                kwargs = {name: value for name, value in kwargs.items() if name in given}
+                kwargs = {name: value for name, value in kwargs.items() if name in given_kwargs}
         if signature is None:
             return nest.map_structure(_with_tensors, (args, kwargs), expand_composites=True)
         if kwargs or len(args) != len(signature):
@@ -269,32 +294,33 @@ class Function:
             raise ValueError(f"Python inputs incompatible with input_signature:\n{_beside(args, signature)}") from e
 
     def _concrete(self, args: tuple, kwargs: dict) -> ConcreteFunction:
-        """The trace for arguments of this kind.
+        """Returns the trace for this kind of arguments, made if needed.
 
-        As in 1.15 a function whose first trace makes variables is traced again with them, and has no other traces.
+        As in 1.15, a function whose first trace makes variables is traced a second time with them, and only that trace is kept.
         """
         key = (get_default_graph(), _structure_key((args, kwargs), self.input_signature is not None))
-        found = self._traces.get(key)
-        if found is None and not self._lifts_variables:
-            found = self._traces[key] = self._trace(args, kwargs)
-        elif found is None:
+        concrete = self._traces.get(key)
+        if concrete is None and not self._lifts_variables:
+            concrete = self._traces[key] = self._trace(args, kwargs)
+        elif concrete is None:
+            # In the first trace variables may be made; initial values are lifted out of it. Later traces refuse to make any.
             creator = LiftingCreator([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
-            found = self._trace(args, kwargs, _refused if self._has_variables else creator)
+            concrete = self._trace(args, kwargs, _refused if self._has_variables else creator)
             if creator.has_made:
                 self._has_variables, is_first = True, not self._traces
                 self._traces.clear()
                 if not is_first:
                     raise ValueError("Creating variables on a non-first call to a function decorated with tf.function.")
-                found = self._trace(args, kwargs, _refused)
-            self._traces[key] = found
-        return found
+                concrete = self._trace(args, kwargs, _refused)
+            self._traces[key] = concrete
+        return concrete
 
     def _trace(self, args: tuple, kwargs: dict, *creators: Callable) -> ConcreteFunction:
-        """A new trace, in which the creators make variables, and not those of the functions around."""
-        around = [c for c in creator_stack(get_default_graph()) if c is not _refused and not isinstance(c, LiftingCreator)]
+        """Makes a trace in which these creators make variables, after those of the outer graph that do not belong to a tf.function."""
+        outer_creators = [c for c in creator_stack(get_default_graph()) if c is not _refused and not isinstance(c, LiftingCreator)]
         traced = traced_as(self.python_function, *self._autograph)
         return ConcreteFunction(
-            self._name, self.python_function, args if self.input_signature is None else self.input_signature, kwargs, [*around, *creators],
+            self._name, self.python_function, args if self.input_signature is None else self.input_signature, kwargs, [*outer_creators, *creators],
             traced=traced, programs=self._programs,
         )  # fmt: skip
 
@@ -305,32 +331,39 @@ class Function:
 
 
 class _Settings:
-    """What holds for all functions."""
+    """Settings of all functions."""
 
     runs_eagerly = False
 
 
 @export("config.experimental_run_functions_eagerly")
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Sets whether tf.functions that are called in eager mode run as plain Python, operation by operation."""
+    """Sets whether tf.functions called in eager mode run as plain Python, operation by operation.
+
+    Args:
+      run_eagerly: whether they do.
+    """
     _Settings.runs_eagerly = bool(run_eagerly)
 
 
 def _refused(next_creator: Callable, **kwargs: Any) -> Any:
+    """A variable creator that raises ValueError."""
     raise ValueError("tf.function-decorated function tried to create variables on non-first call.")
 
 
 def _with_tensors(value: TensorLike) -> Any:
+    """Converts NumPy values to tensors: their contents are not part of the trace."""
     return convert_to_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _beside(inputs: tuple, signature: tuple) -> str:
-    """Arguments and the specs of a signature, one a line."""
+    """Returns arguments and the specs of a signature as text, one per line."""
     rows = (",\n    ".join(map(str, each)) for each in (inputs, signature))
     return "  inputs: (\n    {})\n  input_signature: (\n    {})".format(*rows)
 
 
 def _fitting(spec: Any, value: TensorLike) -> Any:
+    """Returns an argument as a value of its spec; raises ValueError if it does not fit."""
     if isinstance(value, type(spec)):
         return value
     tensor = convert_to_tensor(value, spec.dtype) if isinstance(spec, TensorSpec) else value
@@ -340,6 +373,7 @@ def _fitting(spec: Any, value: TensorLike) -> Any:
 
 
 def _structure_key(structure: object, has_signature: bool) -> Any:
+    """Returns the part of a trace's cache key that depends on arguments. With an input signature, all arguments share one trace."""
     if has_signature:
         return "signature"
     leaves = nest.flatten(structure, expand_composites=True)
@@ -347,7 +381,7 @@ def _structure_key(structure: object, has_signature: bool) -> Any:
 
 
 def _skeleton(structure: object) -> Any:
-    """The structure without its leaves, as a part of a key. A list or dict that an object tracks equals a plain one."""
+    """Returns a structure without its leaves, as a part of a key; lists and dicts tracked by an object equal plain ones."""
     if isinstance(structure, (list, tuple)):
         return list if isinstance(structure, list) else type(structure), tuple(map(_skeleton, structure))
     if isinstance(structure, Mapping):
@@ -358,6 +392,7 @@ def _skeleton(structure: object) -> Any:
 
 
 def _leaf_key(value: object) -> Any:
+    """Returns the key of one argument: dtype and shape of a tensor, the value of a hashable object, the identity of any other."""
     if isinstance(value, (Tensor, TensorSpec)):
         return "tensor", value.dtype.base_dtype, TensorShape(value.shape).sizes
     try:
@@ -372,15 +407,15 @@ def function(
     func: Callable | None = None, input_signature: object = None, autograph: bool = True, experimental_autograph_options: object = None,
     experimental_relax_shapes: bool = False, experimental_compile: object = None, experimental_implements: object = None,
 ) -> Any:  # fmt: skip
-    """Makes a Python function of tensors a function of the graph: one node calls it.
+    """Compiles a Python function of tensors into functions of the graph, each called by one node.
 
     Args:
       func: the function; without it, a decorator is returned.
-      input_signature: TensorSpecs of the arguments: one trace serves all.
-      autograph: whether Python's control flow over tensors becomes that of the graph (tf.autograph).
-      experimental_autograph_options: optional features of that: None, a tf.autograph.experimental.Feature, or several.
+      input_signature: TensorSpecs of the arguments, for a single trace.
+      autograph: whether tf.autograph converts Python control flow that depends on tensors.
+      experimental_autograph_options: optional features of AutoGraph: None, a tf.autograph.experimental.Feature, or several.
       experimental_implements, experimental_compile: hints that change no result.
-      experimental_relax_shapes: whether traces are shared between shapes; here each has its own.
+      experimental_relax_shapes: a hint to share traces between shapes; here each shape has its own trace.
 
     Returns:
       a Function.
@@ -398,7 +433,7 @@ def defun(
     func: Callable | None = None, input_signature: object = None, autograph: bool = True, experimental_autograph_options: object = None,
     experimental_relax_shapes: bool = False,
 ) -> Any:  # fmt: skip
-    """`function` whose traces may make variables in every call; arguments are as there."""
+    """`function` whose traces may each make variables; the arguments are the same."""
 
     def decorated(inner: Callable) -> Function:
         return Function(inner, getattr(inner, "__name__", "function"), input_signature, False, autograph, experimental_autograph_options)
@@ -410,14 +445,18 @@ def defun_with_attributes(
     func: Callable | None = None, input_signature: object = None, attributes: object = None, autograph: bool = True,
     experimental_autograph_options: object = None, experimental_relax_shapes: bool = False,
 ) -> Any:  # fmt: skip
-    """`defun`; `attributes` must be empty, since nothing here reads them."""
+    """`defun` with attributes for the function, which must be empty.
+
+    Raises:
+      NotImplementedError: `attributes` is not empty.
+    """
     if attributes:
-        raise NotImplementedError(f"tfcompat does not keep attributes of functions: {attributes}.")
+        raise NotImplementedError(f"tfcompat does not support attributes of functions, but got {attributes}. Use defun without attributes.")
     return defun(func, input_signature, autograph, experimental_autograph_options)
 
 
 def register(func: Function, *args: object, **kwargs: object) -> ConcreteFunction:
-    """Adds the traced function for these arguments to the default graph."""
-    found = func.get_concrete_function(*args, **kwargs)
-    found.add_to_graph()
-    return found
+    """Adds the trace for these arguments to the default graph and returns it."""
+    concrete = func.get_concrete_function(*args, **kwargs)
+    concrete.add_to_graph()
+    return concrete

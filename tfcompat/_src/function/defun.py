@@ -1,4 +1,7 @@
-"""Defun: Python functions of tensors as functions of the graph."""
+"""Defun, the function decorator of early TensorFlow 1: Python functions of tensors become functions of the graph.
+
+Names contain a digest of the body, so that equal functions of a program have equal names from run to run.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +33,18 @@ _CALL_ATTRIBUTES = {
 
 
 class Defun:
-    """Decorator that makes a Python function of tensors a function of the graph, called by one node.
+    """Decorator that turns a Python function of tensors into a function of the graph, called by one node.
 
     Args:
-      *input_types: DTypes of the arguments; left out, the dtypes of the first call's tensors decide.
+      *input_types: DTypes of the arguments; if left out, there is one function for each list of dtypes that it is called with.
       func_name: name in the graph; by default that of the Python function and a digest of the body.
       grad_func: a Defun for the gradient: (arguments, gradients of results) -> gradients of arguments.
-      python_grad_func: `f(op, *grads)` for the gradient, instead.
+      python_grad_func: `f(op, *grads)` for the gradient instead.
       out_names: names of the results.
-      shape_func: `f(op) -> list of shapes` of the results of a call.
-      capture_by_value: copies what is taken from outside into the body.
-      whitelisted_stateful_ops: stateful operations that may be copied so.
-      capture_resource_var_by_value: False: resource variables made inside are passed in, and not their values.
+      shape_func: `f(op)` that returns the shapes of the results of a call.
+      capture_by_value: whether nodes of the outer graph are copied into the body instead of captured.
+      whitelisted_stateful_ops: stateful operations that may be copied.
+      capture_resource_var_by_value: if False, resource variables are captured by handle instead of by value.
       noinline: kept as an attribute of the function.
       **kwargs: further attributes of the function.
     """
@@ -82,7 +85,7 @@ class Defun:
 class DefinedFunction(GraphFunction):
     """A function of the graph made from a Python function; calling it adds a node to the default graph.
 
-    Its body is made when it is first called or asked for its name. Arguments are those of Defun.
+    The Python function is called on first use of the name, body or a call, as in 1.15. Arguments are those of Defun.
     """
 
     def __init__(
@@ -120,12 +123,12 @@ class DefinedFunction(GraphFunction):
 
     @property
     def captured_inputs(self) -> list[Tensor]:
-        """The tensors from outside that the body uses."""
+        """The captured tensors of the outer graph."""
         return self.body.extra_inputs
 
     @property
     def stateful_ops(self) -> list[tuple[str, str]]:
-        """Name and type of the stateful nodes of the body."""
+        """Names and types of the stateful nodes of the body."""
         return [(op.name, op.type) for op in self.body.get_operations() if is_stateful(op)]
 
     @property
@@ -133,13 +136,15 @@ class DefinedFunction(GraphFunction):
         return None if self._grad_func is None else self._grad_func.name
 
     def set_grad_func(self, grad_func: DefinedFunction) -> None:
-        """Says which function is the gradient."""
+        """Sets the function that computes the gradient."""
         self._grad_func = grad_func
 
     def _make_body(self) -> None:
+        """Calls the Python function in a new body, once."""
         if self._body is not None:
             return
         body = FuncGraph(get_default_graph(), self._copied_ops)
+        # Variables made inside belong to the outer graph, under its variable store; the body captures them.
         store, getter = get_variable_store(), _outside_variables(body, self._takes_handles)
         with body.as_default(), with_variable_store(store), variable_scope("", custom_getter=getter):
             arguments = [
@@ -152,16 +157,18 @@ class DefinedFunction(GraphFunction):
         if self._grad_func is not None:
             self._grad_func.add_to_graph(body.outer_graph)
 
-    def _results(self, found: object, body: FuncGraph) -> list[Tensor]:
-        if found is None or isinstance(found, Operation):
+    def _results(self, result: object, body: FuncGraph) -> list[Tensor]:
+        """Returns the results of the Python function as tensors of the body."""
+        if result is None or isinstance(result, Operation):
             return []
-        listed = list(found) if isinstance(found, (list, tuple)) else [found]
+        listed = list(result) if isinstance(result, (list, tuple)) else [result]
         if any(each is None for each in listed):
             raise ValueError(f"Function {self._func.__name__} can not return None.")
         tensors = [convert_to_tensor(each) for each in listed]
         return [t if t.graph is body else body.capture(t) for t in tensors]
 
     def _set_names(self, body: FuncGraph) -> None:
+        """Sets the names of arguments and results, then that of the function, whose digest depends on them."""
         self.arg_names = argument_names(body.inputs)
         wanted = self._given_out_names
         if wanted is not None and len(wanted) != len(body.outputs):
@@ -175,7 +182,11 @@ class DefinedFunction(GraphFunction):
         self._name = self._func_name or f"{name}_{_digest(body, gradient)}"
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Lets a graph hold the function, those that it calls, and its gradient."""
+        """Adds the function, the functions that it calls, and its gradient to a graph's library.
+
+        Raises:
+          ValueError: the graph has another function of this name.
+        """
         self._make_body()
         held = graph._get_function(self._name)
         if held is self:
@@ -193,10 +204,12 @@ class DefinedFunction(GraphFunction):
         """Adds a call to the default graph.
 
         Args:
-          *args: one value for each argument. name: of the node. noinline: kept as an attribute of the node.
+          *args: one value for each argument.
+          name: of the node.
+          noinline: kept as an attribute of the node.
 
         Returns:
-          the result, a tuple of the results, or the Operation where there are none.
+          the result, a tuple of the results, or the Operation if there are none.
 
         Raises:
           ValueError: wrong number or dtypes of arguments, or an unknown keyword.
@@ -205,10 +218,10 @@ class DefinedFunction(GraphFunction):
 
 
 def call(function: Any, args: Any, shape_func: Callable | None, name: str | None = None, **kwargs: object) -> Any:
-    """Adds a call of a function to the default graph.
+    """Adds a call of a function to the default graph; arguments and result are those of `DefinedFunction.__call__`.
 
     Raises:
-      AttributeError: operations run at once: a Defun is called in graphs. ValueError: an unknown keyword.
+      AttributeError: in eager mode, with 1.15's message: a Defun is called in graphs only. ValueError: an unknown keyword.
     """
     graph = get_default_graph()
     if graph.executes:
@@ -236,14 +249,15 @@ class OverloadedFunction:
         self._made: dict[tuple[dtypes.DType, ...], DefinedFunction] = {}
 
     def instantiate(self, input_types: Any) -> DefinedFunction:
-        """The function for these argument dtypes."""
+        """Returns the function for these argument dtypes."""
         kinds = tuple(dtypes.as_dtype(t).base_dtype for t in input_types)
-        found = self._made.get(kinds)
-        if found is None:
-            found = self._made[kinds] = self._instance(kinds)
-        return found
+        function = self._made.get(kinds)
+        if function is None:
+            function = self._made[kinds] = self._instance(kinds)
+        return function
 
     def _instance(self, kinds: tuple[dtypes.DType, ...]) -> DefinedFunction:
+        """Makes the function for these argument dtypes, with a gradient function for the same dtypes."""
         names = [n for n in inspect.getfullargspec(self._func).args if n != "self"]
         options = dict(self._options)
         if options["func_name"] is not None:
@@ -251,10 +265,10 @@ class OverloadedFunction:
         grad_func = options["grad_func"]
         if isinstance(grad_func, OverloadedFunction):
             options["grad_func"] = None
-        found = DefinedFunction(self._func, names, kinds, self._attrs, **options)
+        function = DefinedFunction(self._func, names, kinds, self._attrs, **options)
         if isinstance(grad_func, OverloadedFunction):
-            found.set_grad_func(grad_func.instantiate([*kinds, *(t.dtype for t in found.body.outputs)]))
-        return found
+            function.set_grad_func(grad_func.instantiate([*kinds, *(t.dtype for t in function.body.outputs)]))
+        return function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function of the arguments' dtypes; see DefinedFunction."""
@@ -274,13 +288,14 @@ _LETTERS = {"float": "f", "double": "f", "int": "i", "uint": "u", "bool": "b", "
 
 
 def _short(dtype: dtypes.DType) -> str:
-    """A dtype in the name of an overload: f32, i64, b."""
+    """Returns a dtype as the name of an overload shows it: f32, i64, b."""
     name = dtype.name
     kind = name.rstrip("0123456789")
     return _LETTERS.get(kind, kind) + name[len(kind) :]
 
 
 def _attribute(value: object) -> Any:
+    """Returns an attribute's value in internal form."""
     if isinstance(value, str):
         return value.encode()
     if not isinstance(value, (bool, int, float, bytes)):
@@ -289,7 +304,7 @@ def _attribute(value: object) -> Any:
 
 
 def _digest(body: FuncGraph, gradient: str) -> str:
-    """Eleven characters that tell apart functions with different nodes or gradients."""
+    """Returns eleven characters of a digest that differs between functions with different nodes or gradients."""
     text = gradient + repr([(op.name, op.type, [t.name for t in op.inputs], str(op.node_def)) for op in body.get_operations()])
     text += repr([t.name for t in (*body.inputs, *body.outputs)] + [t.graph is body for t in body.extra_inputs])
     digest = hashlib.sha1(text.encode()).digest()
@@ -297,7 +312,7 @@ def _digest(body: FuncGraph, gradient: str) -> str:
 
 
 def _outside_variables(body: FuncGraph, takes_handles: bool) -> Callable:
-    """A getter for variable scopes: variables are made outside of all functions; inside, their values (or handles) are used."""
+    """Returns a custom getter for variable scopes: it makes variables outside of all functions and returns their values (or handles)."""
 
     def get(getter: Callable, name: str, *args: Any, **kwargs: Any) -> Any:
         graph: Any = body
@@ -308,9 +323,10 @@ def _outside_variables(body: FuncGraph, takes_handles: bool) -> Callable:
         with graph.as_default():
             initializer = kwargs.get("initializer")
             if initializer is not None and not callable(initializer):
-                convert_to_tensor(initializer)  # 1.15 finds its dtype from a constant, a node of the graph
+                convert_to_tensor(initializer)  # 1.15 makes a constant to find the dtype: node names depend on it
             variable = getter(name, *args, **kwargs)
             value = variable if takes_handles and is_resource_variable(variable) else variable.value()
+        # Every enclosing function records the variable, for `get_extra_vars`.
         for user in users:
             user.extra_vars.append(variable)
         return value
@@ -319,46 +335,47 @@ def _outside_variables(body: FuncGraph, takes_handles: bool) -> Callable:
 
 
 def get_extra_vars() -> list[Any]:
-    """The variables that the function being defined uses; an empty list outside a function."""
+    """Returns the variables that the function being defined uses; an empty list outside of functions."""
     graph = get_default_graph()
     return graph.extra_vars if isinstance(graph, FuncGraph) else []
 
 
 def get_extra_inputs() -> list[Tensor]:
-    """The tensors from outside that the function being defined uses; an empty list outside a function."""
+    """Returns the outer tensors that the function being defined captures; an empty list outside of functions."""
     graph = get_default_graph()
     return graph.extra_inputs if isinstance(graph, FuncGraph) else []
 
 
 def get_extra_args() -> list[Tensor]:
-    """What stands for `get_extra_inputs` inside the function."""
+    """Returns the placeholders of `get_extra_inputs` inside the function."""
     graph = get_default_graph()
     return graph.extra_args if isinstance(graph, FuncGraph) else []
 
 
 def from_library(library: Any) -> list[ImportedFunction]:
-    """The functions of a FunctionDefLibrary message, as functions of the default graph.
+    """Returns the functions of a FunctionDefLibrary message, callable in the default graph.
 
     Raises:
-      ValueError: two gradients for one function, a function that the library lacks, or a cycle of gradients.
+      ValueError: a function has two gradients, the library lacks a function, or gradients form a cycle.
     """
     graph = get_default_graph()
-    found = {d.signature.name: CallableImport(d, graph) for d in library.function}
+    functions = {d.signature.name: CallableImport(d, graph) for d in library.function}
     for entry in library.gradient:
         for name in (entry.gradient_func, entry.function_name):
-            if name not in found:
+            if name not in functions:
                 raise ValueError(f"FunctionDefLibrary missing '{name}' FunctionDef")
-        function = found[entry.function_name]
+        function = functions[entry.function_name]
         if function.grad_func_name and function.grad_func_name != entry.gradient_func:
             raise ValueError(f"FunctionDefLibrary has two gradients for '{entry.function_name}'")
         function.grad_func_name = entry.gradient_func
-    for function in found.values():
-        function.library = found
-        _check_acyclic(function, found)
-    return list(found.values())
+    for function in functions.values():
+        function.library = functions
+        _check_acyclic(function, functions)
+    return list(functions.values())
 
 
 def _check_acyclic(function: CallableImport, library: dict[str, CallableImport]) -> None:
+    """Raises ValueError if following gradient functions leads back to a function."""
     seen = {function.name}
     while function.grad_func_name:
         function = library[function.grad_func_name]
@@ -368,24 +385,24 @@ def _check_acyclic(function: CallableImport, library: dict[str, CallableImport])
 
 
 def from_definition(definition: object, grad_func: Any = None) -> CallableImport:
-    """The function of a FunctionDef message, with the function that is its gradient."""
-    found = CallableImport(definition, get_default_graph())
-    found.library = {found.name: found}
+    """Returns the function of a FunctionDef message, with the function that computes its gradient."""
+    function = CallableImport(definition, get_default_graph())
+    function.library = {function.name: function}
     if grad_func is not None:
-        found.grad_func_name, found.library[grad_func.name] = grad_func.name, grad_func
-    return found
+        function.grad_func_name, function.library[grad_func.name] = grad_func.name, grad_func
+    return function
 
 
 _from_definition = from_definition
 
 
 class CallableImport(ImportedFunction):
-    """A function of a library that can be called like a Defun."""
+    """An imported function that can be called like a Defun."""
 
     captured_inputs: list[Tensor] = []
 
     def add_to_graph(self, graph: Graph) -> None:
-        """Lets a graph hold the functions of the library."""
+        """Adds the functions of the library to a graph."""
         for function in self.library.values():
             if not graph._is_function(function.name):
                 function._graph = graph

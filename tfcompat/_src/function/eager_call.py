@@ -1,6 +1,8 @@
-"""Calls of functions where operations run at once, and their derivatives.
+"""Calls of functions in eager mode, and their gradients.
 
-A call that a tape follows runs a function that also gives what the derivative needs; the derivative is a second function.
+A call that a tape follows runs a forward function, which also returns the values that the gradient depends on; the gradient is a backward
+function of these. If the function has control flow, whose intermediate values exist once per iteration, the backward function takes the
+inputs instead and computes the function again (rematerialization).
 """
 
 from __future__ import annotations
@@ -31,17 +33,20 @@ _CONTROL_FLOW = (
 
 
 def _operations(body: FuncGraph) -> Iterator[Operation]:
-    """The nodes of a body, and of the functions that it calls."""
+    """Yields the nodes of a body and of the functions that it calls."""
     for op in body.get_operations():
         yield from operations_within(op)
 
 
 class Derivative:
-    """A function as two: `forward` gives its results and what `backward` needs of its values.
+    """A function as a pair: `forward` returns the results and the values that `backward` needs.
 
     Args:
-      name: of the function. body: its graph. outputs: its results, tensors of the body.
-      programs: as of a Traced, for derivatives of that order.
+      name: of the function.
+      body: its graph.
+      outputs: its results, tensors of the body.
+      programs: caches of compiled programs as of a Traced, for derivatives of this order.
+      order: number of the derivative, from 0.
     """
 
     def __init__(
@@ -51,20 +56,22 @@ class Derivative:
         self._inputs = list(body.inputs)
         self._differentiated = [i for i, t in enumerate(outputs) if is_trainable(t) and t.dtype not in _OPAQUE]
         self._wanted = [i for i, t in enumerate(body.inputs) if is_trainable(t)]
-        acting = list(_operations(body))
-        self._computes_again = any(op.type in _CONTROL_FLOW for op in acting)
+        operations = list(_operations(body))
+        # Values inside of loops and branches cannot be outputs of the forward function: it would have to stack them.
+        self._computes_again = any(op.type in _CONTROL_FLOW for op in operations)
         self._body, self._programs, self._order = body, programs, order
         self._backward: dict[bool, Traced] = {}
         if self._computes_again:
-            self._require_repeatable(acting)
+            self._require_repeatable(operations)
             self._needed = list(body.inputs)
-            self._writes = any(op.spec.effects.writes for op in acting)
+            self._writes = any(op.spec.effects.writes for op in operations)
             self._variables = [i for i, t in enumerate(body.inputs) if t.dtype == dtypes.resource and t._handle_data is not None]
             self._backward_of(self._writes)
         else:
-            backward, found = self._of_kept_values(body)
+            backward, grads = self._of_kept_values(body)
             self._needed, self._writes, self._variables = list(backward.captures), False, []
-            self._add_backward(False, backward, found)
+            self._add_backward(False, backward, grads)
+        # Inputs and results are at hand after a call; only other values become extra outputs.
         known = {*outputs, *body.inputs}
         self.kept = [t for t in self._needed if t not in known]
         self._forward = GraphFunction(
@@ -76,42 +83,46 @@ class Derivative:
         held = [each for backward in self._backward.values() for each in backward.body._functions.values()]
         self._library = [*body._functions.values(), *held, self._forward]
 
-    def _add_backward(self, has_copies: bool, backward: FuncGraph, found: list) -> Traced:
+    def _add_backward(self, has_copies: bool, backward: FuncGraph, grads: list) -> Traced:
+        """Registers a backward function and returns it."""
         name = f"__backward{'_of_copies' if has_copies else ''}{self._name}"
-        made = self._backward[has_copies] = Traced.of(name, backward, found)
+        made = self._backward[has_copies] = Traced.of(name, backward, grads)
+        # Its captures are inputs now, given by each call.
         backward.captured_from, backward.outer_graph = {}, self._body.outer_graph
         if self._programs is not None:
             made.programs, made.role = self._programs, f"backward {self._order}{' of copies' if has_copies else ''}"
         return made
 
     def _of_kept_values(self, body: FuncGraph) -> tuple[FuncGraph, list]:
-        """The derivative from values of the function, which it captures: its graph, and its results."""
+        """Returns the graph of a backward function that captures values of the function, and its results."""
         backward = FuncGraph(body)
         with backward.as_default():
             ys = [self.outputs[i] for i in self._differentiated]
             grads = [backward.add_input(y.dtype, y._sizes, "grad") for y in ys]
-            found = gradients(ys, [body.inputs[i] for i in self._wanted], grads)
-        return backward, found
+            results = gradients(ys, [body.inputs[i] for i in self._wanted], grads)
+        return backward, results
 
     def _require_repeatable(self, acting: list[Operation]) -> None:
-        """Checks that the function may be computed again, with variables of its own where it writes them.
+        """Checks that computing the function again repeats no side effect. Writes of variables are allowed: they happen on copies.
 
         Raises:
-          NotImplementedError: something in it acts outside of it or draws random numbers; or it is the derivative of a function that
-            writes variables, and so has variables of its own.
+          NotImplementedError: it has other side effects, draws random numbers, or makes variables of its own (as a backward function does
+            that computes on copies).
         """
         for op in acting:
             effects = op.spec.effects
             if effects.random or op.spec.facts.names_variable or (effects.external and not isinstance(op, CallOperation)):
                 raise NotImplementedError(
-                    f"tfcompat does not differentiate {self._name} in eager mode: it has control flow, which is computed again for that, and "
-                    f"{op.name} ({op.type}) would run twice"
+                    f"The gradient of {self._name} in eager mode is not supported: its loops and branches are computed again for it, and "
+                    f"{op.name} ({op.type}) would run twice. Move this operation out of the function, or compute the gradient in a graph."
                 )
 
     def _backward_of(self, has_copies: bool) -> Traced:
-        """The derivative of a function with loops or branches, which computes these again, after the gradients from all of its inputs.
+        """Returns the backward function of a function with loops or branches: it computes these again from all inputs.
 
-        With copies, it takes the values that variables had before the call in place of their handles, and computes on variables of its own.
+        Args:
+          has_copies: whether variables have been written since the call. If so, the function takes their values before the call in place of
+            their handles, and computes on variables of its own.
         """
         if has_copies in self._backward:
             return self._backward[has_copies]
@@ -123,29 +134,31 @@ class Derivative:
             copied = self._variables if has_copies else []
             kinds = [t._handle_data if i in copied else (t.dtype, t._sizes) for i, t in enumerate(body.inputs)]
             inputs = [backward.add_input(*kind, "input") for kind in kinds]
-            begun = []
+            initialized = []
             for i, given in enumerate(body.inputs):
+                # A copied variable lives in the backward function, and starts with the value that it is given.
                 if i in copied:
                     dtype, sizes = kinds[i]
                     handle = raw.VarHandleOp(dtype=dtype, shape=TensorShape.of(sizes), shared_name=f"{self._name}_{i}")
-                    begun.append(raw.AssignVariableOp(handle, inputs[i]))
+                    initialized.append(raw.AssignVariableOp(handle, inputs[i]))
                     inputs[i] = handle
                 inputs[i]._handle_data = given._handle_data
-            with backward.control_dependencies(begun):
+            with backward.control_dependencies(initialized):
                 results = copy_into(backward, body, inputs)
             ys = [results[i] for i in self._differentiated]
-            found = gradients(ys, [inputs[i] for i in self._wanted], grads)
-        return self._add_backward(has_copies, backward, found)
+            input_grads = gradients(ys, [inputs[i] for i in self._wanted], grads)
+        return self._add_backward(has_copies, backward, input_grads)
 
     def call(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Runs the function and tells the tapes; its results."""
+        """Runs the forward function, records the call on tapes, and returns the results."""
         graph = get_default_graph()
         for each in self._library:
             graph._add_function(each)
+        # The values of variables before the call, for the gradient in case they are written before it is taken.
         copies = {i: raw.ReadVariableOp(tensors[i], dtype=self._inputs[i]._handle_data[0]) for i in self._variables}
         with recorders.stopped():
-            found = run(self._forward, tensors)
-        values = {**dict(zip(self._inputs, tensors)), **dict(zip([*self.outputs, *self.kept], found))}
+            forward = run(self._forward, tensors)
+        values = {**dict(zip(self._inputs, tensors)), **dict(zip([*self.outputs, *self.kept], forward))}
         before = graph.writes_of(tensors)
 
         def gradient(op: Operation, *grads: Any) -> list[Any]:
@@ -157,13 +170,13 @@ class Derivative:
             by_position = dict(zip(self._wanted, backward.packed(back)))
             return [by_position.get(i) for i in range(len(tensors))]
 
-        results = found[: len(self.outputs)]
+        results = forward[: len(self.outputs)]
         recorders.record(EagerOperation.of_function(graph, tensors, results, gradient))
         return results
 
 
 def call(traced: Traced, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Runs a traced function on its arguments and captured tensors; its results, in order."""
+    """Runs a traced function on its arguments and captured tensors; returns its results in order."""
     order = recorders.order(tensors)
     if not order:
         return run(traced.add_to(get_default_graph()), tensors)
@@ -171,7 +184,7 @@ def call(traced: Traced, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _derivative(traced: Traced, order: int) -> Derivative:
-    """What makes derivatives of that order possible: the second goes through what the first has kept."""
+    """Returns the Derivative for gradients up to an order. Each one differentiates the outputs of the last, extra ones included."""
     while (count := len(traced.derivatives)) < order:
         last = traced.derivatives[-1] if traced.derivatives else None
         outputs = list(traced.body.outputs) if last is None else [*last.outputs, *last.kept]
@@ -180,12 +193,12 @@ def _derivative(traced: Traced, order: int) -> Derivative:
 
 
 def run(function: GraphFunction, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Runs a function that the default graph holds."""
+    """Runs a function of the default graph's library and returns its results."""
     FIRST_RUNS.ran(function)
     make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
     outputs = function.outputs
-    found = make(list(tensors), [t.dtype.base_dtype for t in outputs], FunctionRef(function.name))
-    found = [] if found is None else found if isinstance(found, list) else [found]
-    for tensor, inner in zip(found, outputs):
+    results = make(list(tensors), [t.dtype.base_dtype for t in outputs], FunctionRef(function.name))
+    results = [] if results is None else results if isinstance(results, list) else [results]
+    for tensor, inner in zip(results, outputs):
         tensor._handle_data = inner._handle_data
-    return found
+    return results

@@ -1,4 +1,4 @@
-"""tf.experimental.function_executor_type: what calls of functions say about who is to run them."""
+"""tf.experimental.function_executor_type: the executor that calls of functions name in an attribute."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _current = _Current()
 
 
 def current() -> str:
-    """The executor that calls of functions name now."""
+    """Returns the executor type for calls made now."""
     return _current.executor_type
 
 
 @export("experimental.function_executor_type")
 @contextlib.contextmanager
 def function_executor_type(executor_type: str) -> Iterator[None]:
-    """A block in which the nodes that call a tf.function name an executor; the results are the same with each.
+    """A block whose calls of tf.functions name an executor. The results are the same with each.
 
     Args:
       executor_type: its name.

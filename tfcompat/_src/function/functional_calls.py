@@ -1,4 +1,4 @@
-"""Loops, branches and calls of functions made by Defun, as one node each (`tensorflow.python.ops.functional_ops`)."""
+"""`tensorflow.python.ops.functional_ops`: loops, branches and calls of Defuns, as one node each."""
 
 from __future__ import annotations
 
@@ -20,38 +20,42 @@ if TYPE_CHECKING:
 
 
 def _results(function: Any) -> list[dtypes.DType]:
+    """Returns the dtypes of a function's results."""
     return [t.dtype.base_dtype for t in function.body.outputs]
 
 
 def _as_list(result: Any) -> list[Tensor]:
-    """What a call of a function gave, as a list."""
+    """Returns the result of a call as a list of tensors."""
     if isinstance(result, Operation):
         return []
     return list(result) if isinstance(result, tuple) else [result]
 
 
 def _passing_captures(function: DefinedFunction) -> DefinedFunction:
-    """A function that takes what `function` captures as further arguments, and gives it back after its results."""
+    """Returns a function that takes the captures of `function` as further arguments and returns them after its results.
+
+    A loop body must return as many values as it takes: captured tensors become loop invariants.
+    """
     return Defun(*function.declared_input_types, func_name=f"{function.name}_Wrapper")(
         lambda *arguments: (*_as_list(function(*arguments)), *get_extra_args())
     )
 
 
 def _set_host_memory(results: list[Tensor], hostmem: list[int] | None, parameters: int) -> list[Tensor]:
-    """Notes which values stay in host memory; `parameters` inputs stand before them."""
+    """Sets the attributes that list values in host memory; `parameters` is the number of inputs before the values."""
     if hostmem:
-        for name, places in (("_input_hostmem", [parameters + i for i in hostmem]), ("_output_hostmem", hostmem)):
-            places_message = messages.AttrValue()
-            places_message.list.i.extend(places)
-            results[0].op._set_attr(name, places_message)
+        for name, indices in (("_input_hostmem", [parameters + i for i in hostmem]), ("_output_hostmem", hostmem)):
+            message = messages.AttrValue()
+            message.list.i.extend(indices)
+            results[0].op._set_attr(name, message)
     return results
 
 
 def If(cond: TensorLike, inputs: list, then_branch: object, else_branch: object, name: str | None = None) -> list[Tensor]:
-    """The results of `then_branch(*inputs)` or `else_branch(*inputs)`.
+    """Returns the results of `then_branch(*inputs)` or `else_branch(*inputs)`.
 
     Args:
-      cond: tensor; a number counts as true where it is not zero, a string or a tensor with dimensions where it is not empty.
+      cond: tensor. A number is true if it is not zero; a string, or a tensor of rank 1 or more, if it is not empty.
       inputs: list of tensors.
       then_branch, else_branch: functions of the same arguments with results of the same dtypes.
       name: node name.
@@ -62,14 +66,14 @@ def If(cond: TensorLike, inputs: list, then_branch: object, else_branch: object,
 def While(
     input_: list, cond: DefinedFunction, body: DefinedFunction, name: str | None = None, hostmem: list[int] | None = None
 ) -> list[Tensor]:
-    """The values that stand when `cond(*values)` is false; they start as `input_` and become `body(*values)`.
+    """Returns the loop's values when `cond(*values)` is false: they start as `input_`, and each iteration replaces them by `body(*values)`.
 
     Args:
       input_: list of tensors.
-      cond: function of the values; its result is read as that of `If` is.
-      body: function of the values, which gives new ones of the same dtypes.
+      cond: function of the values; its result is read like the condition of `If`.
+      body: function of the values that returns new ones of the same dtypes.
       name: node name.
-      hostmem: numbers of the values that stay in host memory.
+      hostmem: indices of the values to keep in host memory.
 
     Raises:
       ValueError: `cond` captures tensors, or takes other arguments than `body`.
@@ -86,40 +90,42 @@ def While(
         kinds, test = (*body.declared_input_types, *(t.dtype for t in captured)), cond
         cond = Defun(*kinds, func_name=f"{test.name}_Wrapper")(lambda *arguments: test(*arguments[:count]))
         body = _passing_captures(body)
-    found = raw.While([*input_, *captured], cond=cond, body=body, name=name)
-    return _set_host_memory(found[:count], hostmem, 0)
+    results = raw.While([*input_, *captured], cond=cond, body=body, name=name)
+    return _set_host_memory(results[:count], hostmem, 0)
 
 
 def For(
     start: TensorLike, limit: TensorLike, delta: TensorLike, inputs: list, body: DefinedFunction, name: str | None = None,
     hostmem: list[int] | None = None, rewrite_with_while: bool | None = None,
 ) -> list[Tensor]:  # fmt: skip
-    """The values after `values = body(i, *values)` for each i of `range(start, limit, delta)`.
+    """Returns the values after `values = body(i, *values)` for each i of `range(start, limit, delta)`.
 
     Args:
       start, limit, delta: scalar int32.
       inputs: list of tensors, the first values.
-      body: function of an int32 and the values, which gives new ones of the same dtypes.
+      body: function of an int32 and the values that returns new ones of the same dtypes.
       name: node name.
-      hostmem: numbers of the values that stay in host memory.
-      rewrite_with_while: whether a While node is made and not a For node.
+      hostmem: indices of the values to keep in host memory.
+      rewrite_with_while: whether to build a While node instead of a For node.
 
     Raises:
-      InvalidArgumentError: when it runs, `delta` does not lead from start to limit.
+      InvalidArgumentError: in a run, if `delta` does not lead from start to limit.
     """
     if rewrite_with_while:
         return _for_by_while(start, limit, delta, inputs, body, name, hostmem)
     count, captured = len(inputs), body.captured_inputs
     if captured:
         body = _passing_captures(body)
-    found = raw.For(start, limit, delta, [*inputs, *captured], body=body, name=name)
-    return _set_host_memory(found[:count], hostmem, 3)
+    results = raw.For(start, limit, delta, [*inputs, *captured], body=body, name=name)
+    return _set_host_memory(results[:count], hostmem, 3)
 
 
 def _for_by_while(
     start: Any, limit: Any, delta: object, inputs: list, body: DefinedFunction, name: str | None, hostmem: list[int] | None
 ) -> list[Tensor]:
+    """Builds a For loop as a While loop over the iteration's number."""
     step = absolute(delta)
+    # The number of iterations, rounded up, by division of floats as in 1.15.
     count = cast(cast(absolute(limit - start) + step - 1, dtypes.float32) / cast(step, dtypes.float32), dtypes.int32)
     kinds = [dtypes.int32] * 4 + list(body.declared_input_types[1:])
     test = Defun(*kinds, func_name=f"{body.name}_Cond")(lambda i, count, *rest: i < count)
@@ -131,7 +137,7 @@ def _for_by_while(
 
 
 def Gradient(inputs: list, f: Any, name: str | None = None) -> list[Tensor]:
-    """The gradients of a function with respect to its arguments.
+    """Returns the gradients of a function with respect to its arguments.
 
     Args:
       inputs: list of tensors: the arguments of `f`, then the gradients of its results.
@@ -146,12 +152,12 @@ def partitioned_call(
     args: Sequence, f: Any, tout: Sequence | None = None, executing_eagerly: bool | None = None, config: object = None,
     executor_type: str | None = None,
 ) -> Any:  # fmt: skip
-    """The results of a call of `f` with `args`, as a list; the Operation where it has none.
+    """Calls `f` with `args`; returns its results as a list, or the Operation if it has none.
 
     Args:
-      args: the arguments of `f`, what it captures included.
+      args: the arguments of `f`, with captured tensors.
       f: the function.
-      tout: dtypes of the results; those of `f` where None.
+      tout: dtypes of the results; by default those of `f`.
       executing_eagerly: must not be true.
       config: serialized ConfigProto, kept as an attribute of the node; by default one that turns rewrites of the graph off.
       executor_type: kept as an attribute of the node.
@@ -160,7 +166,7 @@ def partitioned_call(
       NotImplementedError: `executing_eagerly` is true.
     """
     if executing_eagerly:
-        raise NotImplementedError("tfcompat does not have eager execution (partitioned_call)")
+        raise NotImplementedError("partitioned_call(executing_eagerly=True) is not supported: call the function itself.")
     make = raw.StatefulPartitionedCall if f.is_stateful else raw.PartitionedCall
     kinds = _results(f) if tout is None else list(tout)
     if config is None:

@@ -1,4 +1,7 @@
-"""Ops that run functions of the graph: calls, branches and loops. Before they run, each is replaced by nodes of the flat form."""
+"""Ops that run functions of the graph: calls, branches and loops.
+
+A run sees each node as an inlined function, which implements it by flat nodes: Switch and Merge for branches, Enter to Exit for loops.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,19 @@ from tfcompat._src.ops.control.while_loop import while_loop
 
 
 class InlinedOperation(CallOperation):
-    """A node that runs functions; its gradient is that of the nodes that replace it."""
+    """A node that runs functions; its gradient is that of the nodes that it is lowered to."""
 
     differentiates_inlined = True
     results_spec = results_spec(lambda node, *grads: list(grads))
 
     @functools.cached_property
     def function(self) -> GraphFunction:  # type: ignore[override]
-        """What takes the place of this node."""
+        """The function that implements this node."""
         return FUNCTION_OF[self.type](self)
 
 
 def _declared_shapes(c: InferenceContext) -> list:
+    """Shape function: the shapes that the node states; of a loop that states none, those of its inputs."""
     shapes = c.op.attrs.get("output_shapes") or c.op.attrs.get("_output_shapes") or ()
     if not shapes and c.op.type in ("While", "StatelessWhile"):
         return list(c.inputs)
@@ -51,10 +55,11 @@ def _declared_shapes(c: InferenceContext) -> list:
 
 
 def _never_called(*arguments: Any) -> Any:
-    raise RuntimeError("an op that runs functions is inlined before it runs")
+    raise RuntimeError("The kernel of an op that runs functions was called: such ops are inlined before they run.")
 
 
 def _functional(name: str, signature: str, stateful: bool) -> None:
+    """Registers an op whose nodes are InlinedOperations."""
     op(
         name, signature, shape=_declared_shapes, kernel=_never_called, gradient=InlinedOperation.results_spec.gradient,
         effects=op_spec.Effects(external=stateful), node_class=InlinedOperation, depth=2,
@@ -92,11 +97,15 @@ _functional(
 )
 
 
-# ---- the functions that replace them ----
+# ---- the functions that implement them ----
 
 
 def _called(call: CallOperation) -> GraphFunction:
-    """The function that a call names; InternalError where its results are not those that the node says."""
+    """Returns the function that a call names.
+
+    Raises:
+      errors.InternalError: its results differ from the outputs that the node states.
+    """
     function = _function(call, call.attrs["f"].name)
     kinds = [t.dtype.base_dtype for t in function.outputs]
     for i, output in enumerate(call.outputs):
@@ -111,7 +120,7 @@ def _called(call: CallOperation) -> GraphFunction:
 
 
 def _called_elsewhere(call: CallOperation) -> GraphFunction:
-    """The function on the device that the first argument names; where a run finds the name, on the caller's."""
+    """Implements RemoteCall: the function's nodes on the device that the first argument names, if it is known before the run."""
     function, target = _function(call, call.attrs["f"].name), known_value(call.inputs[0])
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
@@ -123,7 +132,7 @@ def _called_elsewhere(call: CallOperation) -> GraphFunction:
 
 
 def _truth(value: Tensor) -> Tensor:
-    """A bool: whether a number is not zero, or a string or a tensor with dimensions is not empty."""
+    """Returns a bool: a number is true if it is not zero; a string, or a tensor of rank 1 or more, if it is not empty."""
     if value.shape.ndims:
         return raw.Greater(raw.Size(value), 0)
     if value.dtype == dtypes.bool:
@@ -132,6 +141,7 @@ def _truth(value: Tensor) -> Tensor:
 
 
 def _branches(call: CallOperation) -> GraphFunction:
+    """Implements If by `cond`."""
     then, other = (_function(call, call.attrs[name].name) for name in ("then_branch", "else_branch"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
@@ -142,7 +152,7 @@ def _branches(call: CallOperation) -> GraphFunction:
 
 
 def _cases(call: CallOperation) -> GraphFunction:
-    """The branch of the index; the last one where there is none of it."""
+    """Implements Case by nested `cond`: the branch with the index, or the last one for any other index."""
     functions = [_function(call, ref.name) for ref in call.attrs["branches"]]
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
@@ -159,6 +169,7 @@ def _cases(call: CallOperation) -> GraphFunction:
 
 
 def _loop(call: CallOperation) -> GraphFunction:
+    """Implements While by `while_loop`, with the shapes of the body's arguments as invariants."""
     test, step = (_function(call, call.attrs[name].name) for name in ("cond", "body"))
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
@@ -173,20 +184,22 @@ def _loop(call: CallOperation) -> GraphFunction:
         invariants = [t.shape for t in step.body.inputs]
         for argument, shape in zip(arguments, invariants):
             argument.set_shape(shape)
-        found = while_loop(
+        results = while_loop(
             lambda *values: _truth(_run(test, list(values))[0]), lambda *values: _run(step, list(values)), arguments,
             invariants, call.attrs["parallel_iterations"], return_same_structure=True,
         )  # fmt: skip
-        return list(found)
+        return list(results)
 
     return _replacing(call, build)
 
 
 def _counted_loop(call: CallOperation) -> GraphFunction:
+    """Implements For by `while_loop` over the loop's index."""
     step = _function(call, call.attrs["body"].name)
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         start, limit, delta, *values = arguments
+        # A delta of zero, or one that leads away from the limit, is an error in a run, as in 1.15.
         ends = raw.LessEqual(raw.Mul(raw.Sign(delta), raw.Sub(start, limit)), 0)
         leads = raw.LogicalOr(raw.Equal(start, limit), raw.LogicalAnd(ends, raw.NotEqual(delta, 0)))
         message = ["Invalid start/limit/delta: ", start, limit, delta]
@@ -194,12 +207,12 @@ def _counted_loop(call: CallOperation) -> GraphFunction:
             start = raw.Identity(start)
         for value, inner in zip(values, step.body.inputs[1:]):
             value.set_shape(inner.shape)
-        found = while_loop(
+        results = while_loop(
             lambda i, *values: raw.Less(raw.Mul(raw.Sign(delta), raw.Sub(i, limit)), 0),
             lambda i, *values: [raw.AddV2(i, delta), *_run(step, [i, *values])[: len(values)]], [start, *values],
             [start.shape, *(t.shape for t in step.body.inputs[1:])], return_same_structure=True,
         )  # fmt: skip
-        return list(found)[1:]
+        return list(results)[1:]
 
     return _replacing(call, build)
 
@@ -213,17 +226,19 @@ FUNCTION_OF.update(
 
 
 def _function(call: CallOperation, name: str) -> GraphFunction:
-    found = call.graph._get_function(name)
-    if found is None and call.type in _PARTITIONED:
+    """Returns the function of this name in the graph of a call; raises 1.15's errors if there is none."""
+    function = call.graph._get_function(name)
+    if function is None and call.type in _PARTITIONED:
         raise errors.InvalidArgumentError(call.node_def, call, f'Failed to find function "{name}" in function library')
-    if found is None:
+    if function is None:
         raise errors.NotFoundError(call.node_def, call, f"Function {name} is not defined.")
-    return found
+    return function
 
 
 def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]]) -> GraphFunction:
-    """A function of the call's arguments whose body `build` makes."""
+    """Returns a function of a node's inputs whose body `build` makes from flat nodes."""
     body = FuncGraph(call.graph)
+    # Inside, `cond` and `while_loop` must not make functional nodes again.
     body.functional_control_flow = False
     with body.as_default():
         arguments = [body.add_input(t.dtype, t._sizes, f"arg_{i}") for i, t in enumerate(call.inputs)]
@@ -237,14 +252,14 @@ def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]
 
 
 def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
-    """Adds copies of a function's nodes to the default graph; its results, which wait for what acts in it."""
+    """Adds copies of a function's nodes to the default graph; returns its results, which wait for its side effects."""
     graph, count = get_default_graph(), len(function.body.inputs)
     if len(arguments) != count:
         raise errors.InvalidArgumentError(None, None, f"{function.name}: Expects {count} arguments, but {len(arguments)} is provided")
     for i, (given, inner) in enumerate(zip(arguments, function.body.inputs)):
         if given.dtype.base_dtype != inner.dtype.base_dtype:
-            wanted, found = (dtypes.cpp_name(t.dtype.base_dtype.name) for t in (inner, given))
-            raise errors.InvalidArgumentError(None, None, f"{function.name}: Expects arg[{i}] to be {wanted} but {found} is provided")
+            expected, actual = (dtypes.cpp_name(t.dtype.base_dtype.name) for t in (inner, given))
+            raise errors.InvalidArgumentError(None, None, f"{function.name}: Expects arg[{i}] to be {expected} but {actual} is provided")
 
     made, values = copied(function.body, arguments, copier_into(graph))
     acting = [made[node] for node in acting_nodes(body_nodes(function.body))]
@@ -253,10 +268,11 @@ def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
         result.set_shape(inner.shape)
     if not acting and results:
         return results
+    # A branch must return something for the conditional to wait for: without results, a constant.
     with graph.control_dependencies(acting):
         return [t if t.dtype.base_dtype == dtypes.resource else raw.Identity(t) for t in results] or [constant(0)]
 
 
-def _joined(found: Any, call: CallOperation) -> list[Tensor]:
-    """What a conditional gave, without the value that stands for a branch without results."""
-    return list(found)[: len(call.outputs)]
+def _joined(results: Any, call: CallOperation) -> list[Tensor]:
+    """Returns the results of a conditional, without the constant that a branch without results returns."""
+    return list(results)[: len(call.outputs)]

@@ -1,4 +1,4 @@
-"""Copies what tensors are computed of into another graph."""
+"""Copies tensors, with everything that they depend on, into another graph."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def lift_to_graph(
     tensors: Iterable[Any], graph: Graph, sources: Iterable[Tensor] | None = None, disallowed_placeholders: Collection[Operation] | None = None,
     add_sources: bool = False, handle_captures: bool = False, base_graph: Graph | None = None, op_map: dict[Any, Any] | None = None,
 ) -> dict[Any, Any]:  # fmt: skip
-    """Copies tensors, and all that they are computed of, into another graph.
+    """Copies tensors, with everything that they depend on, into another graph.
 
     Args:
-      tensors: tensors and operations of one graph; a ResourceVariable among them stands for itself.
-      graph: where the copies go.
-      sources: tensors at which the copy ends: they become placeholders.
-      disallowed_placeholders: operations that may not be copied; by default no placeholder may that is not in `sources`.
-      add_sources: whether other placeholders become placeholders too.
-      handle_captures: whether a source that a function captures is captured in `graph`, in place of a placeholder.
+      tensors: tensors and operations of one graph; a ResourceVariable among them is its own copy.
+      graph: the graph of the copies.
+      sources: tensors at which copying stops: they become placeholders.
+      disallowed_placeholders: operations that must not be copied; by default placeholders that are not in `sources`.
+      add_sources: whether other placeholders are copied as placeholders.
+      handle_captures: whether a source that a function captures is captured in `graph` instead of becoming a placeholder.
       base_graph: the graph of `tensors`.
-      op_map: copies that are there already; the new ones are added.
+      op_map: copies made before; new ones are added.
 
     Returns:
-      the copies: tensor or operation of the one graph -> that of the other.
+      a dict from tensors and operations to their copies.
 
     Raises:
-      UnliftableError: something is computed of what may not be copied.
+      UnliftableError: a tensor depends on an operation that must not be copied.
     """
     given = list(tensors)
     wanted = [t for t in given if not isinstance(t, ResourceVariable)]
@@ -53,7 +53,7 @@ def lift_to_graph(
 
 
 class _Lift:
-    """The copies that are made so far, and the inputs of merges that come from later iterations."""
+    """The copies made so far, and the back edges of loops, which are set last."""
 
     def __init__(
         self, graph: Graph, base: Graph, copies: dict[Any, Any], disallowed: Collection[Operation] | None, add_sources: bool, capture: bool
@@ -65,7 +65,7 @@ class _Lift:
         self._open: list[tuple[Operation, int, Tensor]] = []
 
     def source(self, tensor: Tensor) -> None:
-        """Puts a placeholder, or a captured tensor, where a tensor was."""
+        """Replaces a tensor by a placeholder or a captured tensor."""
         name = tensor.op.name
         if tensor in self._captured:
             copied = self._graph.capture(self._captured[tensor])  # type: ignore[attr-defined]  # of FuncGraph
@@ -81,7 +81,7 @@ class _Lift:
         self.copies[tensor], self.copies[tensor.op] = copied, copied.op
 
     def operation(self, wanted: Operation) -> None:
-        """Copies an operation, after those that it needs."""
+        """Copies an operation after those that it depends on: a depth-first search without recursion."""
         pending = [wanted]
         while pending:
             op = pending[-1]
@@ -96,13 +96,18 @@ class _Lift:
                 self._copy(op)
 
     def _needed(self, op: Operation) -> list[Operation]:
-        """What is copied before an operation: not the inputs of a merge that the loop gives later."""
+        """Returns the operations to copy before an operation; those behind a loop's back edge are copied later.
+
+        Raises:
+          UnliftableError: it is a placeholder without a value in the other graph.
+        """
         if op.type == "Placeholder" and not self._add_sources and self._disallowed is None or op in (self._disallowed or ()):
-            raise UnliftableError(f"Unable to lift because of the placeholder {op.name!r}, which has no value in the other graph")
+            raise UnliftableError(f"Unable to lift: placeholder {op.name!r} has no value in the other graph. Pass its tensor in `sources`.")
         first = [t.op for t in op.inputs if t.op.type not in ("NextIteration", "RefNextIteration")]
         return first + [c for c in op.control_inputs if c.type not in ("NextIteration", "RefNextIteration")]
 
     def _copy(self, op: Operation) -> None:
+        """Copies one operation, whose other inputs are copied; an open input has another one in its place until `close_loops`."""
         later = [(i, t) for i, t in enumerate(op.inputs) if t not in self.copies]
         stand_in = next((self.copies[t] for t in op.inputs if t in self.copies), None)
         inputs = [self.copies.get(t, stand_in) for t in op.inputs]
@@ -115,7 +120,7 @@ class _Lift:
         self.copies.update(zip(op.outputs, made.outputs))
 
     def close_loops(self) -> None:
-        """Gives merges their inputs from later iterations."""
+        """Sets the inputs of Merge nodes that come from later iterations."""
         while self._open:
             merge, index, tensor = self._open.pop()
             self.operation(tensor.op)

@@ -1,4 +1,4 @@
-"""What a tf.function of a method is bound to."""
+"""A weak reference to the object of a method that a tf.function wraps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 
 class TfMethodTarget:
-    """Stands in the place of the object of a bound method, without keeping it alive.
+    """Takes the place of a bound method's object without keeping it alive.
 
     Args:
-      target: a weak reference to the object. original_python_function: the method, as a function of the object and its arguments.
+      target: a weak reference to the object.
+      original_python_function: the method, as a function of the object and its arguments.
     """
 
     def __init__(self, target: Callable[[], Any], original_python_function: Callable) -> None:
@@ -20,7 +21,7 @@ class TfMethodTarget:
 
     @property
     def target(self) -> Any:
-        """The object; None where it is gone."""
+        """The object, or None if it is gone."""
         return self.weakrefself_target__()
 
     def call(self, args: tuple, kwargs: dict[str, Any]) -> Any:

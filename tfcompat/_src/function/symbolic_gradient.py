@@ -1,4 +1,4 @@
-"""SymbolicGradient: the gradient of a function, itself a function of the arguments and the gradients of the results."""
+"""SymbolicGradient: the gradient of a function, as a function of its arguments and the gradients of its results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from tfcompat._src.nodes.function_body import FUNCTION_OF, CallOperation, FuncGr
 
 
 def _shapes_of_arguments(c: InferenceContext) -> list:
+    """Shape function: a gradient has the shape of its argument."""
     return c.inputs[: len(c.op.outputs)]
 
 
 def _never_called(*arguments: Any) -> Any:
-    raise RuntimeError("SymbolicGradient is inlined before it runs")
+    raise RuntimeError("The kernel of SymbolicGradient was called: such nodes are inlined before they run.")
 
 
 op(
@@ -29,10 +30,11 @@ op(
 
 
 def gradient_function(call: CallOperation) -> GraphFunction:
-    """The function that a SymbolicGradient node computes: what the function's author said, or the derivative of its body.
+    """Returns the function that a SymbolicGradient node computes: the registered gradient function, or the derivative of the body.
 
     Raises:
-      errors.NotFoundError: the graph has no such function.
+      errors.NotFoundError: the graph has no function of that name.
+      errors.InvalidArgumentError: the gradient function has a wrong number of results.
     """
     name = call.attrs["f"].name
     function = call.graph._get_function(name)
@@ -46,6 +48,7 @@ def gradient_function(call: CallOperation) -> GraphFunction:
                 f"SymGrad expects to return {len(call.outputs)} tensor(s), but get {len(given.body.outputs)} tensor(s) instead.",
             )  # fmt: skip
         return given
+    # One derivative serves all calls of the function.
     cached = getattr(function, "derivative", None)
     if cached is None:
         cached = function.derivative = derivative(function, call.graph)
@@ -53,14 +56,14 @@ def gradient_function(call: CallOperation) -> GraphFunction:
 
 
 def derivative(function: GraphFunction, graph: Any) -> GraphFunction:
-    """(arguments, gradients of the results) -> gradients of the arguments, zeros where nothing flows."""
+    """Returns the function (arguments, gradients of the results) -> gradients of the arguments, with zeros for independent arguments."""
     body = FuncGraph(graph)
     with body.as_default():
         arguments = [body.add_input(t.dtype, t._sizes, n) for t, n in zip(function.body.inputs, function.arg_names)]
         results = copy_into(body, function.body, arguments)
         grads = [body.add_input(t.dtype, t._sizes, f"d_{n}") for t, n in zip(results, function.out_names)]
-        found = gradients(results, arguments, grads)
-        body.outputs = [raw.ZerosLike(a) if g is None else raw.Identity(g) for g, a in zip(found, arguments)]
+        argument_grads = gradients(results, arguments, grads)
+        body.outputs = [raw.ZerosLike(a) if g is None else raw.Identity(g) for g, a in zip(argument_grads, arguments)]
     return GraphFunction(f"{function.name}_grad", body, argument_names(body.inputs), argument_names(body.outputs), {})
 
 

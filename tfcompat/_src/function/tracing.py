@@ -1,4 +1,4 @@
-"""Calling a Python function in a graph of its own, to make a function of the graph of it."""
+"""Tracing: calls a Python function in a graph of its own and makes a function of the graph from the nodes that it adds."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _NUMBERS = itertools.count()
 
 
 class TracedGraph(FuncGraph):
-    """The body of a traced function, with the seed, colocations and collections of the graph around it.
+    """The body of a traced function, with the seed, colocations and collections of the outer graph.
 
-    Nodes without a device run on that of the call; where a function chooses devices, it is asked inside too.
-    `shares_collections` says that the collections are that graph's own; else those of variables are, and the others copies.
+    Nodes without a device run on the device of the call; device functions of the outer graph also apply inside. With `shares_collections` all
+    collections are the outer graph's; without it those of variables are, and the others are copies.
     """
 
     def __init__(self, outer: Graph, shares_collections: bool, keeps_effects: bool) -> None:
@@ -49,13 +49,14 @@ class TracedGraph(FuncGraph):
         if shares_collections:
             self._collections = outer._collections
             return
+        # Variables made inside are found by the program's savers and initializers outside.
         for key in (*outer.collections, *_SHARED):
             items = outer.get_collection_ref(key)
             self._collections[key] = items if key in _SHARED else list(items)
 
 
     def control_dependencies(self, control_inputs: Any) -> Any:
-        """As in every graph; nodes of the graph around it are waited for by the node that runs the function."""
+        """As in every graph, but the node that runs the function waits for operations of other graphs."""
         if control_inputs is None:
             return super().control_dependencies(None)
         ops = [getattr(c, "op", c) for c in control_inputs]
@@ -65,7 +66,7 @@ class TracedGraph(FuncGraph):
 
 @contextlib.contextmanager
 def _resource_variables() -> Iterator[None]:
-    """Variables made inside are behind resources, whatever the variable scope says."""
+    """A block in which new variables are resource variables, whatever the variable scope says."""
     scope = get_variable_scope()
     before = scope.use_resource
     scope.set_use_resource(True)
@@ -76,16 +77,19 @@ def _resource_variables() -> Iterator[None]:
 
 
 class Traced:
-    """A Python function that was called in a graph of its own, `body`.
+    """A Python function that has been called in a graph of its own, `body`.
 
     Args:
-      name: of the function; a number is added. kinds: (dtype, sizes) of its arguments.
-      fn: called with placeholders for them. names: of the placeholders.
-      creators: functions that make variables in it; None for a branch or loop, which shares collections with the graph around.
-      keeps_effects: whether what acts in it runs though no result hangs on it; in a branch or loop that is as in the function around.
+      name: of the function; a number is added.
+      kinds: (dtype, sizes) of its arguments.
+      fn: called with placeholders for them.
+      names: of the placeholders.
+      creators: functions that make variables in it; None for a branch or loop, which shares collections with the outer graph.
+      keeps_effects: whether side effects happen although no result depends on them; for a branch or loop the outer function decides.
 
     Attributes:
-      result: what `fn` gave, with tensors at the leaves. leaves: these in order, None where it gave None.
+      result: the result of `fn`, with tensors as leaves.
+      leaves: its leaves in order, None where `fn` returned None.
     """
 
     def __init__(
@@ -110,19 +114,19 @@ class Traced:
 
     _made: GraphFunction | None = None
     programs: Mapping[str, Recent] | None = None
-    """Where its calls and derivatives keep what they compile, together with functions like it; None: each by itself."""
+    """Caches of compiled programs by role, which the traces of one function share; None for separate ones."""
     role = "call"
 
     @classmethod
     def of(cls, name: str, body: FuncGraph, result: Any) -> Traced:
-        """A function whose body was made otherwise; `result` is a structure of its tensors."""
-        found = cls.__new__(cls)
-        found.name, found.body, found.result, found.derivatives = name, body, result, []
-        found.read_result()
-        return found
+        """Makes a Traced from a body that exists; `result` is a structure of its tensors."""
+        traced = cls.__new__(cls)
+        traced.name, traced.body, traced.result, traced.derivatives = name, body, result, []
+        traced.read_result()
+        return traced
 
     def read_result(self) -> None:
-        """Makes the tensors in `result` what the function gives."""
+        """Sets the body's outputs from `result`; called again after `result` has changed."""
         with self.body.as_default():
             self.leaves = nest.flatten(self.result, expand_composites=True)
             self.body.outputs = [self._inside(flow_of(leaf)) for leaf in self.leaves if leaf is not None]
@@ -136,7 +140,7 @@ class Traced:
         return [t.dtype.base_dtype for t in self.body.outputs]
 
     def function(self) -> GraphFunction:
-        """The function, when its arguments and results are complete."""
+        """Returns the GraphFunction, made on the first call: arguments and results must be complete by then."""
         if self._made is None:
             body = self.body
             self._made = GraphFunction(self.name, body, argument_names(body.inputs), argument_names(body.outputs), {})
@@ -146,15 +150,15 @@ class Traced:
         return self._made
 
     def add_to(self, graph: Graph) -> GraphFunction:
-        """Lets a graph hold the function and those that it calls."""
-        found = self.function()
-        for each in with_held([found]).values():
+        """Adds the function, and those that it calls, to a graph's library, and returns it."""
+        graph_function = self.function()
+        for each in with_held([graph_function]).values():
             if not graph._is_function(each.name):
                 graph._add_function(each)
-        return found
+        return graph_function
 
     def packed(self, outputs: Sequence[Tensor]) -> Any:
-        """The outputs of a node that runs the function, in the structure of its result."""
+        """Returns the outputs of a node that runs the function, in the structure of its result."""
         tensors = iter(outputs)
         leaves = [None if leaf is None else as_leaf(leaf, next(tensors)) for leaf in self.leaves]
         return nest.pack_sequence_as(self.result, leaves, expand_composites=True)
@@ -168,7 +172,7 @@ def _as_tensor(value: TensorLike) -> Any:
 
 
 def with_same_captures(traced: Sequence[Traced]) -> list[Tensor]:
-    """Lets each function take what any of them captures, in one order; the captured tensors."""
+    """Makes functions capture the same tensors in the same order, and returns these tensors."""
     captured = list(dict.fromkeys(t for each in traced for t in each.body.captures))
     for each in traced:
         own = len(each.body.inputs) - len(each.body.captures)
@@ -179,24 +183,24 @@ def with_same_captures(traced: Sequence[Traced]) -> list[Tensor]:
 
 
 def shapes_in_common(traced: Sequence[Traced]) -> list[TensorShape]:
-    """What is known of the shape of each result whichever function runs."""
-    found = []
+    """Returns, for each result, the shape that holds whichever function runs."""
+    shapes = []
     for same in zip(*[each.body.outputs for each in traced]):
         sizes = same[0]._sizes
         for other in same[1:]:
             is_known = sizes is not None and other._sizes is not None and len(sizes) == len(other._sizes)
             sizes = tuple(a if a == b else None for a, b in zip(sizes, other._sizes)) if is_known else None
-        found.append(TensorShape.of(sizes))
-    return found
+        shapes.append(TensorShape.of(sizes))
+    return shapes
 
 
-def outputs_of(found: object) -> list[Tensor]:
-    """The outputs of a node as a list, however `raw` gave them."""
-    if isinstance(found, Operation):
+def outputs_of(outputs: object) -> list[Tensor]:
+    """Returns the outputs of a node as a list of Identity nodes' tensors; resources are returned unchanged."""
+    if isinstance(outputs, Operation):
         return []
-    return [raw.Identity(t) if t.dtype != dtypes.resource else t for t in (found if isinstance(found, (list, tuple)) else [found])]
+    return [raw.Identity(t) if t.dtype != dtypes.resource else t for t in (outputs if isinstance(outputs, (list, tuple)) else [outputs])]
 
 
 def waited_for(traced: Sequence[Traced]) -> list[Operation]:
-    """The nodes of the graph around that the functions wait for."""
+    """Returns the nodes of the outer graph that the functions' nodes have as control inputs."""
     return list(dict.fromkeys(op for each in traced for op in each.body.control_captures))

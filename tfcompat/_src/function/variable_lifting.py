@@ -1,4 +1,4 @@
-"""Variables that a tf.function makes of tensors of its body: the initial value is computed again in the graph around it."""
+"""Lifts initial values of variables out of a tf.function: what a value depends on is copied into the outer graph."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from tfcompat._src.graph.tensor import Tensor
 
 
 class UnliftableError(Exception):
-    """A tensor hangs on an argument or placeholder that has no value where it is wanted."""
+    """A tensor depends on an argument or placeholder that has no value in the target graph."""
 
 
 class LiftingCreator:
     """A variable creator for the body of a function that is called with `arguments`.
 
-    Attributes: `has_made` says whether it has made a variable.
+    Attributes:
+      has_made: whether it has made a variable.
     """
 
     def __init__(self, arguments: Sequence[Tensor]) -> None:
@@ -32,7 +33,7 @@ class LiftingCreator:
 
 
 class _Lift:
-    """Copies what a tensor is computed of into the default graph, which encloses all functions around it."""
+    """Copies what a tensor depends on into the default graph, which encloses all functions in question."""
 
     def __init__(self, wanted: Tensor, arguments: Sequence[Tensor]) -> None:
         self._wanted, self._arguments = wanted, arguments
@@ -40,10 +41,10 @@ class _Lift:
         self._copies: dict[Operation, Operation] = {}
 
     def tensor(self, tensor: Tensor) -> Tensor:
-        """The copy of a tensor; one of the graph around is its own.
+        """Returns the copy of a tensor; a tensor that is not in a function is its own copy.
 
         Raises:
-          UnliftableError: it hangs on an argument of the function whose value is not known.
+          UnliftableError: it depends on an argument whose value is unknown.
         """
         graph = tensor.graph
         if not graph.building_function:
@@ -55,6 +56,7 @@ class _Lift:
         return self._copy(tensor.op).outputs[tensor.value_index]
 
     def _argument(self, placeholder: Tensor) -> Tensor:
+        """Returns the value of an argument; it is known if the function is called in eager mode."""
         position = placeholder.graph.inputs.index(placeholder)
         is_called_with_values = self._graph.executes and placeholder.graph.outer_graph is self._graph
         if not is_called_with_values or position >= len(self._arguments):
@@ -65,6 +67,7 @@ class _Lift:
         return self._arguments[position]
 
     def _copy(self, op: Operation) -> Operation:
+        """Returns the copy of an operation, made after those that it depends on."""
         if op not in self._copies:
             controls = [self._copy(c) for c in op.control_inputs if c.graph.building_function]
             inputs = [self.tensor(t) for t in op.inputs]

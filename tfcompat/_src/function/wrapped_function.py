@@ -1,4 +1,4 @@
-"""tf.wrap_function: functions of TensorFlow 1 code, of which parts can be cut out."""
+"""tf.wrap_function: functions traced from TensorFlow 1 code, which can be pruned to the part between some tensors."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 
 class VariableHolder:
-    """Calls a function, and keeps the variables that it makes, by name.
+    """Calls a function and keeps the variables that it makes, by name.
 
     Args:
-      fn: the function. share_variables: whether a variable that is there is given again for its name.
+      fn: the function.
+      share_variables: whether a name that exists returns its variable again.
     """
 
     def __init__(self, fn: Callable | None = None, share_variables: bool = False) -> None:
@@ -42,7 +43,7 @@ class VariableHolder:
         return self._variables_by_name
 
     def variable_creator_scope(self, next_creator: Callable, **kwargs: Any) -> Any:
-        """Makes a variable, or gives that of this name, and adds it to its collections."""
+        """Makes a variable, or returns the shared one of this name, and adds it to its collections."""
         collections = kwargs.pop("collections", None)
         with name_scope(kwargs.get("name"), "Variable") as scope:
             name = scope.removesuffix("/")
@@ -53,6 +54,7 @@ class VariableHolder:
         collections = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if variable.trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
             collections.append(GraphKeys.TRAINABLE_VARIABLES)
+        # The function's graph shares these collections with the outer one; a shared variable may already be in them.
         for key in collections:
             held = get_default_graph().get_collection_ref(key)
             if not any(each is variable for each in held):
@@ -63,7 +65,7 @@ class VariableHolder:
         return self.call_with_variable_creator_scope(self._fn)(*args, **kwargs)  # type: ignore[arg-type]  # there is one
 
     def call_with_variable_creator_scope(self, fn: Callable) -> Callable:
-        """A function that calls `fn`, whose variables this object keeps."""
+        """Returns a function that calls `fn` and keeps its variables in this object."""
 
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with variable_creator_scope(self.variable_creator_scope):
@@ -73,19 +75,19 @@ class VariableHolder:
 
 
 class WrappedFunction(ConcreteFunction):
-    """A function of TensorFlow 1 code, traced at once; what `wrap_function` gives."""
+    """A function traced from TensorFlow 1 code; the result of `wrap_function`."""
 
     def __init__(self, fn: Callable, signature: Iterable[Any], name: str) -> None:
         super().__init__(name, fn, tuple(signature), {}, list(creator_stack(get_default_graph())), keeps_effects=False)
 
     def prune(self, feeds: object, fetches: object, name: str = "pruned", input_signature: object = None) -> WrappedFunction:
-        """The part of the function from `feeds` to `fetches`, as a function.
+        """Returns the part of the function from `feeds` to `fetches` as a function.
 
         Args:
           feeds: nest of tensors of `graph`, the inputs.
-          fetches: nest of tensors and operations of `graph`: what it gives, and what it only runs.
+          fetches: nest of tensors of `graph`, the results, and of operations, which only run.
           name: of the function.
-          input_signature: what its `structured_input_signature` says; by default one TensorSpec for each feed.
+          input_signature: its `structured_input_signature`; by default one TensorSpec for each feed.
 
         Raises:
           ValueError: a feed or fetch is not of `graph`. UnliftableError: the part needs a placeholder that is not in `feeds`.
@@ -93,7 +95,8 @@ class WrappedFunction(ConcreteFunction):
         fed, wanted = nest.flatten(feeds, expand_composites=True), nest.flatten(fetches, expand_composites=True)
         for each in (*fed, *wanted):
             if getattr(each, "graph", None) is not self.graph:
-                raise ValueError(f"{each} is not of the graph of {self.name}: feeds and fetches are tensors and operations of its `graph`")
+                raise ValueError(f"{each} does not belong to {self.name}: feeds and fetches must be tensors and operations of its `graph`.")
+        # Captured tensors that are not fed keep their values: they are inputs of the cut graph, mapped to the tensors captured.
         held = {inner.name: outer for outer, inner in self.graph.captures.items() if inner not in set(fed)}
         part = part_between([*fed, *map(self.graph.get_tensor_by_name, held)], wanted, self.graph.as_graph_def())
         present = {node.name for node in part.node}
@@ -102,8 +105,8 @@ class WrappedFunction(ConcreteFunction):
         def compute(*given: Tensor) -> Any:
             values = {**held, **{t.name: value for t, value in zip(fed, given)}}
             input_map = {key: value for key, value in values.items() if key.partition(":")[0] in present}
-            found = import_graph_def(inner, input_map=input_map, return_elements=[each.name for each in wanted], name="")
-            return nest.pack_sequence_as(fetches, found, expand_composites=True)
+            results = import_graph_def(inner, input_map=input_map, return_elements=[each.name for each in wanted], name="")
+            return nest.pack_sequence_as(fetches, results, expand_composites=True)
 
         pruned = WrappedFunction(compute, [TensorSpec(t.shape, t.dtype, t.op.name) for t in fed], name)
         if input_signature is not None:
@@ -112,19 +115,19 @@ class WrappedFunction(ConcreteFunction):
 
 
 def _without(graph_def: messages.GraphDef, fed: set[str]) -> messages.GraphDef:
-    """A GraphDef without the nodes that are fed; nothing waits for these."""
-    found = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
-    found.node.extend(node for node in graph_def.node if node.name not in fed)
-    for node in found.node:
+    """Returns a GraphDef without the nodes that are fed, and without control inputs from them."""
+    rest = messages.GraphDef(versions=graph_def.versions, library=graph_def.library)
+    rest.node.extend(node for node in graph_def.node if node.name not in fed)
+    for node in rest.node:
         node.input[:] = [name for name in node.input if not name.startswith("^") or name[1:] not in fed]
-    return found
+    return rest
 
 
 def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: messages.GraphDef) -> Any:
-    """The nodes of a graph that tensors and operations need beyond what is fed, as a GraphDef with placeholders for that.
+    """Returns the nodes that tensors and operations depend on, as a GraphDef with placeholders in place of what is fed.
 
     Raises:
-      UnliftableError: they need a placeholder that is not fed.
+      UnliftableError: they depend on a placeholder that is not fed.
     """
     cut = messages.GraphDef()
     cut.CopyFrom(graph_def)
@@ -136,12 +139,12 @@ def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: messag
     part = extract_sub_graph(cut, [each.op.name if isinstance(each, Tensor) else each.name for each in wanted])
     for node in part.node:
         if node.op == "Placeholder" and node.name not in ends:
-            raise UnliftableError(f"Unable to lift the outputs: they need a value for the placeholder {node.name}")
+            raise UnliftableError(f"Unable to lift the outputs: they depend on the placeholder {node.name}. Add it to the feeds.")
     return part
 
 
 class WrappedGraph:
-    """Functions of TensorFlow 1 code in one graph, with variables and collections in common.
+    """Functions traced from TensorFlow 1 code into one graph, with common variables and collections.
 
     Args:
       variable_holder: keeps the variables; by default a new one that shares them by name.
@@ -168,41 +171,46 @@ class WrappedGraph:
         return self._variable_holder.variables
 
     def wrap_function(self, fn: Callable, signature: Any, name: str | None = None) -> WrappedFunction:
-        """A function of TensorFlow 1 code, traced at once in the common graph.
+        """Traces a function into the common graph and returns it.
 
         Args:
-          fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
+          fn: the function.
+          signature: nested TensorSpecs, one for each argument.
+          name: of the function.
         """
         name = name or getattr(fn, "__name__", "wrapped")
         with self.graph.as_default():
             fed = nest.map_structure(lambda spec: raw.Placeholder(dtype=spec.dtype, shape=spec.shape, name=spec.name), signature)
-            found = self._variable_holder.call_with_variable_creator_scope(fn)(*fed)
-            found = nest.map_structure(_fetched, found)
-        pruned = self._whole.prune(fed, found, name, (tuple(signature), {}))
+            results = self._variable_holder.call_with_variable_creator_scope(fn)(*fed)
+            results = nest.map_structure(_fetched, results)
+        pruned = self._whole.prune(fed, results, name, (tuple(signature), {}))
         self._functions[name] = pruned
         return pruned
 
 
 def _fetched(value: TensorLike) -> Any:
-    """What a function gives for a value: of a variable, its value."""
+    """Returns a result as a tensor or operation; a variable becomes its value."""
     return value if isinstance(value, (Tensor, Operation)) else convert_to_tensor(value)
 
 
 @export("wrap_function")
 def wrap_function(fn: Callable, signature: Any, name: str | None = None) -> WrappedFunction:
-    """A function of TensorFlow 1 code, traced at once.
+    """Traces a function of TensorFlow 1 code at once and returns it.
 
     Args:
-      fn: the function. signature: nested TensorSpecs, one for each argument. name: of the function.
+      fn: the function.
+      signature: nested TensorSpecs, one for each argument.
+      name: of the function.
     """
     return WrappedFunction(fn, signature, name or getattr(fn, "__name__", "wrapped"))
 
 
 def function_from_graph_def(graph_def: messages.GraphDef, inputs: object, outputs: object) -> WrappedFunction:
-    """The part of a GraphDef from tensors to tensors, as a function.
+    """Returns the part of a GraphDef between tensors as a function.
 
     Args:
-      graph_def: the GraphDef. inputs, outputs: nests of names of its tensors.
+      graph_def: the GraphDef.
+      inputs, outputs: nests of names of its tensors.
     """
     whole = wrap_function(lambda: import_graph_def(graph_def, name=""), [])
     return whole.prune(*(nest.map_structure(whole.graph.as_graph_element, names) for names in (inputs, outputs)))
