@@ -121,6 +121,7 @@ def inf_nan_callback(
         if not (check_inf and np.any(np.isinf(value)) or check_nan and np.any(np.isnan(value))):
             continue
         error = InfOrNanError(op_type, op_name, index, len(outputs), value)
+        # Ignoring means not to have the callback: as an action it is an error, as in 1.15.
         if action is ExecutionCallback.IGNORE:
             raise ValueError(
                 f"Invalid action for inf_nan_callback: {action}. Valid actions are: {{PRINT | WARN | RAISE}}"

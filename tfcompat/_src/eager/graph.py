@@ -96,6 +96,7 @@ class EagerGraph(Graph):
         """Returns the device string that the device scopes request for an operation of this type, possibly empty."""
         if not self._devices:
             return ""
+        # Device functions get an object with the attributes that they read of a node.
         node = SimpleNamespace(_device="", name=op_type, type=op_type)
         device_scope.apply(self._devices, node)  # type: ignore[arg-type]  # all of an operation that it asks for
         requested: str = node._device
@@ -188,6 +189,7 @@ class EagerGraph(Graph):
             if function.name not in library:
                 library[function.name] = function
                 pending.extend(function.held.values())
+                # Nodes may call functions by an attribute or by their op type.
                 for op in function.body.get_operations():
                     pending.extend(self._called(op.attrs))
                     pending.extend(f for f in [self._functions.get(op.type)] if f is not None)

@@ -72,6 +72,7 @@ def enable_eager_execution(config: object = None, device_policy: object = None, 
         raise ValueError("execution_mode must be one of None, tf.contrib.eager.SYNC, tf.contrib.eager.ASYNC")
     if scopes.executing_eagerly():
         return
+    # As in 1.15, only before the default graph has nodes.
     if scopes.global_graph().get_operations():
         raise ValueError("tf.enable_eager_execution must be called at program startup.")
     graph = eager_graph(config)

@@ -85,6 +85,7 @@ def is_running() -> bool:
 def _trace(folder: str) -> bytes:
     """Returns the events of JAX's JSON files below a folder as a serialized Trace."""
     trace = messages.profiler.Trace()
+    # JAX writes gzipped JSON in Chrome's trace event format.
     for path in sorted(Path(folder).rglob("*.trace.json.gz")):
         for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]:
             _add(trace, event)

@@ -80,6 +80,7 @@ class EagerProgram:
                 if spec.node_class is not None or spec.effects.external or spec.effects.creates or spec.effects.writes:
                     raise errors.InvalidArgumentError(None, None, self._misfit) from e
                 self.op = self._graph.make_op(spec, name, tensors, dict(attrs), infer_shapes=False)
+        # Whether the NumPy kernel can compute it: decided once, for all runs.
         self._folds = can_fold(self.op) and spec.node_class is None and bool(inputs) and not self._misfit
         self._writes = any(op.spec.effects.writes for op in operations_within(self.op))
         self._prepared: PreparedRun | None = None
@@ -88,6 +89,7 @@ class EagerProgram:
     def _input(self, index: int, tensor: EagerTensor) -> Tensor:
         """What stands for an input: the handle of a variable, or a placeholder."""
         if is_variable(tensor):
+            # One node for each variable, even if it is the value of several inputs.
             key = handle_key(tensor)
             if key not in self._variables:
                 self._variables[key] = f"/{index}"
@@ -136,6 +138,7 @@ class EagerProgram:
         # Small values on the host are computed by the NumPy kernel: dispatch to a compiled program would take longer.
         if self._folds and all(type(v) is np.ndarray and v.size <= MAX_FOLDED_ELEMENTS for v in values):
             return list(constant_value.call_numpy_kernel(self.op, values))
+        # Shapes and dtypes are TensorFlow's: JAX must not narrow 64-bit types.
         with jax_compat.x64():
             if not self._variables:
                 return self._compute(values)

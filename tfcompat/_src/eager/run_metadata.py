@@ -67,6 +67,7 @@ def written_graph(function: GraphFunction) -> Any:
     """Returns a function as a GraphDef: arguments as `_Arg` nodes, its nodes, results as `_Retval` nodes, and the functions it calls."""
     names, results = _ends(function)
     graph_def = messages.GraphDef(versions=messages.VersionDef(producer=PRODUCER))
+    # Placeholders of the body become _Arg nodes with the arguments' names.
     renamed = {t._as_node_def_input(): name for t, name in names.items()}
     arguments = {t.op for t in names}
     for index, (tensor, name) in enumerate(names.items()):
@@ -95,6 +96,7 @@ def _add_end(graph: Any, name: str, kind: str, tensor: Tensor, index: int) -> An
 def _graphs_that_run(function: GraphFunction, device_of: Callable[[Operation], Device]) -> list[Any]:
     """Returns the graph of each device as it runs: calls inlined, and pruned to what results and side effects depend on."""
     body, (names, results) = function.body, _ends(function)
+    # As a run would prune them: by results and side effects.
     ops = prune(function.outputs, acting_nodes(body.get_operations()), body.inputs)
     renamed = {run_name: names[t] for t, run_name in argument_names(body.inputs).items()}
     graphs = by_device(node for node, _ in nodes_of(ops, body.inputs, (), device_of))

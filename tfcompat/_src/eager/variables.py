@@ -21,6 +21,7 @@ def _make_handle(state: EagerState, op: EagerOperation) -> list[Any]:
     if not op.attrs["shared_name"]:
         op.attrs = {**op.attrs, "shared_name": op.name.encode()}
     handle = VariableHandle(variable_key(op))
+    # In eager mode a variable lives as long as its handle.
     weakref.finalize(handle, _forget, state, handle.key)
     return [handle]
 

@@ -75,6 +75,7 @@ def batch_function_v1(
                     allowed_batch_sizes=list(allowed_batch_sizes or ()), grad_timeout_micros=grad_timeout_micros, shared_name=name,
                 )  # fmt: skip
                 outputs = fn(*batched)
+                # Each result is divided among the runs by an Unbatch node of its own.
                 several = [outputs] if isinstance(outputs, Tensor) else outputs
                 with name_scope("unbatch") as inner:
                     parts = [

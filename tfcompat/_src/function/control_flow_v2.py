@@ -128,6 +128,7 @@ def _in_order(branch_fns: object) -> list[Callable]:
             raise TypeError("Each entry in branch_fns must be a 2-tuple")
         if not isinstance(pair[0], int):
             raise TypeError(f"key must be a Python `int`, got {type(pair[0])}")
+    # 1.15 accepts no gaps: the node has one branch per index.
     keys = sorted(key for key, _ in pairs)
     if keys != list(range(len(keys))):
         raise ValueError(
@@ -233,6 +234,7 @@ def while_v2(
     Raises:
       ValueError: the structure or a shape of the loop variables changes. TypeError: a dtype does.
     """
+    # TensorArrays take part by their flow tensors.
     given = nest.map_structure(lambda v: v if hasattr(v, "flow") else convert_to_tensor(v), loop_vars, expand_composites=True)
     leaves = nest.flatten(given, expand_composites=True)
     tensors = [flow_of(v) for v in leaves]
@@ -300,6 +302,7 @@ def _require_same_kinds(tensors: list[Tensor], shapes: list, after: list[Tensor]
                 f"Loop var {tensor.name} enters the loop with type {tensor.dtype} but has type {value.dtype} after 1 iteration."
             )
         have = value._sizes
+        # A known size must stay; an unknown one may be anything.
         fits = sizes is None or (have is not None and len(have) == len(sizes) and all(w is None or h == w for h, w in zip(have, sizes)))
         if not fits:
             raise ValueError(
@@ -323,6 +326,7 @@ def _get_graph(while_op: Any, func_attr_name: str) -> Any:
 def in_defun() -> bool:
     """Returns whether the default graph is the body of a function, or a branch or loop in one."""
     graph = get_default_graph()
+    # Branches and loops belong to the graph around them.
     while getattr(graph, "is_branch", False):
         graph = graph.outer_graph
     return graph.building_function

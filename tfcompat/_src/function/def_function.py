@@ -137,6 +137,7 @@ class ConcreteFunction:
         Raises:
           TypeError: too few or too many arguments, or an unknown name.
         """
+        # Resource variables are captured by the trace, not passed.
         leaves = [v for v in nest.flatten(args, expand_composites=True) if not is_resource_variable(v)]
         names = [t.op.name for t in self.inputs[: len(self.inputs) - len(self.graph.captures)]]
         if kwargs.keys() <= set(names):
@@ -144,6 +145,7 @@ class ConcreteFunction:
             if missing or len(leaves) + len(kwargs) != len(names):
                 raise TypeError(f"{self.name} takes the tensors {names}, but got {len(leaves)} by position and {sorted(kwargs)} by name.")
             leaves += [kwargs[name] for name in names[len(leaves) :]]
+        # By keywords of the Python function, whose values may be nests of tensors.
         elif self.structured_input_signature[1].keys() == kwargs.keys():
             leaves += [v for v in nest.flatten(kwargs, expand_composites=True) if not is_resource_variable(v)]
         else:
@@ -180,6 +182,7 @@ def _input_names(python_function: Callable, args: tuple, kwargs: dict) -> list[s
         parameters = list(inspect.signature(python_function).parameters.values())
     except ValueError:
         parameters = []
+    # Surplus positional arguments are named after the *args parameter, with a number.
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "args")
     named += [f"{rest}_{i}" for i in range(len(args) - len(named))]
@@ -225,8 +228,8 @@ class Function:
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
 
-    # As a method, it has traces of its own for each instance, which live as long as the instance.
     def __get__(self, instance: Any, owner: Any) -> Any:
+        """Returns the function bound to an instance, with traces of its own that live as long as the instance."""
         if instance is None:
             return self
         if instance not in self._bound:
@@ -274,6 +277,7 @@ class Function:
         if signature is not None and len(args) > len(signature):
             raise TypeError(f"When input_signature is provided, only pass arguments covered by it. Received {len(args)} argument(s).")
         try:
+            # Defaults are arguments like any other: they are part of the trace's key.
             parameters = inspect.signature(self.python_function)
             bound = (parameters.bind if signature is None else parameters.bind_partial)(*args, **kwargs)
         except ValueError:
@@ -284,6 +288,7 @@ class Function:
             args, kwargs = bound.args, bound.kwargs
             if isinstance(self.python_function, functools.partial):  # its keywords are its own, not inputs of the traces
                 kwargs = {name: value for name, value in kwargs.items() if name in given_kwargs}
+        # Without a signature, arrays become tensors and Python values stay constants; with one, every argument is converted to its spec.
         if signature is None:
             return nest.map_structure(_with_tensors, (args, kwargs), expand_composites=True)
         if kwargs or len(args) != len(signature):
@@ -298,6 +303,7 @@ class Function:
 
         As in 1.15, a function whose first trace makes variables is traced a second time with them, and only that trace is kept.
         """
+        # The graph is part of the key: a trace captures tensors of the graph in which it was made.
         key = (get_default_graph(), _structure_key((args, kwargs), self.input_signature is not None))
         concrete = self._traces.get(key)
         if concrete is None and not self._lifts_variables:
@@ -317,6 +323,7 @@ class Function:
 
     def _trace(self, args: tuple, kwargs: dict, *creators: Callable) -> ConcreteFunction:
         """Makes a trace in which these creators make variables, after those of the outer graph that do not belong to a tf.function."""
+        # A function that is called in another one's trace makes its variables by its own rules.
         outer_creators = [c for c in creator_stack(get_default_graph()) if c is not _refused and not isinstance(c, LiftingCreator)]
         traced = traced_as(self.python_function, *self._autograph)
         return ConcreteFunction(
@@ -396,6 +403,7 @@ def _leaf_key(value: object) -> Any:
     if isinstance(value, (Tensor, TensorSpec)):
         return "tensor", value.dtype.base_dtype, TensorShape(value.shape).sizes
     try:
+        # An unhashable object is told apart by identity; the trace's arguments keep it alive.
         hash(value)
     except TypeError:
         return id(value)

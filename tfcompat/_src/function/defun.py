@@ -64,12 +64,14 @@ class Defun:
     def __call__(self, func: Callable) -> DefinedFunction | OverloadedFunction:
         if not callable(func):
             raise ValueError(f"function {func} must be callable")
+        # 1.15's checks and messages.
         spec = inspect.getfullargspec(func)
         if spec.defaults or spec.varkw:
             raise ValueError(
                 "function with argument defaults or keywords arguments are not supported. "
                 f"{func} has defaults {spec.defaults} and keywords {spec.varkw}."
             )
+        # The declared types must cover the positional parameters; more are allowed with *args only.
         least = len(spec.args) - (1 if inspect.ismethod(func) else 0)
         names = spec.args[1:] if inspect.ismethod(func) else spec.args
         if not self._input_types and (least or spec.varargs):
@@ -178,6 +180,7 @@ class DefinedFunction(GraphFunction):
             )  # fmt: skip
         self.out_names = list(wanted) if wanted is not None else argument_names([*body.inputs, *body.outputs])[len(body.inputs) :]
         name = getattr(self._func, "__name__", type(self._func).__name__)
+        # The gradient is part of the digest: functions with equal bodies and different gradients are different.
         gradient = self._grad_func.name if self._grad_func is not None else repr(self.python_grad_func)
         self._name = self._func_name or f"{name}_{_digest(body, gradient)}"
 
@@ -188,6 +191,7 @@ class DefinedFunction(GraphFunction):
           ValueError: the graph has another function of this name.
         """
         self._make_body()
+        # Functions of equal definition may share a name: they are the same function, defined twice.
         held = graph._get_function(self._name)
         if held is self:
             return
@@ -229,6 +233,7 @@ def call(function: Any, args: Any, shape_func: Callable | None, name: str | None
     function.add_to_graph(graph)
     tensors = [convert_to_tensor(a) for a in args] + function.captured_inputs
     attrs: dict[str, Any] = {"_disable_call_shape_inference": True}
+    # Keywords that 1.15 turns into attributes of the call node.
     attrs.update({_CALL_ATTRIBUTES[k]: bool(kwargs.pop(k)) for k in list(kwargs) if k in _CALL_ATTRIBUTES})
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {kwargs.keys()}")
@@ -307,6 +312,7 @@ def _digest(body: FuncGraph, gradient: str) -> str:
     """Returns eleven characters of a digest that differs between functions with different nodes or gradients."""
     text = gradient + repr([(op.name, op.type, [t.name for t in op.inputs], str(op.node_def)) for op in body.get_operations()])
     text += repr([t.name for t in (*body.inputs, *body.outputs)] + [t.graph is body for t in body.extra_inputs])
+    # Not the text that 1.15 digests: names are as stable as 1.15's, but not the same.
     digest = hashlib.sha1(text.encode()).digest()
     return base64.b64encode(digest, b"ab").decode()[:11]
 
@@ -315,6 +321,7 @@ def _outside_variables(body: FuncGraph, takes_handles: bool) -> Callable:
     """Returns a custom getter for variable scopes: it makes variables outside of all functions and returns their values (or handles)."""
 
     def get(getter: Callable, name: str, *args: Any, **kwargs: Any) -> Any:
+        # Climbs to the graph outside of all functions, where variables live.
         graph: Any = body
         users = []
         while isinstance(graph, FuncGraph):

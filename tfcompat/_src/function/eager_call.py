@@ -54,6 +54,7 @@ class Derivative:
     ) -> None:  # fmt: skip
         self.outputs, self._name = outputs, name
         self._inputs = list(body.inputs)
+        # Only floating-point results get gradients, and only floating-point inputs need them.
         self._differentiated = [i for i, t in enumerate(outputs) if is_trainable(t) and t.dtype not in _OPAQUE]
         self._wanted = [i for i, t in enumerate(body.inputs) if is_trainable(t)]
         operations = list(_operations(body))
@@ -132,6 +133,7 @@ class Derivative:
         with backward.as_default():
             grads = [backward.add_input(self.outputs[i].dtype, self.outputs[i]._sizes, "grad") for i in self._differentiated]
             copied = self._variables if has_copies else []
+            # The backward function takes gradients of the results, then all inputs: handles, or values of the variables to copy.
             kinds = [t._handle_data if i in copied else (t.dtype, t._sizes) for i, t in enumerate(body.inputs)]
             inputs = [backward.add_input(*kind, "input") for kind in kinds]
             initialized = []
@@ -162,10 +164,12 @@ class Derivative:
         before = graph.writes_of(tensors)
 
         def gradient(op: Operation, *grads: Any) -> list[Any]:
+            # Variables that changed since the call must not be read again: the gradient is taken at their values before the call.
             has_copies = self._writes or (self._computes_again and graph.writes_of(tensors) != before)
             needed = [copies[i] if has_copies and i in copies else values[t] for i, t in enumerate(self._needed)]
             ready = [zeros_like(op.outputs[i]) if grads[i] is None else grads[i] for i in self._differentiated]
             backward = self._backward_of(has_copies)
+            # Through `call`, so that tapes record the backward function too, for second derivatives.
             back = call(backward, [*ready, *needed])
             by_position = dict(zip(self._wanted, backward.packed(back)))
             return [by_position.get(i) for i in range(len(tensors))]
@@ -186,6 +190,7 @@ def call(traced: Traced, tensors: Sequence[Tensor]) -> list[Tensor]:
 def _derivative(traced: Traced, order: int) -> Derivative:
     """Returns the Derivative for gradients up to an order. Each one differentiates the outputs of the last, extra ones included."""
     while (count := len(traced.derivatives)) < order:
+        # The extra outputs of the last derivative are differentiated as well: its gradient depends on them.
         last = traced.derivatives[-1] if traced.derivatives else None
         outputs = list(traced.body.outputs) if last is None else [*last.outputs, *last.kept]
         traced.derivatives.append(Derivative(f"{traced.name}_{count}", traced.body, outputs, traced.programs, count))
@@ -195,6 +200,7 @@ def _derivative(traced: Traced, order: int) -> Derivative:
 def run(function: GraphFunction, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Runs a function of the default graph's library and returns its results."""
     FIRST_RUNS.ran(function)
+    # A stateless call is a pure operation, which a run may prune.
     make = raw.StatefulPartitionedCall if function.is_stateful else raw.PartitionedCall
     outputs = function.outputs
     results = make(list(tensors), [t.dtype.base_dtype for t in outputs], FunctionRef(function.name))

@@ -85,6 +85,7 @@ def While(
             "While op 'cond' and 'body' signatures do not match. "
             f"{cond.declared_input_types!r} vs {body.declared_input_types!r}"
         )
+    # The loop's node passes captures explicitly: `cond` takes and ignores them, `body` returns them.
     count, captured = len(body.declared_input_types), body.captured_inputs
     if captured:
         kinds, test = (*body.declared_input_types, *(t.dtype for t in captured)), cond
@@ -170,6 +171,7 @@ def partitioned_call(
     make = raw.StatefulPartitionedCall if f.is_stateful else raw.PartitionedCall
     kinds = _results(f) if tout is None else list(tout)
     if config is None:
+        # 1.15's default, which turns rewrites of the graph off.
         unchanged = messages.ConfigProto()
         unchanged.graph_options.rewrite_options.disable_meta_optimizer = True
         config = unchanged.SerializeToString()

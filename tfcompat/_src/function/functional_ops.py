@@ -121,6 +121,7 @@ def _called(call: CallOperation) -> GraphFunction:
 
 def _called_elsewhere(call: CallOperation) -> GraphFunction:
     """Implements RemoteCall: the function's nodes on the device that the first argument names, if it is known before the run."""
+    # A name that is computed in the run cannot decide the placement: the caller's device is used.
     function, target = _function(call, call.attrs["f"].name), known_value(call.inputs[0])
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
@@ -161,6 +162,7 @@ def _cases(call: CallOperation) -> GraphFunction:
         def chosen(i: int) -> list[Tensor]:
             if i == len(functions) - 1:
                 return _run(functions[i], inputs)
+            # A chain of conditionals: branch i, or the choice among those after it.
             return cond(raw.Equal(index, i), lambda: _run(functions[i], inputs), lambda: chosen(i + 1), strict=True)
 
         return _joined(chosen(0), call)
@@ -181,6 +183,7 @@ def _loop(call: CallOperation) -> GraphFunction:
             raise errors.InvalidArgumentError(
                 call.node_def, call, f"While loop body returned {len(step.body.outputs)} arguments. Expected: {len(arguments)}"
             )
+        # The body was traced for these shapes: every iteration has them.
         invariants = [t.shape for t in step.body.inputs]
         for argument, shape in zip(arguments, invariants):
             argument.set_shape(shape)
@@ -242,6 +245,7 @@ def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]
     body.functional_control_flow = False
     with body.as_default():
         arguments = [body.add_input(t.dtype, t._sizes, f"arg_{i}") for i, t in enumerate(call.inputs)]
+        # Handle data tell what is behind resources and variants, for shape inference inside.
         for inner, outer in zip(arguments, call.inputs):
             inner._handle_data = outer._handle_data
         try:

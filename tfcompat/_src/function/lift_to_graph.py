@@ -60,6 +60,7 @@ class _Lift:
     ) -> None:
         self._graph, self.copies = graph, copies
         self._disallowed, self._add_sources = disallowed, add_sources
+        # Placeholders of captured tensors, with the tensors that they were captured from.
         inner = getattr(base, "captures", {}) if capture and hasattr(graph, "capture") else {}
         self._captured = {inside: outside for outside, inside in inner.items()}
         self._open: list[tuple[Operation, int, Tensor]] = []
@@ -82,6 +83,7 @@ class _Lift:
 
     def operation(self, wanted: Operation) -> None:
         """Copies an operation after those that it depends on: a depth-first search without recursion."""
+        # An explicit stack: graphs may be deeper than Python's recursion limit.
         pending = [wanted]
         while pending:
             op = pending[-1]
@@ -109,9 +111,11 @@ class _Lift:
     def _copy(self, op: Operation) -> None:
         """Copies one operation, whose other inputs are copied; an open input has another one in its place until `close_loops`."""
         later = [(i, t) for i, t in enumerate(op.inputs) if t not in self.copies]
+        # A Merge needs an input now: the back edge is set by `close_loops`.
         stand_in = next((self.copies[t] for t in op.inputs if t in self.copies), None)
         inputs = [self.copies.get(t, stand_in) for t in op.inputs]
         controls = [self.copies[c] for c in op.control_inputs if c in self.copies]
+        # The control inputs of scopes around the call do not apply to copies.
         with self._graph.control_dependencies(None), self._graph.control_dependencies(controls), device(op.device):
             kinds = [t.dtype for t in op.outputs]
             made = self._graph.make_op(op.spec, self._graph.unique_name(op.name), inputs, dict(op.attrs), kinds)

@@ -41,6 +41,7 @@ def gradient_function(call: CallOperation) -> GraphFunction:
     if function is None:
         raise errors.NotFoundError(call.node_def, call, f"No gradient defined for op: {name}")
     if function.grad_func_name:
+        # The gradient that the program registered takes precedence over differentiation.
         given = call.graph._get_function(function.grad_func_name)
         if len(given.body.outputs) != len(call.outputs):
             raise errors.InvalidArgumentError(

@@ -40,6 +40,7 @@ class TracedGraph(FuncGraph):
     def __init__(self, outer: Graph, shares_collections: bool, keeps_effects: bool) -> None:
         super().__init__(outer)
         self.keeps_effects = keeps_effects
+        # Without device functions, a node without a device is placed where the call runs.
         self._devices = list(outer._devices) if any(callable(d.obj.device) for d in outer._devices) else []
         self._colocations = list(outer._colocations)
         self.functional_control_flow = True
@@ -60,6 +61,7 @@ class TracedGraph(FuncGraph):
         if control_inputs is None:
             return super().control_dependencies(None)
         ops = [getattr(c, "op", c) for c in control_inputs]
+        # A control edge cannot cross into a function: the call waits instead.
         self.control_captures.update(dict.fromkeys(op for op in ops if op.graph is not self))
         return super().control_dependencies([op for op in ops if op.graph is self])
 
@@ -97,6 +99,7 @@ class Traced:
         creators: list | None = None, keeps_effects: bool = True,
     ) -> None:  # fmt: skip
         outer = get_default_graph()
+        # Numbers are unique in the process; an imported library may have taken one already.
         numbered = (f"{name.replace('/', '_')}_{number}" for number in _NUMBERS)
         self.name = next(each for each in numbered if not outer._is_function(each))
         if creators is None:
@@ -175,6 +178,7 @@ def with_same_captures(traced: Sequence[Traced]) -> list[Tensor]:
     """Makes functions capture the same tensors in the same order, and returns these tensors."""
     captured = list(dict.fromkeys(t for each in traced for t in each.body.captures))
     for each in traced:
+        # Captures are the last inputs of a body: they are replaced by the common list, in its order.
         own = len(each.body.inputs) - len(each.body.captures)
         inner = [each.body.capture(t) for t in captured]
         each.body.inputs[own:] = inner
@@ -188,6 +192,7 @@ def shapes_in_common(traced: Sequence[Traced]) -> list[TensorShape]:
     for same in zip(*[each.body.outputs for each in traced]):
         sizes = same[0]._sizes
         for other in same[1:]:
+            # Different ranks make the shape unknown, different sizes a dimension.
             is_known = sizes is not None and other._sizes is not None and len(sizes) == len(other._sizes)
             sizes = tuple(a if a == b else None for a, b in zip(sizes, other._sizes)) if is_known else None
         shapes.append(TensorShape.of(sizes))

@@ -27,6 +27,7 @@ class LiftingCreator:
     def __call__(self, next_creator: Callable, initial_value: object = None, **kwargs: Any) -> Any:
         self.has_made = True
         if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
+            # init_scope leaves all functions: the copy must not depend on the trace.
             with init_scope():
                 initial_value = _Lift(initial_value, self._arguments).tensor(initial_value)
         return next_creator(initial_value=initial_value, **kwargs)
@@ -49,6 +50,7 @@ class _Lift:
         graph = tensor.graph
         if not graph.building_function:
             return tensor
+        # A captured tensor is followed outwards, function by function.
         if tensor in graph.captured_from:
             return self.tensor(graph.captured_from[tensor])
         if tensor.op.type == "Placeholder":
@@ -69,6 +71,7 @@ class _Lift:
     def _copy(self, op: Operation) -> Operation:
         """Returns the copy of an operation, made after those that it depends on."""
         if op not in self._copies:
+            # Side effects that the value waits for are repeated outside.
             controls = [self._copy(c) for c in op.control_inputs if c.graph.building_function]
             inputs = [self.tensor(t) for t in op.inputs]
             kinds = [t.dtype for t in op.outputs]

@@ -92,6 +92,7 @@ class WrappedFunction(ConcreteFunction):
         Raises:
           ValueError: a feed or fetch is not of `graph`. UnliftableError: the part needs a placeholder that is not in `feeds`.
         """
+        # Cuts the graph as a GraphDef and imports the part into a new function.
         fed, wanted = nest.flatten(feeds, expand_composites=True), nest.flatten(fetches, expand_composites=True)
         for each in (*fed, *wanted):
             if getattr(each, "graph", None) is not self.graph:
@@ -99,6 +100,7 @@ class WrappedFunction(ConcreteFunction):
         # Captured tensors that are not fed keep their values: they are inputs of the cut graph, mapped to the tensors captured.
         held = {inner.name: outer for outer, inner in self.graph.captures.items() if inner not in set(fed)}
         part = part_between([*fed, *map(self.graph.get_tensor_by_name, held)], wanted, self.graph.as_graph_def())
+        # Unused keys of an input map are errors for import_graph_def.
         present = {node.name for node in part.node}
         inner = _without(part, {t.op.name for t in fed})
 
@@ -132,6 +134,7 @@ def part_between(fed: Iterable[Tensor], wanted: Iterable[Any], graph_def: messag
     cut = messages.GraphDef()
     cut.CopyFrom(graph_def)
     ends = {tensor.op.name: tensor.dtype for tensor in fed}
+    # Fed nodes become placeholders, so that nothing before them is extracted.
     for node in cut.node:
         if node.name in ends:
             node.CopyFrom(messages.NodeDef(name=node.name, op="Placeholder"))

@@ -47,9 +47,11 @@ def while_loop(e: Equation) -> ToArrays:
     per_iteration = cost(e.params["cond_jaxpr"], 0).plus(cost(e.params["body_jaxpr"], 0)).nanoseconds
 
     def run(carry: list[NDArray]) -> list[NDArray]:
+        # The arguments are the constants of the condition, those of the body, and the carry.
         for_test, for_body = carry[:test_consts], carry[test_consts : test_consts + body_consts]
         del carry[: test_consts + body_consts]
         while test([*for_test, *carry])[0]:
+            # The length of the loop is unknown before: its work is counted as it happens, and may exceed the limit.
             spend(per_iteration)
             # The body clears `carry`; constants go before it in the same list, so that no second list refers to the carried arrays.
             carry[:0] = for_body
@@ -71,6 +73,7 @@ def scan(e: Equation) -> ToArrays:
         constants, sequences = carry[:consts], carry[consts + carries :]
         # Outside of `carry` the sequences are referred to by `sequences` alone; the body gets one element of each per iteration.
         del carry[consts + carries :], carry[:consts]
+        # As in XLA, outputs of all iterations are allocated at once.
         stacks = [np.empty(a.shape, a.dtype) for a in stacked]
         for i in order:
             carry[:0] = constants

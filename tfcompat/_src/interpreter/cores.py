@@ -16,6 +16,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 def for_each(parts: Sequence[T], compute: Callable[[T], object]) -> None:
     """Computes parts that each write memory of their own. The calling thread and helper threads take parts from one queue until it is empty."""
+    # `popleft` of a deque is atomic in CPython: the queue needs no lock.
     left = collections.deque(parts)
 
     def take() -> None:
@@ -31,6 +32,7 @@ def for_each(parts: Sequence[T], compute: Callable[[T], object]) -> None:
         with AsInPrograms():
             take()
 
+    # At most one thread per core and per part, this one included.
     helpers = [Work(help_out) for _ in range(min(CORES, len(parts)) - 1)]
     for helper in helpers:
         helper.begin()

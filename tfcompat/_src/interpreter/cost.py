@@ -66,6 +66,7 @@ def cost(jaxpr: Jaxpr | ClosedJaxpr, rounds: int = ROUNDS) -> Cost:
 
 def _of(jaxpr: Jaxpr, wanted: Iterable[bool], rounds: int) -> Cost:
     """Returns the work of the equations that the `wanted` results, or effects, depend on."""
+    # The walk goes backwards and skips what the evaluator removes as dead code.
     needed = {id(v) for v, is_wanted in zip(jaxpr.outvars, wanted) if is_wanted}
     total = Cost()
     for equation in reversed(jaxpr.eqns):
@@ -84,6 +85,7 @@ def _of_equation(equation: JaxprEqn, used: list[bool], rounds: int) -> Cost:
     if body is not None:
         # A call is inlined: results of it that the caller does not use cost nothing.
         return _of(body.jaxpr, used, rounds)
+    # Loops: the work of an iteration times their number; conditionals: the maximum over branches.
     if name == "scan":
         return cost(p["jaxpr"], rounds).times(p["length"]).plus(Cost(1))
     if name == "while":
@@ -117,6 +119,7 @@ def _dot(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
 
 
 def _convolution(p: Params, inputs: list[Shape], outputs: list[Shape]) -> int:
+    # Each output element sums over a kernel's window and its input features: the kernel's elements per output feature.
     made = inputs[1][p["dimension_numbers"].rhs_spec[0]]
     return math.prod(outputs[0]) * (math.prod(inputs[1]) // made if made else 0)
 

@@ -87,7 +87,7 @@ class Evaluator:
         self._initial: list[Any] = [None]  # slot 0 is for results that nothing reads
         self._is_constant = [False]
         self._flat: list[_Step] = []
-        # Arguments get their slots before the equations: `_flatten` and `_alive` only read this numbering.
+        # The passes: number the values and inline calls, eliminate dead code, prepare a function for each step or fold it.
         jaxpr = closed.jaxpr
         slots = {v: self._new(value) for v, value in zip(jaxpr.constvars, closed.consts, strict=True)}
         slots.update((v, self._new()) for v in jaxpr.invars)
@@ -108,6 +108,7 @@ class Evaluator:
         """Appends the equations of a trace to `_flat`, those of called traces in place of the calls; returns the slots of its results."""
 
         def read(atom: Atom) -> int:
+            # Each literal is a constant slot of its own.
             return self._new(np.asarray(atom.val, array_type(atom).dtype)) if isinstance(atom, Literal) else slots[atom]
 
         for equation in jaxpr.eqns:
@@ -150,9 +151,11 @@ class Evaluator:
             # Folding uses the floating-point environment of a run, so that folded and computed values are the same bits.
             with AsInPrograms():
                 results = function(*[self._initial[r] for r in reads])
+            # Later steps see the slot as a constant, so that folding propagates; slot 0 never becomes one.
             for slot, value in zip(writes, results if equation.primitive.multiple_results else [results], strict=True):
                 self._initial[slot], self._is_constant[slot] = frozen(value), slot > 0
             return None
+        # A list, not a tuple, for branches and loops: they clear it, which drops the references to what it held.
         get = _getter(reads)
         return function, (lambda values: (list(get(values)),)) if name in EMPTYING else get, targets, last
 
@@ -170,6 +173,7 @@ class Evaluator:
 
         Arguments that are `lent` (`memory.lent`) may be overwritten and returned; others stay untouched and share no memory with results.
         """
+        # Results must not share memory with these; a result that is a lent argument may be returned as it is.
         kept = list(itertools.filterfalse(is_lent, arguments))
         with AsInPrograms(), self._threads:
             return given_away(self.run(arguments), kept)
@@ -177,6 +181,7 @@ class Evaluator:
     def run(self, arguments: list[NDArray]) -> tuple[NDArray, ...]:
         """Returns the results without copying: they may be views of arguments. For use inside another evaluation; clears the list."""
         argument: NDArray | None
+        # Constants are in their slots already.
         values = self._initial.copy()
         for slot, argument in zip(self._arguments, arguments, strict=True):
             values[slot] = argument
@@ -184,6 +189,7 @@ class Evaluator:
         # A reference in a local variable would make `memory.writable` copy: it counts references. The same holds for `value` below.
         argument = None
         for function, get, targets, last in self._steps:
+            # Between these lines `taken` holds the last references to what this step reads last: its function may overwrite those arrays.
             taken = get(values)
             for slot in last:
                 values[slot] = None

@@ -78,6 +78,7 @@ class _Windows(NamedTuple):
                 inside = inside.reshape(batch + added)
                 arrays.append(inside + spans[a] if a in spans else inside)
             for position in self.paired.values():
+                # A batching axis pairs each batch with its own part of the array.
                 form = [n if i == position else 1 for i, n in enumerate(batch)]
                 arrays.append(np.arange(batch[position]).reshape((*form, *added)))
             return tuple(arrays), None if valid is None or valid.all() else valid
@@ -109,11 +110,13 @@ def gather(e: Equation) -> ToArray:
     """Prepares a gather: one indexing by integer arrays, then a transposition to XLA's order of axes."""
     n, shape, result_shape, dtype = e.params["dimension_numbers"], e.inputs[0].shape, e.shape, e.dtype
     drops = _mode(e) == "FILL_OR_DROP"
+    # Modes CLIP and PROMISE_IN_BOUNDS both clamp, as XLA's gather does.
     fill = _fill(e) if drops else np.zeros((), dtype)
     if 0 in result_shape or 0 in shape:
         return lambda x, indices: np.full(result_shape, fill, dtype)
     paired = dict(zip(n.operand_batching_dims, n.start_indices_batching_dims, strict=True))
     kept = tuple(a for a in range(len(shape)) if a not in n.collapsed_slice_dims and a not in paired)
+    # An axis with size 1 that stays in the window is kept, one that is collapsed is indexed or taken at 0.
     w = _Windows(shape, e.params["slice_sizes"], tuple(n.start_index_map), paired, kept)
     places, batch = w.places(drops), len(e.inputs[1].shape) - 1
     rank, order = len(result_shape), w.order
@@ -146,6 +149,7 @@ def _scatter(ufunc: np.ufunc | None) -> Prepare:
         sizes = [1] * len(shape)
         for axis, position in zip(kept, n.update_window_dims, strict=True):
             sizes[axis] = given[position]
+        # Windows have the extent of the updates along kept axes, and one element along all others.
         w = _Windows(shape, tuple(sizes), tuple(n.scatter_dims_to_operand_dims), paired, kept)
         places = w.places(_mode(e) != "CLIP")
         of_batch = [d for d in range(len(given)) if d not in n.update_window_dims]
@@ -189,6 +193,7 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> 
             ufunc.at(view, where, updates)
 
     rows, width = (math.prod(w.shape[a] for a in axes) for axes in (w.front, w.rest))
+    # Whole rows: the indexed axes come first, and windows span all others.
     is_rows = (*w.front, *w.rest) == tuple(range(len(w.shape))) and all(w.sizes[a] == w.shape[a] for a in w.rest)
     sizes = [w.shape[a] for a in w.front]
 

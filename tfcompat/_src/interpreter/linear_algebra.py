@@ -57,6 +57,7 @@ def cholesky(e: Equation) -> ToArray:
 @primitive("lu")
 def lu(e: Equation) -> ToArrays:
     rows, columns = e.inputs[0].shape[-2:]
+    # LAPACK's getrf itself: its factors and pivots are those that XLA returns.
     factor = lapack.get_lapack_funcs(("getrf",), dtype=e.dtype)[0]
 
     def one(x: NDArray) -> Sequence[ArrayLike]:
@@ -118,6 +119,7 @@ def svd(e: Equation) -> ToArrays:
 def triangular_solve(e: Equation) -> ToArray:
     p, shape, dtype = e.params, e.shape, e.dtype
     solve = blas.get_blas_funcs(("trsm",), dtype=dtype)[0]
+    # trsm's codes: 0 for the matrix, 1 for its transpose, 2 for its conjugate transpose. A conjugate alone is not among them.
     transposed = 0 if not p["transpose_a"] else 2 if p["conjugate_a"] else 1
     conjugated = p["conjugate_a"] and not p["transpose_a"]
     options = {"side": not p["left_side"], "lower": p["lower"], "trans_a": transposed, "diag": p["unit_diagonal"]}

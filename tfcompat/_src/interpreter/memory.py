@@ -57,6 +57,7 @@ _HELD = _holders((_kept["variable"],), 0)
 
 def lent(values: tuple[Array, ...]) -> list[NDArray]:
     """Returns values of variables as arrays for an evaluation. Those that only their variable's map and `values` refer to may be overwritten."""
+    # Counted before arrays are made of the values, which would add references.
     is_held_alone = [_holders(values, i) <= _HELD for i in range(len(values))]
     return [np.asarray(_Lent(x) if alone and _can_be_lent(x) else x) for x, alone in zip(values, is_held_alone)]
 
@@ -76,6 +77,7 @@ def writable(x: NDArray) -> NDArray:
     """Returns an array that a primitive's function may write: its argument `x` if only that function refers to it, else a copy."""
     # One reference more than in the measured call: this function's own parameter.
     if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.writeable:
+        # A lent array is owned by its lender, which learns that the variable's value is gone.
         lender: object = x.base
         if isinstance(lender, _Lent):
             lender.is_written = True
@@ -94,6 +96,7 @@ def _root(x: NDArray) -> NDArray:
 
 def frozen(x: object) -> NDArray:
     """Returns a value as an array that neither it nor any view of it can write to."""
+    # A view, so that the flag of the caller's array stays as it is.
     x = np.asarray(x).view()
     x.flags.writeable = False
     return x
@@ -105,6 +108,7 @@ def _is_whole(x: NDArray) -> bool:
 
 def given_away(values: Iterable[NDArray], kept: Iterable[NDArray]) -> list[NDArray]:
     """Returns values as arrays that share no memory with one another, with `kept` arrays, or with frozen ones; copies those that do."""
+    # Two arrays share memory if they have the same root.
     taken = {id(_root(x)) for x in kept if isinstance(x, np.ndarray)}
     owned = []
     for value in values:

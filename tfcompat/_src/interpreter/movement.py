@@ -38,6 +38,7 @@ def _same(x: NDArray) -> NDArray:
 @primitive("broadcast_in_dim")
 def broadcast_in_dim(e: Equation) -> ToArray:
     shape, given = e.shape, e.inputs[0]
+    # Only dimensions of size 1 are added: a reshape, which is a view.
     if math.prod(shape) == math.prod(given.shape):
         return _in_shape(e)
     sizes = [1] * len(shape)
@@ -171,6 +172,7 @@ def padding(shape: Shape, old: Shape, config: Iterable[tuple[int, int, int]]) ->
       old: of the argument.
       config: for each axis the elements before, after, and between any two; negative counts before and after remove elements.
     """
+    # For each axis, the slice of the argument that is kept and the slice of the result where it goes.
     takes, puts = [], []
     for size, length, (low, _, between) in zip(shape, old, config, strict=True):
         # Elements `first` to `stop` of the axis survive cropping; element i goes to position low + i * step.

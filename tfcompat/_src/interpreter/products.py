@@ -55,8 +55,10 @@ def dot_general(e: Equation) -> ToArray:
         return lambda x, y: np.zeros(shape, dtype)
     # An outer product is quicker as an elementwise one. Boolean matmul is a disjunction, which multiply does not compute.
     multiply: ToArray = np.multiply if inner == 1 and inside.kind != "b" else np.matmul
+    # The evaluation has BLAS use one thread (`product_threads`): the division among cores is done here.
     if not batch and inside.kind == "f" and rows * inner * columns >= LARGE:
         multiply = _by_rows if rows >= columns else _by_columns
+    # The usual case: nothing is converted and the product has its final shape.
     if all(i.dtype == inside == dtype for i in e.inputs) and (*batch, rows, columns) == shape:
         return lambda x, y: multiply(left_form(x), right_form(y))
 

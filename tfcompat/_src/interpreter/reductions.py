@@ -58,6 +58,7 @@ def _reduction(kind: str) -> Prepare:
         initial = neutral(inside)
         if inside != dtype:
             return lambda x: np.asarray(ufunc.reduce(x.astype(inside), axes, initial=initial)).astype(dtype)
+        # Max and min need an initial value for empty arrays only, which NumPy refuses to reduce without one.
         if math.prod(e.inputs[0].shape) and kind in ("max", "min"):
             return lambda x: ufunc.reduce(x, axes)
         return lambda x: ufunc.reduce(x, axes, dtype, initial=initial)
@@ -100,6 +101,7 @@ def reduce(e: Equation) -> ToArrays:
         totals = [np.broadcast_to(start, shape) for start in args[count:]]
         left = [x.transpose(order).reshape(length, *shape) for x in args[:count]]
         while left[0].shape[0]:
+            # Leading halves of the remaining elements are combined pairwise until one element is left, which is odd.
             half, odd = divmod(left[0].shape[0], 2)
             if odd:
                 totals = combine(totals, [x[-1] for x in left])
@@ -129,6 +131,7 @@ def _cumulative(accumulate: ToArray) -> Prepare:
 
         def run(x: NDArray) -> NDArray:
             x = x.astype(inside, copy=False)
+            # Accumulated in the wide dtype and rounded once, as XLA's reductions of small floats are.
             result = np.flip(accumulate(np.flip(x, axis), axis, inside), axis) if back else accumulate(x, axis, inside)
             return result.astype(dtype, copy=False)
 

@@ -49,6 +49,7 @@ def _igamma(function: ToArray, at_infinities: float, near_zero: float) -> ToArra
 
 def _zeta(x: NDArray, q: NDArray) -> NDArray:
     """Hurwitz zeta function. At poles q = 0, -1, ... it is inf for even x and NaN for odd or fractional x, as in XLA."""
+    # scipy.special.zeta is inf at every pole.
     at_poles = np.where((x == 1) | (x % 2 == 0), np.inf, np.nan)
     value = np.where((q <= 0) & (q == np.floor(q)), at_poles, special.zeta(x, q))
     return np.where(np.isfinite(x) & ((q < np.inf) | (x <= 1)), value, np.nan)
@@ -78,6 +79,7 @@ def _in_float32(function: ToArray) -> Prepare:
         dtype = e.dtype
         if is_small_float(dtype):
             return lambda *args: np.asarray(function(*[a.astype(np.float32) for a in args])).astype(dtype)
+        # Other functions may compute in float64 or return a scalar: their result is cast.
         if isinstance(function, np.ufunc) and f"{dtype.char * function.nin}->{dtype.char}" in function.types:
             return function
         return lambda *args: np.asarray(function(*args)).astype(dtype, copy=False)
@@ -94,6 +96,7 @@ def igamma_grad_a(e: Equation) -> ToArray:
     """Derivative of igamma by its parameter, which SciPy lacks: JAX's series and continued fractions are traced and interpreted."""
     dtype, inside = e.dtype, wide(e.dtype)
     shapes = [jax.ShapeDtypeStruct(i.shape, inside) for i in e.inputs]
+    # Traced once for these shapes, with 64-bit types enabled so that float64 stays float64.
     with x64():
         run = Evaluator(jax.make_jaxpr(lambda a, x: igamma_grad_a_impl(a, x, dtype=inside))(*shapes)).run
     return lambda a, x: run([a.astype(inside, copy=False), x.astype(inside, copy=False)])[0].astype(dtype, copy=False)

@@ -33,12 +33,14 @@ def _over_windows(e: Equation, combine: ToArray, padded: ToArray, inside: DType)
     """
     p, shape, dtype = e.params, e.shape, e.dtype
     sizes, strides, dilation = p["window_dimensions"], p["window_strides"], p["window_dilation"]
+    # One slice per position in a window: it selects that element of all windows.
     shifts = []
     for place in itertools.product(*map(range, sizes)):
         starts = [i * d for i, d in zip(place, dilation, strict=True)]
         shifts.append(tuple(slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, shape, strides, strict=True)))
 
     def run(x: NDArray, start: NDArray) -> NDArray:
+        # Padding holds the neutral element, so that windows over the edge reduce what is inside.
         x = padded(x.astype(inside, copy=False), start)
         total = np.full(shape, start, inside)
         for shift in shifts:
@@ -86,6 +88,7 @@ def select_and_scatter_add(e: Equation) -> ToArray:
     shape = dilated(old, edges, none)
     pad = padding(shape, old, [(*edge, 0) for edge in edges])
     inside = wide(dtype)
+    # Padding never wins.
     fill = lowest(inside) if highest_wins else highest(inside)
     choose = np.argmax if highest_wins else np.argmin
 

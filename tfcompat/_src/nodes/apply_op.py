@@ -62,6 +62,7 @@ def apply_op(spec: OpSpec, inputs: list[Any], attrs: dict[str, Any], name: str |
     if other is not None:
         with other.as_default():
             return apply_op(spec, inputs, attrs, name, skip_frames + 1)
+    # A name that ends with "/" is taken as it is, as in 1.15; any other one is made unique in the current name scope.
     name = name.decode() if isinstance(name, bytes) else name or spec.name
     scope = name[:-1] if name.endswith("/") else _unique_scope(graph, name)
     node_attrs = {k: _convert_attr(spec, spec.signature.attrs[k], v) for k, v in attrs.items() if k in spec.signature.attrs}
@@ -110,6 +111,7 @@ def _colocated(graph: Graph, tensors: list[Tensor]) -> Iterator[None]:
 
 def _beside_refs(graph: Graph, spec: OpSpec, tensors: list[Tensor]) -> contextlib.AbstractContextManager[None]:
     """A block that colocates a node with the variables that it takes by reference."""
+    # As in 1.15: an assignment runs where its variable is.
     refs = [t for t, arg in zip(tensors, spec.signature.inputs) if arg.is_ref]
     return _colocated(graph, refs) if refs else _NOWHERE
 
@@ -147,6 +149,7 @@ def _convert_inputs(spec: OpSpec, values: list[Any], attrs: dict[str, Any]) -> l
     """Converts input values to tensors and records in `attrs` the attributes that they determine."""
     tensors: list[Tensor] = []
     first_use: dict[str, str] = {}
+    # In order of the signature: the first input of a type attribute decides it, later ones must agree.
     for arg, value in zip(spec.signature.inputs, values):
         if arg.type_list_attr and not arg.number_attr:
             tensors.extend(_convert_tuple(spec, arg, value, attrs))
@@ -229,6 +232,7 @@ def _convert_list(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any],
         )
     wanted = arg.dtype if arg.dtype is not None else attrs.get(arg.type_attr)
     if wanted is None:
+        # Python values take the dtype of the first tensor.
         wanted = next((v.dtype.base_dtype for v in values if isinstance(v, Tensor)), None)
     try:
         tensors = [
@@ -255,6 +259,7 @@ def _list_mismatch(spec: OpSpec, arg: Arg, values: Sequence[Any], attrs: dict[st
     names = []
     for value in values:
         try:
+            # Each element is converted on its own, only to name its dtype in the message.
             names.append(to_tensor(value, None, None, arg.is_ref).dtype.base_dtype.name)
         except (TypeError, ValueError):
             names.append("<NOT CONVERTIBLE TO TENSOR>")
@@ -284,6 +289,7 @@ def _convert_tuple(spec: OpSpec, arg: Arg, values: object, attrs: dict[str, Any]
     """Converts a `list(type)` input: each element has a dtype of its own."""
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"Expected list for '{arg.name}' argument to '{spec.name}' Op, not {values}.")
+    # A given list of dtypes is a request; without it each element keeps its own.
     kinds = attrs.get(arg.type_list_attr) or [None] * len(values)
     tensors = [to_tensor(v, k, f"{arg.name}_{i}", arg.is_ref) for i, (v, k) in enumerate(zip(values, kinds))]
     attr = spec.signature.attrs[arg.type_list_attr]
@@ -416,6 +422,7 @@ def _check_value(spec: OpSpec, attr: Attr, value: Any) -> None:
         raise TypeError(f"Value passed to parameter '{attr.name}' has DataType {value.name} not in list of allowed values: {names}")
     if attr.minimum is not None and attr.kind == "int" and value < attr.minimum:
         raise ValueError(f"Attr '{attr.name}' of '{spec.name}' Op passed {value} less than minimum {attr.minimum}.")
+    # The number of outputs is an int32 in TensorFlow.
     if attr.kind == "int" and value >= 2**31 and any(a.number_attr == attr.name for a in spec.signature.outputs):
         raise ValueError(f"Attr {attr.name} has value {value} out of range for an int32")
 
@@ -442,6 +449,7 @@ def results(op: Operation) -> Any:
         return op
     if len(args) == 1 and not args[0].is_list:
         return outputs[0]
+    # Outputs are grouped by the signature: a list for each argument that is one, else a single tensor.
     values, start = [], 0
     for arg in args:
         count = op.arg_length(arg)

@@ -81,6 +81,7 @@ def to_tensor(
             )
         return value
     for function in _conversions(type(value)):
+        # A preferred dtype is a hint: if it cannot be had, the value decides.
         if dtype is None and preferred_dtype is not None:
             try:
                 converted = function(value, dtype=preferred_dtype, name=name, as_ref=as_ref)
@@ -192,6 +193,7 @@ def _constant(value: Any, dtype: dtypes.DType | None, shape: Any, name: str, all
     if isinstance(value, messages.TensorProto):
         array = variant.array_of(value)
         return add_constant(array, dtypes.as_dtype(value.dtype), name)
+    # Without a dtype, Python floats become float32 and ints int32, as in 1.15.
     array = tensor_proto.to_numpy(value, dtype, shape, allow_broadcast)
     # The program may change its array afterwards; the constant keeps the value of now.
     if isinstance(value, np.ndarray) and np.may_share_memory(array, value):

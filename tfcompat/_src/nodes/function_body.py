@@ -154,6 +154,7 @@ class FuncGraph(Graph):
         if op.graph is self:
             return op
         if op not in self._copies:
+            # The body has no value for a placeholder of the outer graph.
             if op.type in ("Placeholder", "PlaceholderV2"):
                 raise ValueError(f"Cannot capture a placeholder (name:{op.name}, type:{op.type}) by value.")
             if is_stateful(op) and (self._copied_ops is None or not self._copied_ops(op)):
@@ -508,6 +509,7 @@ def acting_nodes(nodes: Iterable[Operation]) -> list[Operation]:
         if op.type in _MERGE and not any(t.op.type in _ENTER for t in op.inputs):
             level -= 1
         levels[op] = level + _LEVELS.get(op.type, 0)
+    # A Merge or Exit at depth 0 runs in any case, and after everything in its branch or loop that ran.
     acting = [op for op in levels if is_stateful(op)]
     ends = [op for op in levels if op.type in (*_MERGE, "Exit", "RefExit") and levels[op] == 0]
     return [op for op in acting if levels[op] <= 0] + (ends if any(levels[op] > 0 for op in acting) else [])

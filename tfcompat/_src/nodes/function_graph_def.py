@@ -65,6 +65,7 @@ def function_def_to_graph_def(
     for i, arg in enumerate(arguments):
         _add_placeholder(graph_def, arg, input_shapes[i] if input_shapes else None, fdef.arg_attr[i].attr if i in fdef.arg_attr else {})
     graph_def.node.extend(fdef.node_def)
+    # Checks that all functions exist, also if the whole library is copied.
     called = {name for node in fdef.node_def for name in _functions_of(graph, node)}
     copied = graph._functions if copy_functions else [name for name in graph._functions if name in called]
     for name in copied:

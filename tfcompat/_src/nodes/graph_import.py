@@ -161,6 +161,7 @@ class _Importer:
         for name in self._order():
             self._made[name] = self._make(self._nodes[name])
         self._place_beside()
+        # Back edges: all nodes exist now.
         for name, position, source in self._open:
             self._made[name]._update_input(position, self._tensor(name, source))
         unused = [k for k in self._input_map if k not in self._used and not self._has_output(k)]

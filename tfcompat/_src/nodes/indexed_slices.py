@@ -92,6 +92,7 @@ class IndexedSlices(CompositeTensor):
 
     @property
     def _type_spec(self) -> IndexedSlicesSpec:
+        # Without a constant dense shape, only the dimensions of a row are known.
         known = self._dense_shape is not None and constant_value_as_shape(self._dense_shape)
         shape = known or TensorShape([None]).concatenate(self._values.shape[1:])
         shape_dtype = None if self._dense_shape is None else self._dense_shape.dtype
@@ -230,6 +231,7 @@ def _to_dense(
             f"Converting sparse IndexedSlices to a dense Tensor with {int(shape.astype(float).prod())} elements. "
             "This may consume a large amount of memory.", stacklevel=2,
         )  # fmt: skip
+    # Rows with equal indices add up.
     whole: Tensor = raw.UnsortedSegmentSum(value.values, value.indices, value.dense_shape[0], name=name)
     return whole
 

@@ -31,6 +31,7 @@ _TRAINABLE = "trainable_variables"
 @export("contrib.util.ops_used_by_graph_def")
 def ops_used_by_graph_def(graph_def: messages.GraphDef) -> list[str]:
     """Returns the op types of the nodes of a GraphDef and of the functions that they call."""
+    # Calls are followed into the library; each function is visited once, so that recursion ends.
     functions = {f.signature.name: f for f in graph_def.library.function}
     used: dict[str, None] = {}
     entered: set[str] = set()
@@ -252,6 +253,7 @@ def export_scoped_meta_graph(
 
 def _without_other_savers(graph_def: messages.GraphDef, saver_def: messages.SaverDef) -> messages.GraphDef:
     """Returns a GraphDef without the name scopes of savers, but for that of `saver_def`."""
+    # A saver's nodes are below one name scope, that of its save and restore ops.
     scopes = {node.name.rpartition("/")[0] or node.name for node in graph_def.node if node.op in SAVER_OPS}
     if saver_def is not None:
         scopes -= {name.rpartition("/")[0] for name in (saver_def.save_tensor_name, saver_def.restore_op_name)}
@@ -289,6 +291,7 @@ def _scoped_input(name: str, export_scope: str | None, unbound: set[str]) -> str
     """Returns an input's name relative to the scope; for one from outside its unbound name, which is added to `unbound`."""
     if _is_below(name, export_scope):
         return strip_name_scope(name, export_scope)
+    # The mark of a control input goes before the prefix.
     mark = "^" if name.startswith("^") else ""
     unbound_name = f"{mark}{UNBOUND_INPUT_PREFIX}{name.lstrip('^')}"
     unbound.add(unbound_name.lstrip("^"))
@@ -381,6 +384,7 @@ def import_scoped_meta_graph_with_return_elements(
         if clear_devices:
             for node in meta_graph_def.graph_def.node:
                 node.device = ""
+        # The scope that import_graph_def will use, made unique the same way: collections need it afterwards.
         below = graph.unique_name(import_scope or "", mark_as_used=False) if import_scope else graph.get_name_scope()
         elements = import_graph_def(
             meta_graph_def.graph_def, name=import_scope or (below and below + "/"), input_map=input_map,
@@ -430,10 +434,12 @@ def _restore_collections(
                     f"The collection {key!r} holds messages, but no message type is registered for it. Pass proto_type to register_proto_function."
                 )
             for data in entry.bytes_list.value:
+                # A variable is in several collections with the same message: all get the same object.
                 value = made.get(data) if key.endswith("variables") else None
                 if value is None:
                     message = proto_type.FromString(data)
                     if not states_trainable and isinstance(message, messages.VariableDef):
+                        # Messages of old producers lack the field: the collection decides.
                         message.trainable = key == _TRAINABLE
                     value = from_proto(message, import_scope=scope or None)
                     made[data] = value

@@ -69,6 +69,7 @@ def outputs_for(op: Operation) -> list[Tensor]:
     # Operations that a callback makes are not reported, or it would call itself without end.
     _state.is_calling = True
     try:
+        # Innermost first; each one sees the outputs as earlier ones have replaced them.
         for callback in reversed(_state.callback_stack):
             name, graph = (None, None) if runs else (op.name, op.graph)
             replacements = callback(op.type, tuple(op.inputs), attrs, tuple(outputs), op_name=name, graph=graph)

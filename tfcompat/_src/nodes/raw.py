@@ -32,6 +32,7 @@ class RawOp:
     def __call__(self, *args: object, name: str | None = None, **kwargs: object) -> Any:
         spec = self.spec
         count = len(spec.signature.inputs)
+        # Further positional arguments are attributes.
         if len(args) > count:
             kwargs.update(zip(self.parameters[count:], args[count:]))
             if len(args) > len(self.parameters):

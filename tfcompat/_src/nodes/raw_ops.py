@@ -37,6 +37,7 @@ def _removed(op_type: str) -> Callable[..., Any]:
 def _keyword_only(op_type: str) -> Callable[..., Any]:
     """Returns the function for an op type that takes keyword arguments only."""
     function, renamed = raw.function(op_type), _RENAMED.get(op_type, {})
+    # Names of the OpDef that are renamed are not accepted, as in 1.15.
     public = {inner: outer for outer, inner in renamed.items()}
 
     def call(*args: object, **kwargs: Any) -> Any:

@@ -54,6 +54,7 @@ class SparseTensor(CompositeTensor):
             self._indices = convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
             self._values = to_tensor(values, name="values")
             self._dense_shape = convert_to_tensor(dense_shape, name="dense_shape", dtype=dtypes.int64)
+        # Static shapes must agree on the number of elements and on the rank.
         positions = self._indices.shape.with_rank(2)
         count, rank = self._values.shape.with_rank(1), self._dense_shape.shape.with_rank(1)
         dimension_at_index(positions, 0).merge_with(dimension_at_index(count, 0))
@@ -200,6 +201,7 @@ class SparseTensorSpec(BatchableTypeSpec):
         return [raw.SerializeManySparse(value.indices, value.values, value.dense_shape, out_type=dtypes.variant)]
 
     def _from_compatible_tensor_list(self, tensor_list: list[Any]) -> SparseTensor:
+        # Serialization loses static shapes, which the spec knows.
         indices, values, sizes = raw.DeserializeSparse(tensor_list[0], dtype=self._dtype)
         indices.set_shape([None, self._shape.ndims])
         sizes.set_shape([self._shape.ndims])

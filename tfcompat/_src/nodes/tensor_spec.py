@@ -166,6 +166,7 @@ class BoundedTensorSpec(TensorSpec):
         if self._dtype is dtypes.string or not self._dtype.is_numpy_compatible:
             raise TypeError(f"A tensor of {self._dtype} has no {word}: use a dtype of numbers or booleans.")
         bound = np.array(value, dtype=self._dtype.as_numpy_dtype)
+        # Broadcasting aligns the last dimensions.
         for size, wanted in zip(reversed(bound.shape), reversed(self._shape.sizes or ())):
             if wanted is not None and 1 not in (size, wanted) and size != wanted:
                 raise ValueError(

@@ -196,6 +196,7 @@ def _registered_spec(value: object) -> TypeSpec | None:
     if isinstance(value, CompositeTensor):
         spec: TypeSpec = value._type_spec
         return spec
+    # Later registrations come first.
     for kind, converter, allow_subclass in reversed(_converters):
         if type(value) is kind or (allow_subclass and isinstance(value, kind)):
             converted: TypeSpec = converter(value)
