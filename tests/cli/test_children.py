@@ -106,4 +106,4 @@ else:
 """
     done = run("-c", code)
     assert done.stdout == "1 1.0\n"
-    assert "RuntimeError: This process was forked off one that had run operations." in done.stderr
+    assert "RuntimeError: This process was forked from one that had run operations." in done.stderr

@@ -55,9 +55,9 @@ def test_the_first_process_waits_at_its_end_for_those_that_need_it():
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"TFCOMPAT_COLLECTIVES": "mpi"}, "ValueError: TFCOMPAT_COLLECTIVES is 'mpi'; it is to be one of lines, auto, jax"),
-        ({"TFCOMPAT_COLLECTIVES": "jax"}, "there is no TFCOMPAT_COORDINATOR: start the program by `tfcompat launch --collectives jax`"),
-        ({"TFCOMPAT_COORDINATOR": "localhost:1", "TFCOMPAT_PROCESS": "2/2"}, "ValueError: TFCOMPAT_PROCESS is '2/2'; beside TFCOMPAT_COORDINATOR"),
+        ({"TFCOMPAT_COLLECTIVES": "mpi"}, "ValueError: The environment variable TFCOMPAT_COLLECTIVES is 'mpi'; set it to one of lines, auto, jax."),
+        ({"TFCOMPAT_COLLECTIVES": "jax"}, "TFCOMPAT_COORDINATOR is not set; start the program with `tfcompat launch --collectives jax`"),
+        ({"TFCOMPAT_COORDINATOR": "localhost:1", "TFCOMPAT_PROCESS": "2/2"}, "ValueError: TFCOMPAT_PROCESS is '2/2'; with TFCOMPAT_COORDINATOR"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be(settings, text):
@@ -68,4 +68,4 @@ def test_settings_that_cannot_be(settings, text):
 def test_who_joins_too_late_is_told():
     program = "import tfcompat as tf; from tfcompat._src.base import jax_processes as p; tf.Session().run(tf.constant(1) + 1); p.join()"
     found = processes.children.python("-c", program, TFCOMPAT_COORDINATOR="localhost:1", TFCOMPAT_PROCESS="0/2")
-    assert found.returncode == 1 and "but JAX has started in this one: run the program by `tfcompat run`" in found.stderr
+    assert found.returncode == 1 and "but JAX has already started in this one; run the program with `tfcompat run`" in found.stderr

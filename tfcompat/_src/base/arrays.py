@@ -1,4 +1,4 @@
-"""The type of NumPy's arrays in signatures, and NumPy's own functions that make arrays."""
+"""Type aliases for arrays in signatures, and NumPy's original array constructors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     import jax
 
 NDArray: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""An array of any shape and dtype. The types of NumPy 2.1 have no defaults: `np.ndarray` alone leaves out what it is of."""
+"""An array of any shape and dtype. NumPy 2.1's type parameters have no defaults, so a bare `np.ndarray` is rejected by strict mypy."""
 Array: TypeAlias = "NDArray | jax.Array"
-"""An array in host memory, or one of JAX: on a device, or traced."""
+"""A NumPy array in host memory, or a JAX array: on a device, or traced."""
 TensorLike: TypeAlias = object
-"""What `convert_to_tensor` converts: a tensor, a variable, a number, a string, an array, nested lists of these, and objects of every type
-that `register_tensor_conversion_function` has been taught. A program may teach it any type, so checkers accept every object."""
+"""A value that `convert_to_tensor` converts: a tensor, a variable, a number, a string, an array, nested lists of these, or an object of a
+type with a registered conversion function. A program may register any type, so type checkers accept every object."""
 
 as_array, new_array = np.asarray, np.array
-"""NumPy's own: `tfcompat run` puts more forgiving functions in their places for the program, which would cost time in every step."""
+"""NumPy's originals: `tfcompat run` replaces `np.asarray` and `np.array` with more lenient functions, which would slow down every step."""

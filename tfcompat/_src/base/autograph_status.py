@@ -1,4 +1,4 @@
-"""Whether AutoGraph converts the Python functions that are traced in a block of a thread."""
+"""The AutoGraph conversion status of each thread: whether the Python function that is being traced was converted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 
 class Status(enum.Enum):
-    """What was said of the innermost block: nothing, converted, or not converted."""
+    """The status of a block: not stated, converted by AutoGraph, or not converted."""
 
     UNSPECIFIED = 0
     ENABLED = 1
@@ -15,10 +15,11 @@ class Status(enum.Enum):
 
 
 class ControlStatusCtx:
-    """A block of a status.
+    """A context in which functions are traced with a status.
 
     Args:
-      status: a Status. options: the optional features of the conversion, or None.
+      status: a Status.
+      options: the options of the conversion, or None.
     """
 
     def __init__(self, status: Status, options: object = None) -> None:
@@ -49,10 +50,10 @@ _ADVICE = {
 
 
 def control_status_ctx() -> ControlStatusCtx:
-    """The innermost block."""
+    """Returns the innermost open context of this thread."""
     return _THREAD.stack[-1]
 
 
 def advice() -> str:
-    """What a message says of Python control flow on a tensor of a graph."""
+    """Returns 1.15's advice, for error messages about Python control flow on a symbolic tensor."""
     return _ADVICE[control_status_ctx().status]

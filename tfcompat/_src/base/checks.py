@@ -126,6 +126,7 @@ def unfit(op: Any, error: Exception) -> Exception:
     """Returns the OpError for an `error` that a kernel raised about its inputs and attributes; errors of JAX's tracing are unchanged."""
     if isinstance(error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)):
         return error
+    # NumPy reports such sizes as a ValueError; for 1.15 they are out of memory.
     if any(text in str(error) for text in _TOO_MANY_BYTES):
         return errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {error}")
     return errors.InvalidArgumentError(op.node_def, op, f"{op.type} cannot be computed of these inputs and attributes: {error}")
@@ -174,6 +175,7 @@ def sizes(shape: np.typing.ArrayLike) -> None:
 
 def require_room(sizes: Iterable[int], dtype: np.dtype[Any]) -> None:
     """Checks that an array of these sizes fits into the machine's memory, before any intermediate result as large is computed."""
+    # The product is computed with Python's integers, which cannot overflow.
     count = math.prod(map(int, sizes))
     if count > _MOST_ELEMENTS:
         raise errors.InvalidArgumentError(None, None, f"Shape [{','.join(map(str, sizes))}] would have more than 2**63 - 1 elements")
@@ -193,6 +195,7 @@ _FEW = 64
 
 def all_inside(numbers: NDArray, limit: int) -> bool:
     """Returns whether all integers of an array are in [0, limit)."""
+    # Python lists are faster for few numbers.
     if numbers.size > _FEW:
         return bool(numbers.min() >= 0 and numbers.max() < limit)
     listed = numbers.reshape(-1).tolist()
@@ -220,6 +223,7 @@ def guard_indices(ok: Truth, indices: jax.Array | NDArray, limit: int, text: str
     require(ok, text, *values)
     if not COLLECTOR.checks:
         return indices
+    # The checks so far, this one included: the kernels of later nodes see the checks of earlier ones.
     gate = functools.reduce(jnp.logical_and, [c.ok for c in COLLECTOR.checks])
     return jnp.where(gate, indices, jnp.asarray(limit, indices.dtype))
 

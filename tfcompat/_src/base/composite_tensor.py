@@ -1,4 +1,4 @@
-"""Values made of several tensors: sparse and ragged tensors, indexed slices."""
+"""The base class of values that consist of several tensors: sparse tensors, ragged tensors, indexed slices."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any
 
 
 class Expandable:
-    """What `nest` takes apart when called with `expand_composites=True`: a composite tensor or its type."""
+    """A value that `nest` traverses with `expand_composites=True`: a composite tensor, or its TypeSpec."""
 
     __slots__ = ()
 
     _expands = True
 
     def _nest_key(self) -> str:
-        """The name that stands for this value in a path."""
+        """Returns the key of the components in a path."""
         raise NotImplementedError
 
     def _nest_spec(self) -> Any:
-        """The TypeSpec of the value."""
+        """Returns the TypeSpec of the value."""
         raise NotImplementedError
 
     def _nest_components(self) -> Any:
-        """The nested structure of the parts."""
+        """Returns the nested structure of the components."""
         raise NotImplementedError
 
 
 class CompositeTensor(Expandable, abc.ABC):
-    """Base class of values that consist of tensors; `_type_spec` says which, and how the value is put together."""
+    """Base class of values that consist of tensors; the TypeSpec `_type_spec` takes them apart and puts them together."""
 
     @property
     @abc.abstractmethod
@@ -54,7 +54,7 @@ class CompositeTensor(Expandable, abc.ABC):
         return metadata._from_components(components)
 
     def _shape_invariant_to_type_spec(self, shape: Any) -> Any:
-        """The TypeSpec that a `while_loop` shape invariant of this value stands for."""
+        """Returns the TypeSpec for the shape invariant `shape` of this value in a `while_loop`."""
         raise NotImplementedError(f"{type(self).__name__}._shape_invariant_to_type_spec")
 
     @property
@@ -62,5 +62,5 @@ class CompositeTensor(Expandable, abc.ABC):
         raise NotImplementedError(f"{type(self).__name__}._is_graph_tensor")
 
     def _consumers(self) -> list[Any]:
-        """The operations that take one of the parts."""
+        """Returns the operations that take one of the components."""
         raise NotImplementedError(f"{type(self).__name__}._consumers")

@@ -1,4 +1,7 @@
-"""Thread-local stacks of defaults: the default graph and the default session."""
+"""The thread-local stacks of default graphs and default sessions.
+
+They are here, below `graph/` and `runtime/`, so that tensors can find the default session and the eager graph.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class DefaultStack(threading.local, Generic[T]):
 
     @contextlib.contextmanager
     def entered(self, value: T) -> Iterator[T]:
-        """Makes `value` the default inside the block; AssertionError where blocks are not left in order."""
+        """Makes `value` the default inside the block; raises AssertionError if blocks are not left in reverse order."""
         self.stack.append(value)
         try:
             yield value
@@ -40,14 +43,14 @@ class DefaultStack(threading.local, Generic[T]):
 
 
 SESSIONS: DefaultStack[SessionLike] = DefaultStack()
-GRAPHS: DefaultStack[Any] = DefaultStack()  # of tf.Graph, which is above
+GRAPHS: DefaultStack[Any] = DefaultStack()  # of tf.Graph, a class of a higher layer
 
 
 EAGER_GRAPHS: list[Callable[[], Any]] = []
-"""What gives the graph whose operations run at once: the runtime puts it here."""
+"""A slot for the function that returns the eager graph; the runtime fills it."""
 
 
 def get_eager_graph() -> Any:
-    """The graph whose operations run at once."""
+    """Returns the eager graph: the default graph if it executes eagerly, else the global eager graph."""
     top = GRAPHS.top()
     return top if top is not None and top.executes else EAGER_GRAPHS[0]()

@@ -1,4 +1,4 @@
-"""Arguments that 1.15 takes under an old and a new name."""
+"""Arguments that 1.15 accepts under an old and a new name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def deprecated_argument_lookup(new_name: str, new_value: object, old_name: str, old_value: object) -> Any:
-    """The value given under either name; ValueError where it is given under both."""
+    """Returns the value passed under either name; raises ValueError if both are passed."""
     if old_value is None:
         return new_value
     if new_value is not None:

@@ -49,6 +49,7 @@ def _parse(spec: str | None) -> _Parts:
     # Accepts what 1.15 accepts: "/job:a", "/device:GPU:0", and the old forms "/gpu:0", "/CPU".
     parts: dict[str, Any] = {}
     for piece in (spec or "").split("/"):
+        # "job:a" has one value, "device:GPU:0" two, "gpu:0" and "gpu" are forms of old programs.
         key, *values = piece.split(":")
         if len(values) == 1 and key in ("job", "replica", "task"):
             parts[key] = _convert(key, values[0])

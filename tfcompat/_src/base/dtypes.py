@@ -49,6 +49,7 @@ _NAMES_AND_NUMPY_TYPES = {
     22: ("uint32", np.uint32),
     23: ("uint64", np.uint64),
 }
+# These tables have the names of 1.15's private ones.
 _TYPE_TO_STRING = {
     enum + offset: name + suffix
     for offset, suffix in ((0, ""), (_REF_OFFSET, "_ref"))
@@ -258,6 +259,7 @@ QUANTIZED_DTYPES = export("QUANTIZED_DTYPES", "dtypes.QUANTIZED_DTYPES")(
 )
 TF_VALUE_DTYPES = frozenset(t for t in _INTERN_TABLE.values() if not t._is_ref_dtype)
 
+# Aliases of names, then of Python's and NumPy's types.
 _STRING_TO_TF = {t.name: t for t in _INTERN_TABLE.values()} | {
     alias + suffix: _INTERN_TABLE[enum + offset]
     for alias, enum in (("half", 19), ("float", 1), ("double", 2))

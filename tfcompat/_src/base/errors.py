@@ -85,6 +85,7 @@ class OpError(Exception):
         if self._op is None:
             return self._message
         lines = [self._message, "", f"Original stack trace for '{self._op.name}':"]
+        # Only the program's frames are shown, in the form of a Python traceback.
         for file, line, function, source in user_frames(self._op):
             lines.append(f'  File "{file}", line {line}, in {function}')
             if source:
@@ -95,6 +96,7 @@ class OpError(Exception):
 Maker = Callable[[messages.NodeDef | None, NodeLike | None, str], Exception]
 """A function of a NodeDef, a node and a message that returns an error: every error class with a fixed code is one."""
 
+# Filled by the decorator `_register` of each class.
 _CODE_TO_CLASS: dict[int, type[OpError]] = {}
 _CLASS_TO_CODE: dict[type[OpError], int] = {}
 
@@ -332,6 +334,7 @@ def defined_at(op: NodeLike) -> str:
 
 def with_node(message: str, op: NodeLike) -> str:
     """Returns `message` followed by the failed node, its origin, and the origins of its inputs, in the form of 1.15."""
+    # Inputs that were made in the same line, such as a converted constant, are not worth naming.
     origin = defined_at(op)
     inputs = {i.op.name: defined_at(i.op) for i in op.inputs}
     sources = [f" {name} {where}" for name, where in inputs.items() if where != origin]

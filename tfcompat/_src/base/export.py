@@ -1,8 +1,8 @@
-"""`@export("reduce_sum", "math.reduce_sum")` states, at a definition, every public name it has below `tf`.
+"""`@export("reduce_sum", "math.reduce_sum")` declares, at a definition, all its public names below `tf`.
 
-The namespace files of `tfcompat/` are generated from these marks (`_src/namespaces.py` reads them with `ast`). At run time
-a mark gives dispatch support to the functions that `base/dispatch.py` lists, and does nothing else. A value is marked
-by wrapping it: `float32 = export("float32")(DType(...))`.
+`_src/namespaces.py` reads these marks with `ast` and generates the namespace files of `tfcompat/` from them. At run time a mark
+only adds dispatch support to the functions that `base/dispatch.py` lists. A value is marked by wrapping it:
+`float32 = export("float32")(DType(...))`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs have found out about a graph, kept with it, that plans made from then on must heed."""
+"""Findings: facts about a graph that only a run can discover; they are kept with the graph, and later plans use them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Kind(Enum):
-    """What can be found out."""
+    """The kinds of findings; the value of each tells its reason and its consequence."""
 
     HOST_DRIVES = "a variable of the loop with this condition changes its shape, or its body cannot be computed: the host drives the loop"
     HOST_CHOOSES = "the branches on this predicate cannot be in one program: the host runs the one that is chosen"
@@ -17,7 +17,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found out, `about` an operation, a tensor, or (None) the whole graph."""
+    """A finding of a kind `about` an operation, a tensor, or (None) the whole graph."""
 
     kind: Kind
     about: Any = None

@@ -1,4 +1,4 @@
-"""Gradients registered by name: for `gradient_override_map`, and for op types from user code."""
+"""Gradient functions registered by name: for `gradient_override_map`, and for op types whose gradient a program defines."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _REGISTRY: dict[str, Callable[..., Any] | None] = {}
 
 @export("RegisterGradient")
 class RegisterGradient:
-    """Decorator that registers `f(op, *grads) -> list of input gradients` under a name.
+    """Decorator that registers `f(op, *grads)`, which returns the gradients of the inputs, under a name.
 
-    The name is an op type, or one that `Graph.gradient_override_map` maps to.
+    The name is an op type, or a name to which `Graph.gradient_override_map` maps an op type.
 
     Raises:
-      TypeError: the name is no string. KeyError: it is taken.
+      TypeError: the name is no string. KeyError: the name is taken.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -38,7 +38,7 @@ def _add(op_type: str, function: Callable[..., Any] | None) -> None:
 
 @export("NoGradient", "NotDifferentiable", "no_gradient")
 def no_gradient(op_type: str) -> None:
-    """Says that op type `op_type` is not differentiable; TypeError where it is no string."""
+    """Registers the op type `op_type` as not differentiable; raises TypeError if it is no string, KeyError if it is registered."""
     if not isinstance(op_type, str):
         raise TypeError("op_type must be a string")
     _add(op_type, None)
@@ -49,7 +49,7 @@ def is_registered(name: str) -> bool:
 
 
 def lookup(name: str) -> Callable[..., Any] | None:
-    """The registered function, or None for not differentiable; LookupError where there is none."""
+    """Returns the registered function, or None for a name that is not differentiable; raises LookupError for other names."""
     if name not in _REGISTRY:
         raise LookupError(f"gradient registry has no entry for: {name}")
     return _REGISTRY[name]

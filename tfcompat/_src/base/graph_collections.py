@@ -64,11 +64,11 @@ class Collections:
 
     @property
     def collections(self) -> list[Hashable]:
-        """The keys of the collections."""
+        """The keys of all collections."""
         return list(self._collections)
 
     def add_to_collection(self, name: Hashable, value: object) -> None:
-        """Appends `value` to the collection `name`; RuntimeError where the graph is finalized."""
+        """Appends `value` to the collection `name`; raises RuntimeError if the graph is finalized."""
         self._check_not_finalized()
         with self._collections_lock:
             self._collections.setdefault(name, []).append(value)
@@ -79,11 +79,11 @@ class Collections:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Hashable) -> list[Any]:
-        """The collection itself; changing the list changes the collection."""
+        """Returns the collection itself; changes to the list change the collection."""
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
-        """A copy of the collection, of the items whose `name` matches the regular expression `scope`."""
+        """Returns a copy of the collection; with `scope`, a regular expression, only items whose `name` matches at the beginning."""
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
@@ -91,7 +91,7 @@ class Collections:
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """The keys that are strings."""
+        """Returns the keys that are strings."""
         return [k for k in self._collections if isinstance(k, str)]
 
     def clear_collection(self, name: Hashable) -> None:

@@ -1,7 +1,7 @@
-"""Work that no signal's handler stops: it goes on in a thread of its own, while the main thread waits.
+"""Helper threads for work that signal handlers must not interrupt, while the main thread waits for it.
 
-Python runs handlers of signals in the main thread alone, between two of its bytecodes. So they never stop what a helper thread does,
-and they need not wait for a call into C that takes long: waiting for a lock is ended by a handler that raises.
+Python runs signal handlers only in the main thread, between two bytecodes. So a handler that raises (Ctrl-C) never interrupts a helper
+thread, and it ends the main thread's wait at once, even if the helper is in a long call into C.
 """
 
 from __future__ import annotations
@@ -20,27 +20,38 @@ os.register_at_fork(after_in_child=_idle.clear)
 
 
 _LONGEST_SLEEP = 1.0
-"""Seconds: a handler that raises between a waiting thread's taking of a lock and its giving back leaves it taken."""
+"""Seconds between two looks at `is_over`: a handler that raises after a waiting thread has acquired the lock leaves it locked."""
 
 
 class Work:
-    """A function that a helper thread calls, once, from `begin` or the first `wait` on: `result`, or the exception `error`, when it `is_over`."""
+    """A function that a helper thread calls once, started by `begin` or the first `wait`.
+
+    Attributes:
+      is_over: whether the function has returned.
+      result: its result.
+      error: the exception that it raised, or None.
+    """
 
     def __init__(self, function: Callable[[], Any]) -> None:
-        self._functions = [function]  # the helper that pops it calls it
+        self._functions = [function]  # list.pop is atomic, so only one helper gets it
         self._was_handed_over = self.is_over = False
+        # Locked while the function runs: whoever waits acquires it, and releases it for others that wait.
         self._running = _thread.allocate_lock()
         self._running.acquire()
         self.result: Any = None
         self.error: BaseException | None = None
 
     def _hand_over(self) -> None:
-        """Gives this to a helper; once more where a handler has ended that before it was noted."""
+        """Passes this work to an idle or new helper.
+
+        A signal handler may raise before the last line; then the next call passes the work again, and the second helper finds it taken.
+        """
         helper: _Helper | None
         try:
             helper = _idle.pop()
         except IndexError:
             helper = _Helper.started()
+        # No thread can start, so the work is done here.
         if helper is None:
             self.run(lambda: None)
         else:
@@ -48,7 +59,7 @@ class Work:
         self._was_handed_over = True
 
     def run(self, leave: Callable[[], None]) -> None:
-        """Calls the function, unless another helper does, and `leave` before those that wait go on."""
+        """Calls the function, unless another helper has taken it, then `leave`, and then wakes the waiting threads."""
         try:
             function = self._functions.pop()
         except IndexError:
@@ -56,36 +67,38 @@ class Work:
             return
         try:
             self.result = function()
-        except BaseException as e:  # noqa: BLE001  (whoever waits raises it)
+        except BaseException as e:  # noqa: BLE001  (`wait` raises it)
             self.error = e
-        del function  # and what it holds, before the next work comes
+        del function  # frees what it captures before the helper waits for its next work
+        # `leave` makes the helper idle first, so that a woken thread finds it for its next work.
         self.is_over = True
         leave()
         self._running.release()
 
     def begin(self) -> None:
-        """Lets a helper thread call the function."""
+        """Starts the call in a helper thread, unless it has started."""
         if not self._was_handed_over:
             self._hand_over()
 
     def wait(self) -> Any:
-        """The result, when it is there; raises what the function raised, or at once what a signal's handler does."""
+        """Waits for the function and returns its result; raises its exception, or at once that of a signal handler."""
         self.join()
+        # The exception is handed over: kept here, it would keep its frames alive.
         error, self.error = self.error, None
         if error is None:
             return self.result
         try:
             raise error
         finally:
-            del error  # its traceback holds this frame
+            del error  # its traceback refers to this frame: a reference cycle
 
     def join(self) -> None:
-        """Waits until the function has come back."""
+        """Waits until the function has returned."""
         while not self.is_over_within(_LONGEST_SLEEP):
             pass
 
     def is_over_within(self, seconds: float) -> bool:
-        """Waits until the function has come back, but no longer than so many seconds; whether it has."""
+        """Waits at most `seconds` until the function has returned; returns whether it has."""
         self.begin()
         if not self.is_over and self._running.acquire(timeout=seconds):
             self._running.release()
@@ -93,14 +106,14 @@ class Work:
 
 
 class _Helper:
-    """A thread that takes one piece of work after another."""
+    """A thread that performs one piece of work after another and is idle in between."""
 
     def __init__(self) -> None:
         self.queue: queue.SimpleQueue[Work] = queue.SimpleQueue()
 
     @classmethod
     def started(cls) -> _Helper | None:
-        """A new helper; None where no thread can begin: from Python 3.12 on, that is so when the interpreter ends."""
+        """Returns a new helper, or None if no thread can start, as from Python 3.12 on while the interpreter exits."""
         helper = cls()
         try:
             threading.Thread(target=helper._serve, name="tfcompat_helper", daemon=True).start()
@@ -117,5 +130,5 @@ class _Helper:
 
 
 def is_interruptible() -> bool:
-    """Whether handlers of signals run in this thread, so that work is to be done apart: not where the process ends."""
+    """Returns whether signal handlers may interrupt this thread: the main thread, unless the process is exiting."""
     return threading.current_thread() is threading.main_thread() and not jax_threads.is_exiting()

@@ -1,4 +1,4 @@
-"""What a host kernel may ask of the run it is part of."""
+"""The interface of a run that host kernels see: protocols for the runtime's classes, and HostContext, the kernels' first argument."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 
 class CollectiveMembership(Protocol):
-    """The part of this process in a group of devices of several processes.
+    """The membership of this process in a group of devices that spans processes.
 
     Attributes:
-      own_devices: those of this process. group: the operations with the other processes.
+      own_devices: the devices of this process in the group.
+      group: the collective operations with the other processes.
     """
 
     @property
@@ -21,28 +22,30 @@ class CollectiveMembership(Protocol):
     def group(self) -> object: ...
 
     def join(self, device: str) -> bool:
-        """Joins with a device; whether all of the group have joined. Waits for that where this thread may wait."""
+        """Joins with a device, and waits for the others if this thread may wait; returns whether the whole group has joined."""
 
 
 class HostLife(Protocol):
-    """Whether a session is closed, and what happens then. It stands for the session where something is kept as long as that lives."""
+    """The lifetime of a session: hooks that run when it is closed, and a key for objects that live as long as the session."""
 
     def on_close(self, hook: Callable[[], None]) -> None:
         """Calls `hook` when the session is closed."""
 
 
 class HostDevice(Protocol):
-    """A device of a session, by its full name."""
+    """A device of a session; `name` is its full name."""
 
     @property
     def name(self) -> str: ...
 
 
 class HostRun(Protocol):
-    """The context of a run, as host kernels see it: the RunContext of `runtime/run_context.py`.
+    """A run as host kernels see it; RunContext in `runtime/run_context.py` implements it.
 
     Attributes:
-      life: of the session. resources: those of the session itself, by name. devices: of the session.
+      life: the lifetime of the session.
+      resources: the session's own resources by name.
+      devices: the session's devices.
       shares_state: whether variables and resources outlive the session.
     """
 
@@ -59,33 +62,33 @@ class HostRun(Protocol):
     def shares_state(self) -> bool: ...
 
     def resources_of(self, op: Any) -> dict[str, Any]:
-        """The resources (tables, queues, iterators...) by name where an operation is."""
+        """Returns the resources (tables, queues, iterators ...) by name on the device of an operation."""
 
     def is_initialized(self, variable: Any) -> bool:
-        """Whether a variable has a value: the one behind a ref or resource tensor, or the one that an op makes."""
+        """Returns whether a variable, given as a ref or resource tensor or as the op that makes it, has a value."""
 
     def destroy_variable(self, variable: Any) -> None:
-        """Forgets the value of the variable behind a ref or resource tensor, or of the one that an op makes."""
+        """Deletes the value of a variable, given as a ref or resource tensor or as the op that makes it."""
 
     def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
-        """The part of this process in a group of devices of several processes; None where it is in no cluster."""
+        """Returns the membership of this process in the group `key` of `size` devices; None if it is in no cluster."""
 
     def leave_collective(self, key: int) -> None:
-        """Lets go of a group of devices of several processes."""
+        """Leaves the group `key`."""
 
 
 @dataclass(frozen=True)
 class HostContext:
-    """What a host kernel that has `context=True` gets first: the context of its run, and its node."""
+    """The first argument of host kernels with `OpSpec.context`: the run and the node."""
 
     run: HostRun
     op: Any
 
     @property
     def resources(self) -> dict[str, Any]:
-        """The resources (tables, queues, iterators...) by name where the node is."""
+        """The resources (tables, queues, iterators ...) by name on the node's device."""
         return self.run.resources_of(self.op)
 
     def is_initialized(self, variable: Any) -> bool:
-        """Whether a variable has a value: the one behind a ref or resource tensor, or the one that an op makes."""
+        """Returns whether a variable, given as a ref or resource tensor or as the op that makes it, has a value."""
         return self.run.is_initialized(variable)

@@ -112,6 +112,7 @@ def keep_programs(folder: str, store: Any, least_seconds: float) -> None:
       store: has `get(key) -> bytes | None` and `put(key, value)`.
       least_seconds: programs that compile faster are not kept.
     """
+    # A folder that the user chose wins. JAX asks for the cache of a folder by get_file_cache, which is replaced for this folder alone.
     if _config.jax_compilation_cache_dir is not None:
         return
     compilation_cache.get_file_cache = lambda path: (store, path) if path == folder else get_file_cache(path)
@@ -189,6 +190,7 @@ def platforms() -> str | None:
 
 def ask_for_cpu_devices(count: int) -> bool:
     """Requests at least `count` CPU devices if JAX has not started yet; returns whether there are that many."""
+    # JAX reads the option when its backends start; XLA_FLAGS is the older way to set it and must not be contradicted.
     if not backends_are_up() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         _config.update("jax_num_cpu_devices", max(count, _config.jax_num_cpu_devices))
     return len(jax.local_devices(backend="cpu")) >= count
@@ -210,6 +212,7 @@ def join_processes(coordinator: str, count: int, number: int, settings: str) -> 
     Raises:
       RuntimeError: the other processes do not join in time.
     """
+    # Without this option, the death of one process ends all others.
     _config.update("jax_enable_recoverability", True)
     jax.distributed.initialize(
         coordinator, count, number, cluster_detection_method="deactivate", initialization_timeout=_JOINED_SECONDS,
@@ -218,6 +221,7 @@ def join_processes(coordinator: str, count: int, number: int, settings: str) -> 
     client = distributed.global_state.client
     if client is None:
         raise RuntimeError("jax.distributed was initialized but has no client, so the processes cannot exchange their settings.")
+    # Each process publishes its settings in the coordinator's key-value store, and waits for those of the others.
     client.key_value_set(f"tfcompat/{number}", settings)
     return [client.blocking_key_value_get(f"tfcompat/{i}", _JOINED_SECONDS * 1000) for i in range(count)]
 
@@ -298,6 +302,7 @@ def expanded(equation: JaxprEqn) -> ClosedJaxpr:
 
 def without_dead_code(trace: ClosedJaxpr) -> ClosedJaxpr:
     """Returns a jaxpr without the equations on which its outputs do not depend (dead code elimination); all inputs stay."""
+    # `instantiate` keeps inputs that are no longer used, so that the signature stays.
     jaxpr, _ = dce_jaxpr(trace.jaxpr, [True] * len(trace.jaxpr.outvars), instantiate=True)
     return ClosedJaxpr(jaxpr, trace.consts)
 
@@ -327,8 +332,10 @@ def _program_size(jaxpr: Jaxpr) -> tuple[int, int]:
     equations = elements = 0
     for equation in jaxpr.eqns:
         inner = [_program_size(j) for j in jaxprs_in_params(equation.params)]
+        # A scan states its length; a while loop does not.
         rounds = 256 if equation.primitive.name == "while" else equation.params.get("length", 1)
         equations += 1 + sum(n for n, _ in inner)
+        # An equation computes about as many elements as its largest operand or result has; a loop, those of all iterations.
         arrays = max(map(_size, (*equation.invars, *equation.outvars)), default=0)
         elements += max(rounds * sum(n for _, n in inner), arrays)
     return equations, elements
@@ -374,6 +381,7 @@ def call_at_once(function: Any, arguments: tuple[Any, ...], results: list[Any]) 
         if _COLLECTS_IN_C:
             _Collector.waits |= gc.isenabled()
             gc.disable()
+        # Under no_tracing, JAX raises RuntimeError where it would run Python code to trace.
         _no_tracing(True)
         results.extend(itertools.starmap(function, (arguments,)))  # extend runs the call and stores its result, both in C
     except RuntimeError as e:
@@ -410,6 +418,7 @@ def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
     Returns:
       the bytes that a call allocates beside the arguments, and its floating-point operations, each loop counted as one iteration.
     """
+    # Outputs that alias donated arguments take no memory of their own.
     program = function.lower(*arguments).compile()
     memory, costs = program.memory_analysis(), program.cost_analysis() or {}
     needed = 0 if memory is None else memory.temp_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
@@ -419,12 +428,14 @@ def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
 def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:
     """Returns the bytes of memory of a device, of one device of a mesh, or of the default device; for a CPU, those of the machine."""
     device = place if isinstance(place, jax.Device) else next(iter(place.device_set)) if place is not None else jax.local_devices()[0]
+    # CPU devices have no statistics.
     stats = device.memory_stats() or {}
     return stats.get("bytes_limit") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def aligned_zeros(size: int, dtype: Any) -> NDArray:
     """Returns a vector of zeros in memory that JAX aliases without a copy."""
+    # Over-allocates, then takes the part that begins at a multiple of the alignment.
     room = np.zeros(size * np.dtype(dtype).itemsize + _ALIGNMENT, np.uint8)
     start = -room.__array_interface__["data"][0] % _ALIGNMENT
     return room[start : room.size - _ALIGNMENT + start].view(dtype)
@@ -483,6 +494,7 @@ def keep_freed_memory() -> None:
         return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
+        # Blocks up to 1 GiB come from the heap, which is trimmed only beyond 2 GiB; one arena, so that all threads reuse the same blocks.
         for parameter, value in ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, (1 << 31) - 1), (_M_ARENA_MAX, 1)):
             mallopt(parameter, value)
 

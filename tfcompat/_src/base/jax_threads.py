@@ -1,8 +1,8 @@
-"""Which threads use JAX, and the end of that when the interpreter ends.
+"""Records which threads use JAX, and keeps them from crashing the process when the interpreter exits.
 
-When Python finalizes, it ends each daemon thread that asks for the interpreter again. In JAX's C++ code that ends the process, by
-SIGABRT (from Python 3.14 on such threads hang). So at exit no thread but the one that exits comes back from JAX: those that
-enter or leave it wait for ever, and the exit waits a moment for those that are in it.
+When Python finalizes, a daemon thread that acquires the GIL again is ended. In JAX's C++ code that aborts the process by SIGABRT (from
+Python 3.14 on, such threads hang instead). So from the start of the exit, every other thread that enters or leaves JAX blocks for ever,
+and the exit waits a limited time for the threads that are inside.
 """
 
 from __future__ import annotations
@@ -17,25 +17,29 @@ import time
 from collections.abc import Callable
 
 LONGEST_WAIT, LONGEST_SAFE_WAIT = 0.8, 20.0
-"""Seconds that an exit waits for threads that use JAX: where the process can then end without finalizing, and where it cannot."""
+"""Seconds that an exit waits for threads inside JAX: if the exit status is known, so that the process can then end without finalizing,
+and if it is not."""
 
-_NOT_FLUSHED = 120  # python's status where standard output cannot be written
+_NOT_FLUSHED = 120  # Python's exit status if standard output cannot be flushed
 
+# Thread id -> nesting depth of its `Using` blocks. Single dict operations are atomic, so no lock is needed, which a signal handler that
+# raises could leave locked.
 _depths: dict[int, int] = {}
 AT_CLOSE: list[Callable[[], None]] = []
-"""What ends the work of other threads, called when the interpreter exits."""
+"""Functions that end the work of other threads; called first when the interpreter exits."""
 
-_left = threading.Semaphore(0)
-_never = threading.Lock()
+_left = threading.Semaphore(0)  # released by each thread that leaves JAX during the exit
+_never = threading.Lock()  # never released: threads that must stop block on it
 _never.acquire()
 
 
 class _Process:
-    """What this process is to heed where threads enter and leave JAX.
+    """The state of the process.
 
     Attributes:
-      is_open: whether threads come and go as they like.
-      exiting: the thread that exits. status: the exit status, where it is known.
+      is_open: whether threads may enter and leave JAX freely.
+      exiting: the id of the thread that exits, or None.
+      status: the exit status, if it is known.
     """
 
     is_open = True
@@ -44,14 +48,16 @@ class _Process:
 
 
 class Using:
-    """A block in which this thread uses JAX. Its end is as its beginning was, also where a signal's handler has ended what is inside."""
+    """A context in which this thread uses JAX; its end restores the depth at its beginning, even if a signal handler raised in between."""
 
     __slots__ = ("_depth",)
 
     def __enter__(self) -> None:
         thread = threading.get_ident()
+        # Set, not incremented: an increment that a signal handler interrupts would be wrong for ever.
         self._depth = depth = _depths.get(thread, 0)
         _depths[thread] = depth + 1
+        # A nested block may go on: its thread is inside already, and the exit waits for it.
         if not (_Process.is_open or depth):
             _stay(thread)
 
@@ -66,7 +72,7 @@ class Using:
 
 
 class Waiting:
-    """A block inside `Using` in which this thread does not use JAX: it waits, or runs Python code of the program."""
+    """A context inside `Using` in which this thread does not use JAX: it waits, or runs Python code of the program."""
 
     __slots__ = ("_depth",)
 
@@ -84,16 +90,16 @@ class Waiting:
 
 
 def _stay(thread: int) -> None:
-    """Ends the part of a thread in the program, unless it is the one that exits.
+    """Blocks this thread for ever, unless it is the one that exits.
 
     Raises:
-      RuntimeError: the process was forked off one in which JAX ran.
+      RuntimeError: the process was forked from one in which JAX ran.
     """
     if _Process.exiting is None:
         _depths.pop(thread, None)
         raise RuntimeError(
-            "This process was forked off one that had run operations. Their threads are lacking here, so that operations would wait "
-            "for ever: start processes before the first run, or by multiprocessing.get_context('spawn')"
+            "This process was forked from one that had run operations. It lacks JAX's threads, so operations would wait for ever. "
+            "Start processes before the first run, or with multiprocessing.get_context('spawn')."
         )
     if thread != _Process.exiting:
         _depths.pop(thread, None)
@@ -102,25 +108,27 @@ def _stay(thread: int) -> None:
 
 
 def is_exiting() -> bool:
-    """Whether this thread ends the process: no other one may use JAX for it."""
+    """Returns whether this thread exits the process, so that helper threads cannot use JAX for it."""
     return _Process.exiting == threading.get_ident()
 
 
 def know_status(status: int) -> None:
-    """Tells what the status of this process will be, minus a signal's number for one that ends by it."""
+    """Records the exit status of this process; a negative number is a signal by which it ends."""
     _Process.status = status
 
 
 @atexit.register
 def _close() -> None:
-    """Waits for the threads that use JAX. Where one stays in it and the status is known, ends the process without finalizing."""
+    """Waits for the threads inside JAX. If one stays inside and the exit status is known, ends the process without finalizing."""
     _Process.exiting, _Process.is_open = threading.get_ident(), False
     for hook in AT_CLOSE:
         hook()
+    # Each thread that leaves JAX releases the semaphore, so the list is looked at again.
     deadline = time.monotonic() + (LONGEST_SAFE_WAIT if _Process.status is None else LONGEST_WAIT)
     while others := [t for t in list(_depths) if t != _Process.exiting]:
         if not _left.acquire(timeout=max(deadline - time.monotonic(), 0)):
             break
+    # A thread is still inside and would abort the process during finalization, so what Python's exit does is done here.
     if others and _Process.status is not None:
         logging.shutdown()
         status = _Process.status if _flushed() else _NOT_FLUSHED
@@ -131,7 +139,7 @@ def _close() -> None:
 
 
 def _flushed() -> bool:
-    """Whether what was printed could be written."""
+    """Flushes standard output and error; returns whether that succeeded."""
     try:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
@@ -142,8 +150,9 @@ def _flushed() -> bool:
 
 
 def forget_others(may_run: bool) -> None:
-    """Tells that this process was forked, so that it has the thread that forked alone, and whether that may use JAX."""
+    """Records that this process was forked: only the forking thread exists, and it may use JAX only if `may_run`."""
     thread = threading.get_ident()
+    # Threads of the parent do not exist here; a parent that was about to exit does not make this process exit.
     for other in [t for t in _depths if t != thread]:
         del _depths[other]
     _Process.is_open, _Process.exiting, _Process.status = may_run, None, None

@@ -1,4 +1,4 @@
-"""What a public namespace gives for a name that nothing exports."""
+"""`__getattr__` of the public namespaces: finds names that nothing exports, or raises an error with a hint."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from tfcompat._src.base import missing
 
 finders: list[Callable[[str, str], Any]] = []
-"""Called with a namespace ("tfcompat.contrib.slim") and a name; each gives an object or raises AttributeError."""
+"""Functions of a namespace ("tfcompat.contrib.slim") and a name that return an object or raise AttributeError."""
 
 
 def lacking(namespace: str, name: str) -> Any:
-    """The object that a finder has for the name; AttributeError where none has."""
+    """Returns the object that the first finder has for the name; raises AttributeError, with the reason, if none has."""
+    # The first finder that has the name wins; an AttributeError only says that this one lacks it.
     for find in finders:
         try:
             return find(namespace, name)
@@ -21,4 +22,4 @@ def lacking(namespace: str, name: str) -> Any:
     path = f"{namespace}.{name}".partition(".")[2]
     why = missing.reason(path)
     text = f"tfcompat has no tf.{path}" + (f": {why}" if why else "")
-    raise AttributeError(text if text.endswith("?") else text + ".", name=name)  # with obj Python would propose other names
+    raise AttributeError(text if text.endswith("?") else text + ".", name=name)  # without obj, from which Python would propose other names

@@ -1,9 +1,10 @@
-"""The error for a name of TensorFlow that tfcompat lacks: it says so, and what to use where that is known."""
+"""Error texts for names of TensorFlow that tfcompat lacks, with the replacement if one is known."""
 
 from __future__ import annotations
 
 from tfcompat._src.base import tf1_names
 
+# Names of TensorFlow 0.x, from the release notes of 1.0.
 RENAMED_BEFORE_1_0 = {
     "tf.all_variables": "tf.global_variables",
     "tf.batch_matmul": "tf.matmul",
@@ -44,24 +45,25 @@ ONLY_IN_2 = {
 
 
 def reason(path: str) -> str:
-    """Why tfcompat lacks `tf.path` ("nn.relu"), or "" where TensorFlow 1.15's names do not tell."""
+    """Returns why tfcompat lacks `tf.path` ("nn.relu"), or "" if the recorded names of 1.15 do not tell."""
     short = "tf." + path
     if short in RENAMED_BEFORE_1_0:
         return f"TensorFlow 1.0 renamed it; use {RENAMED_BEFORE_1_0[short]}"
     if short in ONLY_IN_2:
         return f"it came with TensorFlow 2; use {ONLY_IN_2[short]}"
-    there = tf1_names.has(path)
-    if there is None:
+    in_tf1 = tf1_names.has(path)
+    if in_tf1 is None:
         return ""
-    if there:
+    if in_tf1:
         return "it is not built yet"
     near = tf1_names.nearest(path)
     return "TensorFlow 1.15 does not have it" + (f"; did you mean tf.{near}?" if near else "")
 
 
 def message(path: str, public: str | None = None) -> str:
-    """What to say about a lacking `path` ("tensorflow.python.ops.x.y"), which is `tf.public` in TensorFlow 1.15."""
+    """Returns the error text for a missing `path` ("tensorflow.python.ops.x.y"), which is `tf.public` in TensorFlow 1.15."""
     short = path.partition(".")[2]
+    # Internal paths are followed by the public name, which a program should use.
     text = f"tfcompat does not have {path}"
     if public is not None and public != short:
         text += f" (tf.{public} of TensorFlow 1.15)"

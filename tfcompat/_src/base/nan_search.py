@@ -1,7 +1,7 @@
-"""Whether all runs of this process are searched for NaNs and infinities: `tfcompat run --debug-nans`."""
+"""The switch of `tfcompat run --debug-nans`: whether every run of this process is searched for NaNs and infinities."""
 
 
 class Switch:
-    """Whether they are."""
+    """`is_on`: whether runs are searched."""
 
     is_on = False

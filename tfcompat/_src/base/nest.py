@@ -137,10 +137,12 @@ def _sequence_like(instance: Any, args: list[Any]) -> Any:
         if isinstance(instance, collections.defaultdict):
             return type(instance)(instance.default_factory, pairs)
         return type(instance)(pairs)
+    # Their constructors take one argument per field, those of lists and tuples one iterable.
     if kind is _Kind.NAMEDTUPLE or kind is _Kind.ATTRS:
         return type(instance)(*args)
     if kind is _Kind.COMPOSITE:
         return instance._nest_spec()._from_components(args[0])
+    # Views and ranges cannot be made of values.
     if kind is _Kind.VIEW or isinstance(instance, range):
         return list(args)
     return type(instance)(args)
@@ -216,6 +218,7 @@ def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> 
     """Raises unless two structures are nested alike; the message tells the first difference."""
     kind_a, kind_b = _kind(a, expand_composites), _kind(b, expand_composites)
     if (kind_a is _Kind.LEAF) != (kind_b is _Kind.LEAF):
+        # The message names the container first, whichever argument it is.
         nested, leaf = (b, a) if kind_a is _Kind.LEAF else (a, b)
         raise ValueError(
             f'Substructure "{_described(nested)}" is a sequence, while substructure "{_described(leaf)}" is not'
@@ -223,6 +226,7 @@ def _assert_same(a: Any, b: Any, check_types: bool, expand_composites: bool) -> 
     if kind_a is _Kind.LEAF:
         return
     if kind_a is _Kind.COMPOSITE and kind_b is _Kind.COMPOSITE:
+        # A composite tensor may be compared with a TypeSpec; then only the specs count.
         if check_types and isinstance(a, CompositeTensor) and isinstance(b, CompositeTensor):
             _check_same_type(a, b)
         _check_compatible_specs(a, b)
@@ -284,6 +288,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
         if len(flat_sequence) != 1:
             raise ValueError(f"Structure is a scalar but len(flat_sequence) == {len(flat_sequence)} > 1")
         return flat_sequence[0]
+    # Counted first, so that a wrong number of leaves raises before anything is built.
     wanted = len(flatten(structure, expand_composites))
     if wanted != len(flat_sequence):
         raise ValueError(
@@ -317,6 +322,7 @@ def map_structure(func: Callable[..., Any], *structure: object, **kwargs: bool) 
         raise ValueError(
             f"Only valid keyword arguments are `check_types` and `expand_composites`, not: `{unknown}`"
         )
+    # Structures are compared before `func` is called for any leaf.
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types=check_types, expand_composites=expand_composites)
     leaves = [flatten(s, expand_composites) for s in structure]
@@ -410,6 +416,7 @@ def assert_shallow_structure(
         _check_compatible_specs(shallow_tree, input_tree)
     elif check_types:
         _check_shallow_type(shallow_tree, input_tree)
+    # Lengths are compared before keys, so that a missing key in a shorter mapping is reported as a length, as in 1.15.
     items, input_items = _items(shallow_tree, kind), dict(_items(input_tree, input_kind))
     _check_shallow_length(len(items), len(input_items), check_subtrees_length)
     if _is_mapping(shallow_tree) and _is_mapping(input_tree):
@@ -507,6 +514,7 @@ def flatten_dict_items(dictionary: Any) -> dict[Any, Any]:
     """
     if not _is_mapping(dictionary):
         raise TypeError("input must be a dictionary")
+    # The keys (a, b) with the values (x, y) become a: x, b: y.
     flat: dict[Any, Any] = {}
     for key, value in dictionary.items():
         keys, values = (flatten(key), flatten(value)) if is_nested(key) else ([key], [value])
@@ -539,6 +547,7 @@ def get_traverse_shallow_structure(traverse_fn: Callable[..., Any], structure: o
         if not isinstance(to_traverse, bool):
             raise TypeError(f"traverse_fn returned structure: {to_traverse} for non-structure: {structure}")
         return to_traverse
+    # `traverse_fn` decides for all children at once, or for each of them.
     children = list(_children(structure, kind))
     if is_nested(to_traverse):
         assert_shallow_structure(to_traverse, structure, expand_composites=expand_composites)

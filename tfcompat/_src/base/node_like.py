@@ -1,4 +1,4 @@
-"""What code that knows no graph may ask of a node: its errors and their messages do."""
+"""Protocols for nodes and tensors, for code below `graph/`, such as errors, that names them in messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 from tfcompat._src.proto import messages
 
 Frame = tuple[str, int, str, str | None]
-"""Where a node was made: file, line, function, source line."""
+"""A frame of the stack that made a node: (file, line, function, source line)."""
 
 
 class TensorLike(Protocol):

@@ -1,4 +1,4 @@
-"""Modules of SciPy that are imported when something of them is first used: that takes longer than importing all of this package."""
+"""SciPy's modules, imported on first use: importing them takes longer than importing all of tfcompat."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class OnDemand:
-    """A module, imported when an attribute is first taken."""
+    """A module that is imported when an attribute is read."""
 
     def __init__(self, name: str) -> None:
         self._name = name

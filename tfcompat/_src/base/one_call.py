@@ -1,4 +1,4 @@
-"""Functions that are one call in a trace: JAX traces each once for sizes, and an evaluation in NumPy computes the call by a form of its own."""
+"""Functions that stay one call in a trace: JAX traces each once per shapes, and the interpreter runs a NumPy form of the whole call."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from tfcompat._src.base.jax_compat import ClosedJaxpr
 T = TypeVar("T")
 
 IN_NUMPY: weakref.WeakKeyDictionary[ClosedJaxpr, Callable[..., list[NDArray]]] = weakref.WeakKeyDictionary()
-"""By the trace that is called: from the arrays that the function takes to its results.
-JAX makes other traces of it, under the same name, that compute parts: when it differentiates a loop, say. These are not here."""
+"""The jaxpr of a call -> a function from its input arrays to its outputs, in NumPy.
+The keys are jaxprs, not names: JAX also makes jaxprs of the same name that compute only parts, such as those of a differentiated loop."""
 
 
 def one_call(function: Callable[..., T], in_numpy: Callable[..., object], static: Collection[int] = ()) -> Callable[..., T]:
-    """A function that, where it is traced, is one call.
+    """Returns `function` jitted, so that it is one call in a trace, and registers its NumPy form for each jaxpr.
 
     Args:
-      function: of arrays of JAX, gives one or a tuple. in_numpy: the same of NumPy arrays, which gives arrays that share no memory with them.
-      static: the positions of arguments that are no arrays.
+      function: a function of JAX arrays that returns an array or a tuple of arrays.
+      in_numpy: the same function of NumPy arrays; its results share no memory with its arguments.
+      static: positions of the arguments that are not arrays.
     """
     call = jax.jit(function, static_argnums=tuple(static))
 
     @functools.wraps(function)
     def called(*arguments: object) -> T:
+        # JAX caches the trace by shapes and static arguments, so this registers the jaxpr that the call below refers to.
         given = {i: arguments[i] for i in static}
         IN_NUMPY[call.trace(*arguments).jaxpr] = functools.partial(_computed, in_numpy, given)
         return cast(T, call(*arguments))
@@ -38,7 +40,7 @@ def one_call(function: Callable[..., T], in_numpy: Callable[..., object], static
 
 
 def _computed(in_numpy: Callable[..., object], given: dict[int, object], *arrays: NDArray) -> list[NDArray]:
-    """The results for arrays, with what is `given` by position between them."""
+    """Calls `in_numpy` with the arrays and, at their positions, the static arguments `given`; returns a list of the results."""
     rest = iter(arrays)
-    found = in_numpy(*[given[i] if i in given else next(rest) for i in range(len(given) + len(arrays))])
-    return list(found) if isinstance(found, tuple) else [cast(NDArray, found)]
+    result = in_numpy(*[given[i] if i in given else next(rest) for i in range(len(given) + len(arrays))])
+    return list(result) if isinstance(result, tuple) else [cast(NDArray, result)]

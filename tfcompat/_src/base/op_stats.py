@@ -1,4 +1,4 @@
-"""Statistics about nodes, such as their floating-point operations, by functions registered for op types."""
+"""Statistics of nodes, such as their number of floating-point operations, computed by functions registered per op type."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from tfcompat._src.proto import messages
 
 
 class OpStats:
-    """A number about an op, such as its floating-point operations; two of one type add up.
+    """A statistic of an op; statistics of one type can be added.
 
     Args:
-      statistic_type: what the number counts. value: the number, or None.
+      statistic_type: the name of the statistic, such as "flops".
+      value: the number, or None if unknown.
     """
 
     def __init__(self, statistic_type: str, value: float | None = None) -> None:
@@ -33,10 +34,10 @@ _stats_registry = Registry("statistical functions")
 
 
 class RegisterStatistics:
-    """Decorator that registers `f(graph, node) -> OpStats` for an op type and a type of statistic.
+    """Decorator that registers `f(graph, node) -> OpStats` for an op type and a statistic.
 
     Raises:
-      TypeError: the op type is no string or holds a comma.
+      TypeError: a name is no string or contains a comma.
     """
 
     def __init__(self, op_type: str, statistic_type: str) -> None:
@@ -56,10 +57,10 @@ class RegisterStatistics:
 
 
 def get_stats_for_node_def(graph: object, node: messages.NodeDef, statistic_type: str) -> OpStats:
-    """What the function registered for a NodeDef's op type says; an OpStats without value where there is none."""
+    """Returns the statistic of a NodeDef by the function registered for its op type; an OpStats without value if there is none."""
     try:
         function = _stats_registry.lookup(f"{node.op},{statistic_type}")
     except LookupError:
         return OpStats(statistic_type)
-    found: OpStats = function(graph, node)
-    return found
+    stats: OpStats = function(graph, node)
+    return stats

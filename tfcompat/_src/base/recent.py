@@ -1,4 +1,4 @@
-"""What is made again when it is needed: only what was used last is kept."""
+"""An LRU cache (least recently used) of compiled programs, whose dropped entries' memory is returned to the system."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 SHAPES = max(1, int(os.environ.get("TFCOMPAT_KEPT_SHAPES", "64")))
-"""For so many input shapes (or other values that it depends on) the programs of one thing are kept: each takes a megabyte or more."""
+"""How many programs one cache keeps, one per combination of input shapes (or other key); each takes 1 MB or more."""
 
 TRIMMED_EACH = 16
-"""After so many programs were dropped, what they took is given back to the system."""
+"""After so many dropped programs, free memory is returned to the system."""
 
+# A function of glibc; other C libraries lack it.
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-
-
 _dropped = itertools.count(1)
 
 
 class Recent(collections.OrderedDict[K, V]):
-    """A map of at most `bound` entries: where there would be more, those go that `get` found and assignment made longest ago.
+    """A map of at most `bound` entries; an assignment beyond that drops the entry that `get` or assignment used longest ago.
+
+    Threads may share one: `_use` allows for entries that another thread has dropped.
 
     Args:
-      bound: how many are kept.
+      bound: the number of entries that are kept.
     """
 
     def __init__(self, bound: int = SHAPES) -> None:
@@ -46,14 +47,15 @@ class Recent(collections.OrderedDict[K, V]):
     def get(self, key: K, default: T, /) -> V | T: ...
 
     def get(self, key: K, default: object = None, /) -> Any:
-        found = dict.get(self, key, default)
-        if found is not default and len(self) > 1:
+        value = dict.get(self, key, default)
+        if value is not default and len(self) > 1:
             self._use(key)
-        return found
+        return value
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)
         self._use(key)
+        # An OrderedDict keeps the order of use: the first entry is the one used longest ago.
         while len(self) > self.bound:
             self.popitem(last=False)
             _give_back()
@@ -64,7 +66,6 @@ class Recent(collections.OrderedDict[K, V]):
 
 
 def _give_back() -> None:
-    """Notes a dropped program. Now and then free memory goes back to the system: the C library of GNU keeps it for the threads that
-    compiled, each for itself."""
+    """Counts a dropped program, and now and then returns free memory to the system: glibc keeps it in an arena per compiling thread."""
     if next(_dropped) % TRIMMED_EACH == 0 and _trim is not None:
         _trim(0)

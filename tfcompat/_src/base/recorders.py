@@ -1,4 +1,4 @@
-"""What is told of each operation that runs at once: the gradient tapes of a thread."""
+"""The gradient tapes of each thread, to which eager operations report."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 
 class Recorder(Protocol):
-    """What a tape does with operations that run."""
+    """A gradient tape, as operations see it."""
 
     def record(self, op: Any) -> bool:
-        """Takes an operation that has run; whether it keeps it."""
+        """Offers an operation that has run; returns whether the tape keeps it."""
 
     def follows(self, tensors: Any) -> int:
-        """How many times a derivative through one of the tensors may be taken."""
+        """Returns the order of derivatives that the tape may take through one of the tensors, 0 if it follows none."""
 
 
 class _Active(threading.local):
@@ -27,7 +27,8 @@ ACTIVE = _Active()
 
 
 def record(op: Any) -> None:
-    """Tells the tapes of an operation; its outputs lead back to it while one keeps it."""
+    """Offers an operation to the open tapes; while one keeps it, its outputs refer to it (weakly)."""
+    # Every tape is asked, even after one has kept the operation.
     kept = [recorder.record(op) for recorder in ACTIVE.recorders]
     if any(kept):
         for index, tensor in enumerate(op.outputs):
@@ -35,18 +36,18 @@ def record(op: Any) -> None:
 
 
 def order(tensors: Any) -> int:
-    """How many times a derivative through one of these tensors may be taken."""
+    """Returns the order of derivatives that the open tapes together may take through one of these tensors."""
     return sum(recorder.follows(tensors) for recorder in ACTIVE.recorders)
 
 
 def stopped() -> contextlib.AbstractContextManager[None]:
-    """A block in which no tape records."""
+    """Returns a context in which no tape records."""
     return only()
 
 
 @contextlib.contextmanager
 def only(*recorders: Recorder) -> Iterator[None]:
-    """A block in which no others record."""
+    """Makes the given tapes the only ones that record inside the block."""
     before, ACTIVE.recorders = ACTIVE.recorders, list(recorders)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Registries: objects by name, and how the objects of graph collections become messages."""
+"""`tensorflow.python.framework.registry`: objects by name; and the conversions of graph collections to and from messages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from google.protobuf.message import Message
 
 
 class Registry:
-    """Objects by name; each name once.
+    """A map from unique names to objects.
 
     Args:
-      name: what the registry holds, for messages.
+      name: a noun for the objects, used in error messages.
     """
 
     def __init__(self, name: str) -> None:
@@ -29,28 +29,29 @@ class Registry:
         """
         name = name or candidate.__name__
         if not name:
-            raise ValueError("a registry needs a name for each entry")
+            raise ValueError(f"An entry of the {self._name} registry needs a name, but {candidate!r} has an empty __name__; pass `name`.")
         if name in self._registry:
             raise KeyError(
                 f"Registering two {self._name} with name '{name}'! (Previous registration was in {self._where[name]})"
             )
+        # The place of a registration is kept for the error of a second one.
         caller = sys._getframe(1)
         self._registry[name] = candidate
         self._where[name] = f"{caller.f_code.co_name} {caller.f_code.co_filename}:{caller.f_lineno}"
 
     def list(self) -> list[str]:
-        """All names."""
+        """Returns all names."""
         return list(self._registry)
 
     def lookup(self, name: str) -> Any:
-        """The object under `name`; LookupError where there is none."""
+        """Returns the object under `name`; raises LookupError if there is none."""
         if name not in self._registry:
             raise LookupError(f"{self._name} registry has no entry for: {name}")
         return self._registry[name]
 
 
 class _Conversions(NamedTuple):
-    """The message class of a collection's objects, and what makes messages of them and them of messages."""
+    """The message class for the objects of a collection, and the conversions to and from messages."""
 
     proto_type: type[Message] | None = None
     to_proto: Callable[..., Any] | None = None
@@ -64,7 +65,7 @@ def register_proto_function(
     collection_name: str, proto_type: type[Message] | None = None, to_proto: Callable[..., Any] | None = None,
     from_proto: Callable[..., Any] | None = None,
 ) -> None:  # fmt: skip
-    """Says how the objects of a collection become messages and come back.
+    """Registers the conversions of a collection's objects to and from messages.
 
     Args:
       collection_name: key of the collection.
@@ -73,7 +74,7 @@ def register_proto_function(
       from_proto: `f(message, import_scope=None) -> value`.
 
     Raises:
-      TypeError: a function cannot be called. KeyError: the collection has them already.
+      TypeError: a conversion is not callable. KeyError: the collection has conversions already.
     """
     for function in (to_proto, from_proto):
         if function is not None and not callable(function):

@@ -1,4 +1,4 @@
-"""What code that is given a session may ask of it: a tf.Session, or one of the wrappers that hooks and monitored training make."""
+"""The protocol of sessions: tf.Session, and the wrappers that hooks and monitored training make."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 
 class SessionLike(Protocol):
-    """Runs parts of a graph."""
+    """An object that runs parts of a graph."""
 
     @property
     def graph(self) -> Any:
-        """The tf.Graph."""
+        """The tf.Graph that the session runs."""
 
     def run(self, fetches: object, feed_dict: dict[Any, Any] | None = None, options: object = None, run_metadata: object = None) -> Any:
-        """Computes `fetches`, as tf.Session.run."""
+        """Runs the graph and returns the values of `fetches`, as tf.Session.run."""

@@ -48,6 +48,7 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 
 def _size(value: Any) -> int | None:
     """Converts `value` to a size: a non-negative int, or None for unknown; raises TypeError or ValueError for other values."""
+    # The common case first: shapes are made for every node.
     if type(value) is int and value >= 0:
         return value
     if value is None:
@@ -57,6 +58,7 @@ def _size(value: Any) -> int | None:
     if isinstance(value, dtypes.DType):
         raise TypeError(f"Cannot convert {value} to Dimension")
     size = int(value)
+    # 1.15 rejects 2.5 as ambiguous, but takes "2".
     if not isinstance(value, (str, bytes)) and size != value:
         raise ValueError(f"Ambiguous dimension: {value}")
     if size < 0:
@@ -129,6 +131,7 @@ class Dimension:
         return None if self._value is None or right is None else self._value == right
 
     def __ne__(self, other: object) -> Any:
+        # None (unknown) and NotImplemented are passed on, not negated.
         equal = self.__eq__(other)
         return equal if equal is None or equal is NotImplemented else not equal
 
@@ -415,6 +418,7 @@ def _sizes_of(dims: Any) -> Sizes:
         return None
     if isinstance(dims, (list, tuple)):
         return tuple(map(_size, dims))
+    # A string is iterable, so it must be rejected before the attempt to iterate.
     if isinstance(dims, (str, bytes)):
         raise TypeError(
             f"A string has ambiguous TensorShape, please wrap in a list or convert to an int: {dims!s}"

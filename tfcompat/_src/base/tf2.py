@@ -1,6 +1,6 @@
-"""`tensorflow.python.tf2`: the note that a program has asked for TensorFlow 2 behaviour.
+"""`tensorflow.python.tf2`: the switch for TensorFlow 2 behaviour.
 
-As in 1.15, only those who ask for it with `enabled` behave differently.
+As in 1.15, the switch changes nothing by itself: only code that reads `enabled()` behaves differently.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ _force_enable: bool | None = None
 
 
 def enable() -> None:
-    """Notes that TensorFlow 2 behaviour is wanted."""
+    """Turns TensorFlow 2 behaviour on."""
     global _force_enable
     _force_enable = True
 
 
 def disable() -> None:
-    """Notes that it is not wanted."""
+    """Turns TensorFlow 2 behaviour off."""
     global _force_enable
     _force_enable = False
 
 
 def enabled() -> bool:
-    """What was noted last; by default what the environment variable TF2_BEHAVIOR says."""
+    """Returns whether TensorFlow 2 behaviour is on; until it is set, the environment variable TF2_BEHAVIOR decides."""
     return os.getenv("TF2_BEHAVIOR", "0") != "0" if _force_enable is None else _force_enable

@@ -1,4 +1,4 @@
-"""The Python stack as lists of frames, and blocks in which frames are renamed or left out of it."""
+"""`tensorflow.python.util.tf_stack`: the Python stack as lists of frames, and contexts that map frames to other sources or hide them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TB_FILENAME, TB_LINENO, TB_FUNCNAME, TB_CODEDICT = range(4)
 
 
 class StackFrame(NamedTuple):
-    """One frame: where it stands, in which function, the names there, and the first line of the function."""
+    """One frame: file, line, function, the module's globals, and the first line of the function."""
 
     filename: str
     lineno: int
@@ -27,9 +27,9 @@ class StackFrame(NamedTuple):
 
 
 class StackTraceTransform:
-    """A block in which `extract_stack` of this thread shows other frames; the innermost block of a kind counts."""
+    """A context that changes what `extract_stack` returns in this thread; of nested ones of a kind, the innermost counts."""
 
-    _active: ClassVar[dict[int, list[Any]]]  # of the kind that has it
+    _active: ClassVar[dict[int, list[Any]]]  # thread id -> open contexts; each kind of transform has its own
     parent: StackTraceTransform | None = None
 
     def __enter__(self) -> StackTraceTransform:
@@ -43,7 +43,7 @@ class StackTraceTransform:
         self._active[threading.get_ident()].pop()
 
     def reset(self) -> None:
-        """Forgets what was computed in an earlier block."""
+        """Clears what a subclass cached in an earlier block."""
 
     @classmethod
     def _innermost(cls) -> Self | None:
@@ -52,55 +52,57 @@ class StackTraceTransform:
 
 
 class StackTraceMapper(StackTraceTransform):
-    """A block in which frames stand elsewhere; a subclass says where."""
+    """A context in which frames are mapped to other source lines; a subclass defines the map."""
 
     _active = collections.defaultdict(list)
 
     def get_effective_source_map(self) -> Mapping[tuple[str, int], tuple[str, int, str]]:
-        """(file, line) to (file, line, function)."""
+        """Returns the map from (file, line) to (file, line, function)."""
         raise NotImplementedError("subclasses need to override this")
 
 
 class StackTraceFilter(StackTraceTransform):
-    """A block in which frames of some files are left out; a subclass says of which."""
+    """A context in which the frames of some files are hidden; a subclass defines the files."""
 
     _active = collections.defaultdict(list)
 
     def get_filtered_filenames(self) -> frozenset[str]:
-        """The files."""
+        """Returns the names of the hidden files."""
         raise NotImplementedError("subclasses need to override this")
 
 
 class CurrentModuleFilter(StackTraceFilter):
-    """A block in which the frames of the file that makes it are left out."""
+    """A context in which the frames of the file that makes it are hidden."""
 
     def __init__(self) -> None:
         self._filename = inspect.getsourcefile(sys._getframe(1))
 
     def get_filtered_filenames(self) -> frozenset[str]:
+        # Nested filters add up.
         outer = self.parent.get_filtered_filenames() if isinstance(self.parent, StackTraceFilter) else frozenset()
         return outer if self._filename is None else outer | {self._filename}
 
 
 def extract_stack(limit: int = -1) -> list[StackFrame]:
-    """The frames of the caller, outermost first; with a limit only so many of the innermost."""
+    """Returns the stack of the caller, outermost frame first; with a limit, only that many innermost frames."""
     return frames_from(sys._getframe(1), limit)
 
 
 def frames_from(frame: types.FrameType | None, limit: int) -> list[StackFrame]:
-    """A frame and those around it, outermost first."""
+    """Returns a frame and its callers, outermost first, mapped and filtered by the open contexts; a filter keeps the innermost frame."""
     mapper, leaving_out = StackTraceMapper._innermost(), StackTraceFilter._innermost()
-    places: Mapping[tuple[str, int], tuple[str, int, str]] = mapper.get_effective_source_map() if mapper else {}
+    sources: Mapping[tuple[str, int], tuple[str, int, str]] = mapper.get_effective_source_map() if mapper else {}
     hidden = leaving_out.get_filtered_filenames() if leaving_out else frozenset()
-    found: list[StackFrame] = []
-    while frame is not None and len(found) != limit:
+    frames: list[StackFrame] = []
+    while frame is not None and len(frames) != limit:
         code = frame.f_code
-        if not found or code.co_filename not in hidden:
-            here = (code.co_filename, frame.f_lineno, code.co_name)
-            file, line, name = places.get(here[:2], here)
-            found.append(StackFrame(file, line, name, frame.f_globals, code.co_firstlineno))
+        # The innermost frame stays, even if its file is hidden.
+        if not frames or code.co_filename not in hidden:
+            own = (code.co_filename, frame.f_lineno, code.co_name)
+            file, line, name = sources.get(own[:2], own)
+            frames.append(StackFrame(file, line, name, frame.f_globals, code.co_firstlineno))
         frame = frame.f_back
-    return found[::-1]
+    return frames[::-1]
 
 
 @overload
@@ -112,7 +114,7 @@ def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: bool) 
 
 
 def convert_stack(stack: Iterable[StackFrame], include_func_start_lineno: bool = False) -> tuple[tuple[Any, ...], ...]:
-    """Frames as (file, line, function, source line) tuples, on demand with the first line of the function."""
+    """Returns frames as (file, line, function, source line) tuples, optionally followed by the first line of the function."""
     return tuple(
         (*frame[:3], linecache.getline(frame.filename, frame.lineno, frame.globals).strip() or None)
         + ((frame.func_start_lineno,) if include_func_start_lineno else ())

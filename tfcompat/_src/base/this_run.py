@@ -1,4 +1,4 @@
-"""What belongs to the run that this thread is in, and ends with it."""
+"""Storage that operations share within one run of a thread, discarded when the run ends."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _current = _Current()
 
 
 def begin() -> dict[Any, Any] | None:
-    """Begins a run, maybe within another one; returns what `end` needs."""
+    """Begins a run, possibly inside another one; returns the storage of the outer run, for `end`."""
     outer, _current.notes = _current.notes, {}
     return outer
 
 
 def end(outer: dict[Any, Any] | None) -> None:
-    """Ends the run of this thread."""
+    """Ends the innermost run of this thread."""
     _current.notes = outer
 
 
 def notes() -> dict[Any, Any]:
-    """What operations keep for each other in this run; empty when it begins."""
+    """Returns the storage of this run, a dict that is empty when the run begins; raises RuntimeError outside a run."""
     if _current.notes is None:
-        raise RuntimeError("there is no run in this thread")
+        raise RuntimeError("this_run.notes() needs a run, but this thread is in none; call it from a host kernel.")
     return _current.notes

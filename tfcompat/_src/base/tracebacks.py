@@ -1,4 +1,4 @@
-"""Tracebacks without the frames of tfcompat and JAX, which say nothing to whoever wrote the program."""
+"""Folding of tracebacks: hides the frames of tfcompat and JAX, which tell the author of a program nothing."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ VARIABLE = "TFCOMPAT_TRACEBACK"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _OWN = (_PACKAGE + os.sep, *jax_compat.FOLDERS)
 _HELPERS = (contextlib.__file__, threading.__file__, os.path.dirname(futures.__file__) + os.sep, app.__file__)
-"""Libraries through which tfcompat calls and is called: their frames are folded beside its own."""
+"""Library files through which tfcompat calls and is called: their frames are folded only next to those of tfcompat or JAX."""
 
 
 def is_own(file: str) -> bool:
-    """Whether a file is one of tfcompat or JAX."""
+    """Returns whether a file belongs to tfcompat or JAX."""
     return file.startswith(_OWN)
 
 
 @contextlib.contextmanager
 def folded(error: BaseException) -> Iterator[str]:
-    """Takes the frames of tfcompat and JAX out of the tracebacks of an exception, of those that led to it, and of its group.
+    """Removes the frames of tfcompat and JAX from the tracebacks of an exception, its causes and contexts, and the members of groups.
 
-    Tracebacks are whole again behind the block, so that a debugger finds everything. Nothing is taken out where TFCOMPAT_TRACEBACK is
-    "full", or where the traceback of `error` itself has no other frames.
+    The tracebacks are restored after the block, so that a debugger sees all frames. Nothing is removed if TFCOMPAT_TRACEBACK is "full",
+    or if the traceback of `error` itself has no other frames.
 
     Args:
       error: an exception that was raised.
 
     Yields:
-      A line that says how many frames are missing; "" where none is.
+      a line that tells how many frames are hidden; "" if none is.
     """
     chain = _chain(error)
     whole = [each.__traceback__ for each in chain]
     short = [_split(trace) for trace in whole]
+    # If all frames are those of tfcompat and JAX, hiding them would leave no traceback.
     if os.environ.get(VARIABLE) == "full" or not short[0][0]:
         yield ""
         return
+    # New traceback objects replace the old ones; the old ones are not changed, and return after the block.
     for each, (kept, _) in zip(chain, short):
         each.__traceback__ = _joined(kept)
     count = sum(hidden for _, hidden in short)
@@ -56,27 +58,29 @@ def folded(error: BaseException) -> Iterator[str]:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """An exception, what led to it, and the members of groups, each once."""
-    found: dict[int, BaseException] = {}
+    """Returns an exception, its causes and contexts, and the members of groups, each once, the exception itself first."""
+    visited: dict[int, BaseException] = {}
     ahead: list[BaseException | None] = [error]
     while ahead:
         each = ahead.pop()
-        if each is None or id(each) in found:
+        if each is None or id(each) in visited:
             continue
-        found[id(each)] = each
+        visited[id(each)] = each
         members = each.exceptions if isinstance(each, BaseExceptionGroup) else ()
         ahead += (each.__cause__, each.__context__, *members)
-    return list(found.values())
+    return list(visited.values())
 
 
 def _split(trace: types.TracebackType | None) -> tuple[list[types.TracebackType], int]:
-    """The entries of a traceback to be shown, and how many others there are."""
+    """Returns the entries of a traceback that are shown, and the number of hidden ones."""
     entries = []
+    # Tracebacks are linked lists, outermost frame first.
     while trace is not None:
         entries.append(trace)
         trace = trace.tb_next
     files = [entry.tb_frame.f_code.co_filename for entry in entries]
     own = [file.startswith(_OWN) for file in files]
+    # Marks helpers that are called from hidden frames (forward pass), then those that call hidden frames (backward pass).
     for positions, step in ((range(1, len(own)), -1), (range(len(own) - 2, -1, -1), 1)):
         for i in positions:
             own[i] = own[i] or (own[i + step] and files[i].startswith(_HELPERS))
@@ -85,6 +89,7 @@ def _split(trace: types.TracebackType | None) -> tuple[list[types.TracebackType]
 
 
 def _joined(entries: list[types.TracebackType]) -> types.TracebackType | None:
+    """Links entries to a new traceback."""
     trace = None
     for entry in reversed(entries):
         trace = types.TracebackType(trace, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)

@@ -1,4 +1,7 @@
-"""Objects that name the objects they depend on, so that a checkpoint can save and restore the whole of them."""
+"""Trackable objects: named dependencies between objects, the edges of the object graph that a checkpoint saves and restores.
+
+A restore may come before a dependency exists; then its position in the checkpoint is deferred until `_track_trackable` adds it.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ OBJECT_CONFIG_JSON_KEY = "OBJECT_CONFIG_JSON"
 
 
 class TrackableReference(NamedTuple):
-    """A dependency: its name below the object that has it, and the object."""
+    """A dependency: its local name in the object that has it, and the object on which that depends."""
 
     name: str
     ref: Any
 
 
 def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes attributes that `method` sets no dependencies."""
+    """Decorates a method so that attributes which it sets do not become dependencies."""
 
     @functools.wraps(method)
     def wrapper(self: object, *args: object, **kwargs: object) -> Any:
@@ -34,7 +37,8 @@ def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[...
 
 @contextlib.contextmanager
 def no_automatic_dependency_tracking_scope(obj: object) -> Iterator[None]:
-    """A block in which attributes set on `obj` are no dependencies."""
+    """Keeps attributes that are set on `obj` inside the block from becoming dependencies."""
+    # object.__setattr__, as the class may override __setattr__ to track.
     before = getattr(obj, "_self_setattr_tracking", True)
     object.__setattr__(obj, "_self_setattr_tracking", False)
     try:
@@ -45,7 +49,7 @@ def no_automatic_dependency_tracking_scope(obj: object) -> Iterator[None]:
 
 @export("contrib.checkpoint.CheckpointableBase")
 class Trackable:
-    """An object with named dependencies, whose own values `_gather_saveables_for_checkpoint` gives."""
+    """An object with named dependencies; `_gather_saveables_for_checkpoint` returns its own values."""
 
     _self_setattr_tracking = True
     _self_unconditional_checkpoint_dependencies: list[TrackableReference]
@@ -63,6 +67,7 @@ class Trackable:
         object.__setattr__(self, "_self_setattr_tracking", value)
 
     def _maybe_initialize_trackable(self) -> None:
+        """Makes the fields on first use: subclasses need not call `Trackable.__init__`, and their `__setattr__` may track."""
         if "_self_unconditional_checkpoint_dependencies" in self.__dict__:
             return
         for name, value in (
@@ -83,12 +88,12 @@ class Trackable:
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The dependencies that are saved now."""
+        """The dependencies that a save would include now."""
         return self._unconditional_checkpoint_dependencies
 
     @property
     def _deferred_dependencies(self) -> dict[str, list[Any]]:
-        """Places in checkpoints that wait for a dependency, by its name."""
+        """Checkpoint positions that wait for a dependency, by its name."""
         self._maybe_initialize_trackable()
         return self._self_unconditional_deferred_dependencies
 
@@ -115,31 +120,35 @@ class Trackable:
         return ""
 
     def _list_extra_dependencies_for_serialization(self, serialization_cache: dict[object, object]) -> dict[str, object]:
-        """Trackable objects by name that only a SavedModel holds; `serialization_cache` lives as long as one save."""
+        """Returns further dependencies by name that a SavedModel includes and a checkpoint does not.
+
+        `serialization_cache` is shared by all objects of one save.
+        """
         return {}
 
     def _list_functions_for_serialization(self, serialization_cache: dict[object, object]) -> dict[str, object]:
-        """tf.functions by name that a SavedModel holds besides those that are attributes."""
+        """Returns tf.functions by name that a SavedModel includes, besides those that are attributes."""
         return {}
 
     def _no_dependency(self, value: object) -> Any:
         return value
 
     def _lookup_dependency(self, name: str) -> Any:
-        """The dependency of that name; None where there is none."""
+        """Returns the dependency of that name, or None."""
         return self._unconditional_dependency_names.get(name)
 
     def _track_trackable(self, trackable: object, name: str, overwrite: bool = False) -> Any:
-        """Makes `trackable` a dependency, and returns it.
+        """Adds `trackable` as a dependency and returns it; restores it from checkpoints that wait for this name.
 
         Raises:
-          TypeError: it is not trackable. ValueError: another object has the name and `overwrite` is false.
+          TypeError: it is not trackable. ValueError: another object has the name, and `overwrite` is False.
         """
         if not isinstance(trackable, Trackable):
             raise TypeError(f"Trackable._track_trackable() passed type {type(trackable)}, not a Trackable.")
         known = self._lookup_dependency(name)
         reference = TrackableReference(name, trackable)
         dependencies = self._unconditional_checkpoint_dependencies
+        # Setting the same object again is allowed and changes nothing.
         if known is None:
             dependencies.append(reference)
             self._handle_deferred_dependencies(name=name, trackable=trackable)
@@ -154,7 +163,8 @@ class Trackable:
         return trackable
 
     def _handle_deferred_dependencies(self, name: str, trackable: Any) -> None:
-        """Restores a new dependency from the checkpoints that have been waiting for it, the newest first."""
+        """Restores a new dependency from the checkpoints that wait for it, the latest restore first, which wins."""
+        # A later restore has the greater uid; positions of earlier ones find the object up to date and leave it.
         waiting = self._deferred_dependencies.pop(name, ())
         for position in sorted(waiting, key=lambda p: p.checkpoint.restore_uid, reverse=True):
             position.restore(trackable)
@@ -162,26 +172,28 @@ class Trackable:
             trackable._name_based_attribute_restore(checkpoint)
 
     def _name_based_attribute_restore(self, checkpoint: Any) -> None:
+        """Restores this object from a checkpoint of variable names, unless a later restore has set it already."""
         self._name_based_restores.add(checkpoint)
         if self._update_uid < checkpoint.restore_uid:
             checkpoint.eager_restore(self)
             self._update_uid = checkpoint.restore_uid
 
     def _restore_from_checkpoint_position(self, checkpoint_position: Any) -> list[Any]:
-        """The operations that restore this object and all that it depends on."""
+        """Restores this object and its dependencies, recursively; returns the restore operations."""
         restored: list[Any] = checkpoint_position.restore_tree()
         return restored
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """What to save of the object itself, by attribute name: saveable objects, or functions of `name` that make them."""
+        """Returns the object's own values by attribute name: saveable objects, or functions of `name` that make them."""
         return {}
 
     def _add_variable_with_custom_getter(
         self, name: str, shape: Any = None, dtype: Any = "float32", initializer: Any = None, getter: Any = None,
         overwrite: bool = False, **kwargs_for_getter: Any,
     ) -> Any:  # fmt: skip
-        """A new variable, made by `getter`, that is a dependency."""
+        """Returns a new variable, made by `getter` and added as a dependency."""
         made = getter(name=name, shape=shape, dtype=dtype, initializer=initializer, **kwargs_for_getter)
+        # A getter may return an object that is not trackable, such as a PartitionedVariable.
         if overwrite and not isinstance(made, Trackable):
             return made
         return self._track_trackable(made, name=name, overwrite=overwrite)

@@ -54,6 +54,7 @@ class UnreadableTensor:
 def tensor_from_proto(proto: messages.TensorProto) -> NDArray | UnreadableTensor:
     """Returns the value of a TensorProto; raises ValueError if no tensor can have its shape."""
     shape = tensor_proto.shape_of(proto)
+    # Only an invalid shape is an error of the import; values that do not fit are one of the run.
     try:
         return variant.array_of(proto)
     except (TypeError, ValueError) as e:
@@ -169,6 +170,7 @@ def misfit(proto: messages.AttrValue, wanted: str) -> str:
     kind = proto.WhichOneof("value")
     if _KINDS.get(kind) == wanted and (kind != "type" or not _type_problem(proto.type)):
         return ""
+    # An empty AttrValue has no value at all.
     if kind is None:
         return f"AttrValue missing value with expected type {wanted!r}"
     if kind == "placeholder":
@@ -242,6 +244,7 @@ def default_value(attr: signature_lib.Attr) -> Any:
         return FunctionRef(attr.default if isinstance(attr.default, str) else "")
     if attr.is_list:
         return [TensorShape(s) for s in attr.default] if attr.element_kind == "shape" else list(attr.default)
+    # Signatures are plain text without messages: the few tensor defaults are written as fields of a TensorProto.
     if attr.kind == "tensor":
         return _tensor_of_fields(attr.default)
     return attr.default
@@ -258,6 +261,7 @@ def op_def(spec: OpSpec) -> messages.OpDef:
     """Returns the OpDef message of an op type's record."""
     signature = spec.signature
     proto = messages.OpDef(name=spec.name, is_stateful=stateful.is_stateful(spec))
+    # An OpDef lists inputs, outputs and attributes in the order of the signature.
     for args, target in ((signature.inputs, proto.input_arg), (signature.outputs, proto.output_arg)):
         for arg in args:
             target.add(

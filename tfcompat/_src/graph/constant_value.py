@@ -92,8 +92,10 @@ def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[An
     # 1.15 evaluates Shape, Rank and Size of static shapes, but neither ShapeN nor function calls.
     if op.type == "ShapeN" or hasattr(op, "call_spec"):
         return unknown
+    # Ops with state, ops that read variables, and sources other than Const have no value before a run.
     if spec.numpy_kernel is None or spec.effects.is_stateful or spec.effects.reads or not depth or not op.inputs:
         return unknown
+    # Large results are not worth folding; an unknown size passes.
     size = op.outputs[0].shape.num_elements() if op.outputs else 0
     if size is not None and size > _MAX_ELEMENTS:
         return unknown
@@ -133,6 +135,7 @@ def call_numpy_kernel(op: Operation, values: Sequence[object]) -> tuple[NDArray,
             raise checks.unfit(op, e) from e
     results = result if isinstance(result, (tuple, list)) else (result,)
     flat = [r for item in results for r in (item if isinstance(item, (tuple, list)) else (item,))]
+    # Kernels may return Python numbers or arrays of a wider dtype.
     kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in op.outputs]
     return tuple(v if isinstance(v, np.ndarray) and v.dtype == kind else np.asarray(v, kind) for v, kind in zip(flat, kinds))
 
@@ -231,6 +234,7 @@ def _joined(parts: list[Sizes]) -> Sizes:
 
 def _slice_sizes(op: Operation, tensor: Tensor) -> Sizes:
     """Returns the sizes that `shape[begin:end:stride]` holds; None for slices with other features."""
+    # Only slices of the form [begin:end:stride] keep positions; masks that add or remove dimensions do not.
     attrs = op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
@@ -278,6 +282,7 @@ def constant_value(tensor: Any, partial: bool = False) -> NDArray | None:
     eager = eager_value(tensor)
     if eager is not None:
         return eager.copy()
+    # As in 1.15, a partial value of a Pack is an object array, with None for the unknown elements.
     if partial and tensor.op.type == "Pack" and tensor.op.attrs["axis"] == 0:
         return np.array([constant_value(t) for t in tensor.op.inputs], dtype=object)
     value = known_value(tensor) if _is_static(tensor) else None
@@ -309,6 +314,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
     Raises:
       ValueError: the tensor is another scalar, or not a vector.
     """
+    # A scalar is a shape only as -1, which means an unknown shape.
     if tensor._sizes == ():
         value = constant_value(tensor)
         if value is None:

@@ -19,6 +19,7 @@ class DeviceEntry:
         self.device = device if device is None or callable(device) else device_lib.canonical_name(device)
 
     def __str__(self) -> str:
+        # A DeviceSpec is shown in canonical form, a string as the program wrote it, a function by its name and source.
         if not callable(self.device):
             return str(self.device if device_lib.is_device_spec(self._asked) else self._asked)
         code = getattr(self.device, "__code__", None)
@@ -34,6 +35,7 @@ def entry(device: object) -> TraceableObject:
 def apply(stack: list[TraceableObject], node: Operation) -> None:
     """Sets the device of a new node by merging the entries of a stack, innermost first; an entry of None hides the outer ones."""
     node._device_assignments = stack[::-1]
+    # Inner scopes win: each outer device only fills in the parts that are still missing.
     for assignment in reversed(stack):
         device = assignment.obj.device
         if device is None:

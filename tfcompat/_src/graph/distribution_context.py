@@ -32,6 +32,7 @@ def current() -> Mode | None:
     """Returns the innermost mode that this thread entered for the default graph, or None."""
     if not _STACK.modes:
         return None
+    # A mode counts only for the graph in which it was entered, so that a graph made inside a scope is built without the strategy.
     graph = get_default_graph().outermost()
     return next((mode for mode in reversed(_STACK.modes) if mode.graph is graph), None)
 
@@ -87,6 +88,7 @@ def loss_is_mean() -> bool:
 def scaled_loss(loss: Any) -> Any:
     """Returns the loss that an optimizer differentiates on this replica: divided by the number of replicas for a mean loss."""
     mode = current()
+    # The graph records whether losses were divided; an Estimator then chooses how it reduces the losses of the replicas.
     count = mode.strategy.num_replicas_in_sync if mode is not None and loss_is_mean() else 1
     get_default_graph()._is_loss_scaled_by_optimizer = count > 1
     return loss * (1.0 / count) if count > 1 else loss

@@ -50,6 +50,7 @@ class EagerTensor(Tensor):
         if isinstance(value, EagerTensor):
             if wanted is not None and wanted is not value.dtype:
                 raise TypeError(f"Expected tensor with type {wanted!r} not {value.dtype!r}")
+            # The value is shared, as tensors are immutable.
             array, kind = value._value, value.dtype
         else:
             array = tensor_proto.to_numpy(value, wanted, None)
@@ -76,12 +77,14 @@ class EagerTensor(Tensor):
     def _set(self, value: object, dtype: dtypes.DType, graph: Graph, device: str, op: EagerOperation | None) -> None:
         EagerTensor._last_number += 1
         self._id = EagerTensor._last_number
+        # The values of resources and variants are no arrays; they are scalars.
         self._value: Any = value  # as `of` says
         self._dtype, self._graph, self._device = dtype, graph, device
         self._sizes = tuple(value.shape) if isinstance(value, (np.ndarray, jax.Array)) else ()
         self._value_index = 0
         self._handle_data = None
         self._producer: Callable[[], Operation | None] | None = None
+        # The operation is kept without its outputs, so that tensor and operation form no reference cycle.
         self._made_by = None if op is None else op.without_outputs()
 
     def recorded_as(self, op: Operation, index: int) -> None:
@@ -135,9 +138,11 @@ class EagerTensor(Tensor):
         if self._dtype in (dtypes.resource, dtypes.variant):
             raise ValueError(f"Cannot convert a Tensor of dtype {self._dtype.name} to a NumPy array.")
         array: NDArray = self._value
+        # JAX converts under x64, where 64-bit dtypes are real.
         if not isinstance(array, np.ndarray):
             with jax_compat.x64():
                 array = np.asarray(array)
+        # A quantized value is a structured array with one field.
         return array[array.dtype.names[0]] if array.dtype.names else array
 
     def numpy(self) -> Any:

@@ -57,6 +57,7 @@ class Function(Protocol):
 def definition_of(function: Function) -> messages.FunctionDef:
     """Returns the FunctionDef message of a GraphFunction."""
     body = function.body
+    # The placeholders of the arguments are not nodes of a FunctionDef: the signature lists them.
     arguments = {t.op for t in body.inputs}
     nodes = [op for op in body.get_operations() if op not in arguments]
     found = messages.FunctionDef()
@@ -161,6 +162,7 @@ def write_nodes(
       results: the names and tensors of the results.
     """
     for op in names:
+        # A node keeps its NodeDef; only its name and its inputs are written in the notation of FunctionDefs.
         node = found.node_def.add()
         node.CopyFrom(op.node_def)
         node.name = names[op]

@@ -82,6 +82,7 @@ def extract_sub_graph(graph_def: messages.GraphDef, dest_nodes: list[str]) -> me
     for name in dest_nodes:
         if name not in nodes:
             raise AssertionError(f"{name} is not in graph")
+    # Depth-first walk along data and control inputs.
     needed: set[str] = set()
     pending = [_node_name(n) for n in dest_nodes]
     while pending:
@@ -151,6 +152,7 @@ def add_frozen(found: messages.GraphDef, node: messages.NodeDef, nodes: dict[str
         return
     new.CopyFrom(node)
     source = origin(node.input[0], nodes) if node.input and not node.input[0].startswith("^") else None
+    # Nodes that do not touch a frozen variable are copied unchanged.
     if source not in values:
         return
     # The input is now the variable's value, so ops that took a handle must be replaced, and those that forward it change dtype.
@@ -206,6 +208,7 @@ def remove_training_nodes(input_graph: messages.GraphDef, protected_nodes: list[
             del new.input[:]
             new.input.extend(i for i in node.input if i.removeprefix("^") not in removed)
             nodes.append(new)
+    # An Identity that is a control input cannot be spliced out: its edge would be lost.
     waited_for = {i[1:] for n in nodes for i in n.input if i.startswith("^")}
     spliced: dict[str, str] = {}
     for node in nodes:

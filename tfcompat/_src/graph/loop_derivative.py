@@ -61,6 +61,7 @@ class LoopDerivative:
 
     def among(self, ops: Container[Operation]) -> LoopDerivative:
         """Returns the record restricted to the cotangents that are among `ops`."""
+        # A fetch may need only some of the gradients; then the others are not part of the loop that is run.
         exits = tuple(e for e in self.exits if e.enter in ops)
         return replace(self, exits=exits, entries=tuple(e for e in self.entries if any(t.op in ops for t in e.parts)))
 

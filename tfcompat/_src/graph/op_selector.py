@@ -44,6 +44,7 @@ def get_unique_graph(tops: object, check_types: object = None, none_if_empty: bo
         return tops
     if not is_iterable(tops):
         raise TypeError(f"{type(tops)} is not iterable")
+    # `check_types` may be one type or several.
     kinds = (Operation, Tensor) if check_types is None else tuple(check_types) if is_iterable(check_types) else (check_types,)
     graph = None
     for element in tops:
@@ -102,6 +103,7 @@ def _listed(
             raise TypeError("allow_graph is False: cannot convert a tf.Graph.")
         return of_graph(value)
     elements = list(value) if is_iterable(value) else [value]
+    # The check of the graph checks the types too; without it, elements of other types are dropped silently, as in 1.15.
     if elements and check_graph:
         get_unique_graph(elements, check_types=None if ignore_others else kind)
     return [e for e in elements if isinstance(e, kind)]
@@ -145,12 +147,14 @@ def get_backward_walk_ops(
     within = set(make_list_of_op(within_ops, allow_graph=False)) if within_ops else None
     if within is not None:
         seeds = [op for op in seeds if op in within]
+    # The walk keeps visiting order (a dict as an ordered set), which the result has too.
     stops = set(make_list_of_t(stop_at_ts))
     visited = dict.fromkeys(seeds)
     pending = list(visited)
     while pending:
         op = pending.pop(0)
         follow = not only_differentiable or is_differentiable(op)
+        # An operation without a gradient is visited, but its inputs are not.
         sources = [t.op for t in op.inputs if t not in stops] if follow else []
         if control_inputs and not only_differentiable:
             sources += op.control_inputs

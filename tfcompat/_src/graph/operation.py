@@ -80,6 +80,7 @@ class Operation:
         self.spec = spec
         self.type = spec.name
         self._name = name
+        # A run reads `takes` and `waits_for`; the public `inputs` and `control_inputs` are views of them.
         self.takes = tuple(inputs)
         self.waits_for = list(control_inputs)
         self.attrs = attrs
@@ -119,6 +120,7 @@ class Operation:
     @property
     def _input_types(self) -> list[dtypes.DType]:
         """The dtypes of the inputs; a ref dtype only for inputs that the signature declares as Ref."""
+        # A list argument of the signature covers several inputs.
         by_ref = [a.is_ref for a in self.spec.signature.inputs for _ in range(self.arg_length(a))]
         return [t.dtype if ref else t.dtype.base_dtype for t, ref in zip(self.inputs, by_ref)]
 
@@ -141,6 +143,7 @@ class Operation:
 
     def colocation_groups(self) -> list[bytes]:
         """Returns the colocation groups (`loc:@name`) of this op; by default the one of its own name."""
+        # Entries of `_class` without the prefix are no colocation groups.
         own = [b"loc:@" + self._name.encode()]
         return [g for g in self.attrs.get("_class", ()) if g.startswith(b"loc:@")] or own
 
@@ -190,6 +193,7 @@ class Operation:
     def _traceback(self) -> Sequence[StackFrame]:
         if self._given_traceback is not None:
             return self._given_traceback
+        # The recorded frames have no globals, so linecache reads source lines from files alone.
         return [StackFrame(c.co_filename, line, c.co_name, None, c.co_firstlineno) for c, line in reversed(self._stack)]
 
     @_traceback.setter
@@ -235,6 +239,7 @@ class Operation:
         if tensor.graph is not self._graph:
             raise ValueError(f"{tensor.name} and {self.name} must be from the same graph.")
         changed = list(self.inputs)
+        # 1.15 raises an OpError here, from its C interface.
         if not 0 <= index < len(changed):
             raise errors.OutOfRangeError(
                 self.node_def, self,

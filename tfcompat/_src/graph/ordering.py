@@ -55,6 +55,7 @@ def _is_topological(order: list[Any], inside: set[Any], cut: Collection[Tensor],
     """Whether every source among `inside` precedes its consumers in `order`."""
     seen: set[Any] = set()
     for op in order:
+        # Edges from outside `ops`, through `cut` tensors and back edges do not count, as in `_sources`.
         for t in op.takes:
             source = owner.get(t.op, t.op)
             if source not in seen and source in inside and t not in cut and t.op.type not in BACK_EDGE:

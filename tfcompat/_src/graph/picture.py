@@ -81,6 +81,7 @@ def _frame(nodes: list[Node], devices: list[str], opened: Sequence[str]) -> str:
     data = json.dumps({"nodes": nodes, "devices": devices}, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     names = json.dumps(list(opened)).replace("<", "\\u003c")
     style, script = ((_FOLDER / f"picture.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    # The page is the `srcdoc` of the frame, so its styles and names cannot clash with those of the notebook.
     page = (
         f'<!doctype html><meta charset="utf-8"><style>{style}</style><div id="bar"><span id="count"></span>'
         '<input id="find" placeholder="find an operation"><button id="fit">fit</button><span id="key"></span></div>'

@@ -73,6 +73,7 @@ def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Grap
     default = get_default_graph()
     if graph is None and (default.building_function or default.executes):
         return default
+    # Eager tensors belong to no graph that nodes can be added to, so they do not decide.
     first = None
     for value in values:
         element = graph_element_of(value)
@@ -119,6 +120,7 @@ class name_scope:
                 f"At least one of name ({self._given_name}) and default_name (None) must be provided."
             )
         default = get_default_graph()
+        # A graph that is not the default one becomes it inside the scope.
         graph = _graph_of_scope(self._values, default) if self._values else default
         self._scope = graph.name_scope(self._name) if graph is default else _scope_in(graph, self._name)
         return self._scope.__enter__()
@@ -199,6 +201,7 @@ def container(container_name: str) -> contextlib.AbstractContextManager[str]:
 def init_scope() -> Iterator[None]:
     """Lifts operations out of control flow, control dependencies and function bodies, to where variables are initialized."""
     graph = get_default_graph()
+    # The name scope is kept although the graph changes, so that variables get the names of where they are made.
     scope = graph.get_name_scope()
     graph = graph.outermost()
     with graph.as_default(), graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None):

@@ -73,6 +73,7 @@ class InferenceContext:
 
 def infer(op: Operation) -> None:
     """Sets the static shapes of a node's outputs; raises ValueError, in 1.15's words, if its inputs do not fit."""
+    # Shape functions raise the bare reason; the node and its input shapes are appended here, in the form of 1.15's C++ code.
     context = InferenceContext(op)
     try:
         _require_int32(op)
@@ -151,6 +152,7 @@ def merge(a: Sizes, b: Sizes) -> Sizes:
         return a
     if len(a) != len(b):
         raise ValueError(f"Shapes must be equal rank, but are {len(a)} and {len(b)}")
+    # A separate pass, as the message names the dimension and both whole shapes.
     for i, (x, y) in enumerate(zip(a, b)):
         if x is not None and y is not None and x != y:
             raise ValueError(
@@ -202,6 +204,7 @@ def divide_size(size: int | None, by: int) -> int | None:
 
 def sparse_rank(indices: Sizes, values: Sizes, dense_shape: Sizes) -> int | None:
     """Returns the rank of a sparse tensor, None if its dense shape has unknown length; raises ValueError if the three shapes disagree."""
+    # `indices` is [count, rank], `values` [count] and `dense_shape` [rank].
     rank: int | None
     indices, (count,), (rank,) = with_rank(indices, 2), with_rank(values, 1), with_rank(dense_shape, 1)
     if indices[0] is not None and count is not None and indices[0] != count:
@@ -217,6 +220,7 @@ def broadcast(a: Sizes, b: Sizes) -> Sizes:
         return a
     if a is None or b is None:
         return None
+    # The shorter shape is extended with ones on the left.
     if len(a) < len(b):
         a = (1,) * (len(b) - len(a)) + a
     elif len(b) < len(a):

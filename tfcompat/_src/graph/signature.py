@@ -88,6 +88,7 @@ class Signature:
 
 def _split(text: str) -> list[str]:
     """Splits a text at commas outside brackets and quotes; drops empty parts."""
+    # Commas inside quotes belong to strings, those inside brackets to sets and lists.
     parts, depth, quoted, start = [], 0, False, 0
     for i, ch in enumerate(text):
         if ch == '"' and text[i - 1] != "\\":
@@ -116,6 +117,7 @@ def _parse_arg(text: str, attrs: dict[str, Attr]) -> Arg:
     is_ref = kind.startswith("Ref(")
     if is_ref:
         kind = kind[4:-1].strip()
+    # `N*T`: a list of N tensors of type T.
     number, _, element = kind.rpartition("*")
     element = element.strip()
     if element in attrs:
@@ -150,6 +152,7 @@ def _parse_attr(text: str) -> Attr:
         minimum = int(limit)
     is_list = kind.startswith("list(")
     element = kind[5:-1].strip() if is_list else kind
+    # Sets of dtypes restrict a `type` attribute, sets of strings a `string` attribute.
     if element in NAMED_SETS:
         element, allowed = "type", _dtypes_of(NAMED_SETS[element])
     elif element.startswith("{") and '"' in element:
@@ -174,6 +177,7 @@ def parse(text: str) -> Signature:
     attrs = {a.name: a for a in map(_parse_attr, parts[star + 1 :])}
     inputs = tuple(_parse_arg(p, attrs) for p in parts[:star])
     outputs = tuple(_parse_arg(p, attrs) for p in _split(right.strip()[1:-1]))
+    # An attribute that types or counts an input is determined by the inputs, so a Python function does not take it.
     inferred = frozenset(
         n for a in inputs for n in (a.type_attr, a.number_attr, a.type_list_attr) if n
     )

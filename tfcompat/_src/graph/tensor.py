@@ -88,6 +88,7 @@ class Tensor:
 
     def get_shape(self) -> TensorShape:
         """Returns the static shape; the same object until more of it becomes known."""
+        # The tuple of sizes is replaced as a whole when more becomes known, so comparing its identity is enough.
         known = self._known_shape
         if known is None or known.sizes is not self._sizes:
             known = self._known_shape = TensorShape.of(self._sizes)
@@ -118,6 +119,7 @@ class Tensor:
             raise ValueError(
                 f"Shapes must be equal rank, but are {len(self._sizes)} and {len(new.sizes)}"
             )
+        # The texts are those of 1.15's C++ code, which merges shapes there.
         for i, (old, size) in enumerate(zip(self._sizes, new.sizes)):
             if old is not None and size is not None and old != size:
                 raise ValueError(
@@ -230,6 +232,7 @@ class TensorReference:
 
 def session_for(what: str, graph: Graph, session: SessionLike | None) -> SessionLike:
     """Returns the given or the default session; raises ValueError if there is none or if it runs another graph than `graph`."""
+    # The texts are 1.15's; they differ for an explicit and for the default session.
     chosen = session or SESSIONS.top()
     if chosen is None:
         raise ValueError(

@@ -130,9 +130,11 @@ def make_ndarray(tensor: messages.TensorProto) -> NDArray:
     if dtype not in _STORAGE:
         raise TypeError(f"Unsupported tensor type: {tensor.dtype}")
     storage = _STORAGE[dtype]
+    # Negative sizes mean unknown ones; they occur in messages that describe only a shape.
     dims = tuple(dim.size for dim in tensor.tensor_shape.dim)
     if any(size < 0 for size in dims):
         raise ValueError(f"TensorProto has the shape {list(dims)}; every dimension must be known.")
+    # The raw form holds strings with their lengths, and numbers in little-endian byte order.
     if tensor.tensor_content and dtype == dtypes.string:
         return _strings(tensor.tensor_content, math.prod(dims)).reshape(dims)
     if tensor.tensor_content:
@@ -162,6 +164,7 @@ def sizes_of(proto: messages.TensorShapeProto) -> tuple[int, ...]:
         raise ValueError(f"Shape {list(sizes)} is not fully defined")
     if len(sizes) > _MOST_DIMENSIONS:
         raise ValueError(f"Shape {list(sizes)} has too many dimensions")
+    # Checked factor by factor, as in 1.15's C++ code, where no intermediate product may overflow either.
     product = 1
     for size in sizes:
         product *= size
@@ -200,6 +203,7 @@ def parse(proto: messages.TensorProto) -> NDArray:
         flat[:] = values
     else:
         flat = _stored_numbers(values, storage, np.dtype(dtype.as_numpy_dtype))
+    # At most one value: a broadcast costs no memory, whatever the shape.
     if flat.size < 2:
         nothing = np.array(b"" if flat.dtype == object else 0, flat.dtype)
         return np.broadcast_to(flat.reshape(()) if flat.size else nothing, dims)
@@ -257,6 +261,7 @@ def to_numpy(
     array, _, dims = _typed_array(values, dtype, shape, False, allow_broadcast)
     if array.shape == dims:
         return array
+    # One value fills the shape as a broadcast; a longer list is extended with its last value.
     if array.size == 1:
         return np.broadcast_to(array.reshape(()), dims)
     return _filled(array.reshape(-1), math.prod(dims)).reshape(dims)
@@ -297,6 +302,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 def _check_shape(array: NDArray, dims: tuple[int, ...], verify_shape: bool, allow_broadcast: bool) -> None:
     size = math.prod(dims)
+    # As in 1.15, allow_broadcast replaces the comparison of shapes by one of sizes; a single value always fits.
     differs = verify_shape and array.shape != dims
     if allow_broadcast and array.shape not in ((), (1,)):
         differs = array.size != size
@@ -307,6 +313,7 @@ def _check_shape(array: NDArray, dims: tuple[int, ...], verify_shape: bool, allo
 
 
 def _as_array(values: object, dtype: dtypes.DType | None) -> NDArray:
+    # Buffers are vectors of bytes; all other values without `__array__` are Python values.
     if isinstance(values, (bytearray, memoryview)):
         values = np.frombuffer(values, np.uint8)
     if isinstance(values, (np.ndarray, np.generic)) or hasattr(type(values), "__array__"):
@@ -338,6 +345,7 @@ def _from_array(array: NDArray, dtype: dtypes.DType | None) -> NDArray:
     numpy_dtype = np.dtype(target.as_numpy_dtype)
     if array.dtype == numpy_dtype:
         return array
+    # Strings become bool by their numbers: "0" is False.
     if target == dtypes.bool and array.dtype.kind in "US":
         array = array.astype(np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -359,6 +367,7 @@ def _inferred(values: object) -> NDArray:
     kind = array.dtype.kind
     if kind in "US" and _all_strings(values):
         return _string_array(np.array(values, object))
+    # Python floats are float64 in NumPy and float32 in TensorFlow; large ones overflow to infinity, as in 1.15.
     if kind == "f" and array.dtype == np.float64:
         with np.errstate(over="ignore"):
             return array.astype(np.float32)
@@ -375,6 +384,7 @@ def _from_python(values: object, dtype: dtypes.DType) -> NDArray:
     """Converts Python values to a stated dtype. Every leaf must be of a Python type that fits: 1.5 is no int32, 1 is no bool."""
     if dtype not in _STORAGE:
         raise TypeError(f"Incompatible types: {dtype} vs. {np.asarray(values).dtype}. Value is {values}")
+    # 1.15 rejects a range as not dense, with this text; for strings and bools the check of leaf types below rejects it.
     if isinstance(values, range) and dtype not in (dtypes.string, dtypes.bool):
         raise _not_dense(values, (len(values),), ())
     # The set of leaf types is computed first, which is fast for long lists; the offending leaf is searched for only on error.

@@ -35,6 +35,7 @@ class VariableReads:
     def _enable_auto_casting_variables(self, dtype: dtypes.DTypeLike | None) -> Iterator[None]:
         """Reads AutoCastVariables in `dtype` inside the block; None for their own dtype."""
         thread, reads = threading.get_ident(), self._read_dtypes
+        # The entry of an outer block of this thread is restored at the end; None is a valid entry, so absence is kept apart.
         around = {thread: reads[thread]} if thread in reads else {}
         reads[thread] = None if dtype is None else dtypes.as_dtype(dtype)
         try:

@@ -50,6 +50,7 @@ def array_of(proto: messages.TensorProto, numbers_only: bool = True) -> NDArray:
     if proto.dtype != dtypes.variant.as_datatype_enum:
         return tensor_proto.parse(proto)
     sizes = tensor_proto.shape_of(proto)
+    # A file may state any shape in a few bytes: 8 bytes are the pointer of one element.
     if 8 * math.prod(sizes) > memory.total():
         raise ValueError(f"a tensor of variants with shape {list(sizes)} does not fit into memory")
     flat = np.empty(math.prod(sizes), object)
@@ -71,6 +72,7 @@ def _number(message: messages.VariantTensorDataProto) -> NumberVariant:
 
 def message_of(array: NDArray) -> messages.TensorProto:
     """Returns the TensorProto of an array, whose elements may be variants; empty variants are not written."""
+    # An object array holds strings unless its first element is a variant.
     flat = array.reshape(-1)
     if not (array.dtype == object and flat.size and isinstance(flat[0], EncodedVariant)):
         return tensor_proto.make_tensor_proto(array)
