@@ -34,6 +34,7 @@ def implicit_val_and_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             if result is None:
                 raise ValueError(_NONE.format(getattr(f, "__name__", f)))
             _watch_results(result)
+        # Outside of the block: a tape inside would record its own gradient.
         variables = tape.watched_variables()
         if not variables:
             raise ValueError("No trainable variables were accessed while the function was being computed.")

@@ -109,6 +109,7 @@ def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -
 
     with graph.gradient_override_map({"IdentityN": name}):
         copies = raw.IdentityN([*outputs, *args, *variables])
+    # IdentityN forwards tensors without handle data.
     for output, copy in zip(outputs, copies):
         copy_handle_data(output, copy)
     for variable in variables:
@@ -215,6 +216,7 @@ def _check_signature(grad_fn: Callable[..., Any], uses_variables: bool) -> None:
             "If using @custom_gradient with a function that uses variables, then grad_fn must accept a keyword "
             "argument 'variables'."
         )
+    # A graph function that announces variables and uses none is an error if they could be ref variables, and a warning otherwise.
     if takes_variables and not uses_variables and not get_default_graph().executes:
         if not get_variable_scope().use_resource:
             raise TypeError(

@@ -110,6 +110,7 @@ def gradients(
         # TensorFlow 1.15 reserves the name "uid" in this scope. Without this a rule's own node of that name would be called otherwise.
         get_default_graph().unique_name("uid")
         ys = convert_n_to_tensor_or_indexed_slices(ys, name="y")
+        # An x that a function has captured is differentiated as the tensor outside.
         targets = [origin(_differentiated(x)) for x in xs]
         stop_tensors = {origin(_differentiated(s)) for s in stops}
         walk = _Walk(colocate_gradients_with_ops, gate_gradients, aggregation_method)
@@ -131,6 +132,7 @@ def recorded_gradients(
     walk = _Walk()
     for y, grad in zip(ys, _initial_gradients([None] * len(ys) if grad_ys is None else grad_ys, ys)):
         walk.add(y, grad)
+    # Only xs that the tape tracks are walked to; a source that was never watched costs nothing.
     followed = [t for t in targets if t in tracked]
     if ys and followed:
         walk.run(ys, followed, set(), among)
@@ -387,6 +389,7 @@ def _between(
     between = []
     stopped = {t.op for t in stops}
     for op in _in_order(backward):
+        # With a tape, operations that it did not record are passed over; the nodes of an inlined call were not offered to it.
         if among is not None and op not in among and not isinstance(op, LoopNode) and (op.graph.executes or is_listed(op)):
             continue
         through = [t for t in sources_of(op) if origin(t) in reached]
@@ -417,6 +420,7 @@ def _with_loops(ops: list[Operation]) -> list[Any]:
         return ops
     # Loops are recognized by their whole structure, so that all ancestors are needed, those without gradients too.
     every = topological(behind(ops, lambda op: [*(t.op for t in sources_of(op)), *op.control_inputs]))
+    # Loops that are still being built have no Exit; gradients inside of them see their nodes one by one.
     mine = set(ops)
     loops = [loop for loop in left_loops(find_loops(every)[0]) if not mine.isdisjoint(loop.exits)]
     nodes = {loop: LoopNode(loop) for loop in loops}
@@ -426,6 +430,7 @@ def _with_loops(ops: list[Operation]) -> list[Any]:
 
 def _or_zeros(grad: Part | None, op: Operation, index: int, zeros_of: Callable[..., Tensor | None]) -> Part | None:
     """Returns `grad`, or zeros for a differentiable output without one; None for handles and for dtypes that carry no gradient."""
+    # A Switch needs zeros for variants and handles too: its gradient is a Merge, which takes one value from each branch.
     output = op.outputs[index]
     if grad is not None or not is_trainable(output) or (output.dtype.base_dtype == dtypes.variant and op.type not in SWITCH):
         return grad

@@ -98,6 +98,7 @@ def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: 
     graph = get_eager_graph()
     device = graph.found("CPU:0")
     kinds = [t.dtype.base_dtype for t in context.op.inputs]
+    # The function runs eagerly on the CPU, whatever graph or device the caller uses.
     with GRAPHS.entered(graph):
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
         with promotion.OfProgram(), _errors_of(context.op.node_def, context.op):
@@ -157,6 +158,7 @@ def py_function(func: Callable[..., Any], inp: list[Any], Tout: object, name: st
         with _errors_of(None, None):
             results = function.outputs(inputs)
         return results if isinstance(Tout, (list, tuple)) else results[0]
+    # The node holds a token only, as TensorFlow 1.15's does: the graph can be serialized, but runs in this process alone.
     token = register("pyfunc_eager", function)
     results = raw.EagerPyFunc(inp, token=token, Tout=kinds, name=name)
     return results if isinstance(Tout, (list, tuple)) else results[0]

@@ -96,6 +96,7 @@ def _pair(backward: Loop, leaving: dict[Operation, Loop]) -> _Pair | None:
     entries: dict[Operation, list[Operation]] = {}
     for left in backward.exits:
         enter = _named(left, _OF_ENTER, enters)
+        # The gradient of one Enter leaves by three Exits if it is IndexedSlices.
         if enter is not None:
             entries.setdefault(enter, []).append(left)
     # The gradient is linear in the cotangents of the exits: each may enter once only.
@@ -158,6 +159,7 @@ def _derivative(pair: _Pair, noted: set[Operation]) -> LoopDerivative | None:
         return None
     if parts is None:
         return None
+    # Nodes that another derivative owns already (a second backward loop of the same forward loop) are not claimed again.
     forward = pair.forward.all_members()
     serving = _serving(pair)
     made = frozenset([*pair.backward.all_members(), *serving])

@@ -88,6 +88,7 @@ def _alike(a: Operation, b: Operation) -> bool:
         return False
     if a.type != b.type or len(a.inputs) != len(b.inputs):
         return False
+    # A missing attribute and one that is None are the same.
     keys = {key for key in (*a.attrs, *b.attrs) if key not in _OF_NO_VALUE and not key.startswith("_")}
     return all(_equal(a.attrs.get(key), b.attrs.get(key)) for key in keys)
 

@@ -75,6 +75,7 @@ class GradientTape:
     def _begin(self) -> None:
         if self._recording:
             raise ValueError("Tape is already recording.")
+        # A tape that is entered again continues its recording only if it is persistent.
         if not self._has_begun or not self._persistent:
             self._forget()
         self._has_begun, self._is_eager = True, get_default_graph().executes
@@ -224,6 +225,7 @@ class GradientTape:
         """
         self._use("gradient")
         targets, flat = nest.flatten(target), nest.flatten(sources)
+        # TensorFlow 1.15 warns about dtypes without gradients, at most five times, and goes on.
         for kind, tensors in (("target", targets), ("source", [_handle_or_self(x) for x in flat])):
             for t in tensors:
                 if isinstance(t, Tensor) and not is_trainable(t):
@@ -269,6 +271,7 @@ class GradientTape:
             reads = {y: y.value() for y in targets if _handle_or_self(y) is not y}
         among, tracked = self._recorded(get_default_graph())
         among.update(read.op for read in reads.values())
+        # Targets without a gradient are left out together with their cotangents.
         targets = [reads.get(y, y) for y in targets]
         ys = [y for y in targets if isinstance(y, Tensor) and is_trainable(y)]
         grads = None if given is None else [g for y, g in zip(targets, given) if isinstance(y, Tensor) and is_trainable(y)]
@@ -307,6 +310,7 @@ class GradientTape:
         flat = [0.0] * size
         rows = []
         for i in range(size):
+            # Cast, as not every dtype converts from Python floats.
             chosen = raw.Cast(raw.Reshape([*flat[:i], 1.0, *flat[i + 1 :]], shape(target)), DstT=target.dtype)
             rows.append(self._gradients([target], sources, [chosen], unconnected))
         return rows

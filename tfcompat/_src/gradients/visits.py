@@ -148,6 +148,7 @@ class Visits:
 
     def _leave_unused_results(self) -> None:
         """Counts the Exits that nothing between uses as visited; a loop with no other Exits is entered with zero cotangents."""
+        # `given`: operations that are ys themselves, whose cotangents the caller has added.
         given = set(self._queue)
         for loop in self.loops:
             for exit in loop.exits:

@@ -76,14 +76,17 @@ class Fit:
         return self._found[key]
 
     def _fitted(self, values: tuple[int, ...]) -> At | None:
+        # Coefficients that are no integers mean a rounding, such as size // 2, that the points happen not to contradict.
         coefficients = [sum(c * values[i] for c, i in zip(row, self._chosen, strict=True)) for row in self._inverse]
         if any(c.denominator != 1 for c in coefficients):
             return None
+        # Terms of coefficient 0 are left out, so that a symbolic result stays as simple as possible for JAX's shape rules.
         terms = [(int(c), powers) for c, powers in zip(coefficients, self._powers, strict=True) if c]
 
         def at(sizes: Sizes) -> Value:
             return sum(c * _product(itertools.compress(sizes, powers)) for c, powers in terms)
 
+        # Only the independent points determined the coefficients: the others must agree.
         return at if all(at(point) == value for point, value in zip(self.points, values, strict=True)) else None
 
 
@@ -94,12 +97,14 @@ def _inverse_of_independent(rows: list[list[int]]) -> tuple[list[int], list[list
     """
     width, chosen, reduced = len(rows[0]), [], []  # type: ignore[var-annotated]  # lists that are filled below
     for i, row in enumerate(rows):
+        # Eliminate the pivots so far. A row of which nothing remains depends on earlier ones and is skipped.
         left = [*map(Fraction, row), *(Fraction(j == len(chosen)) for j in range(width))]
         for pivot, other in reduced:
             left = [a - left[pivot] * b for a, b in zip(left, other, strict=True)]
         pivot = next((j for j in range(width) if left[j]), None)
         if pivot is None:
             continue
+        # Normalize, and eliminate the new pivot from the earlier rows (the Jordan part).
         left = [a / left[pivot] for a in left]
         reduced = [(p, [a - other[pivot] * b for a, b in zip(other, left, strict=True)]) for p, other in reduced]
         reduced.append((pivot, left))
@@ -148,6 +153,7 @@ class _Body:
         for variables in given:
             self._enter(variables, numbers)
         self.is_fixed = all(map(_has_one_shape, given))
+        # One equation of each trace at a time: operands, evaluation, results.
         self._equations: list[tuple[list[Var | At], Sequence[Var], Compute]] = []
         for equations in zip(*(j.eqns for j in jaxprs), strict=True):
             taken = [self._atom(atoms, numbers) for atoms in _together((e.invars for e in equations), where)]
@@ -181,6 +187,7 @@ class _Body:
         """
         literals = [atom for atom in atoms if isinstance(atom, Literal)]
         variables = [atom for atom in atoms if isinstance(atom, Var)]
+        # Literals in all traces are merged as a constant; a literal in some traces only has no counterpart.
         if not variables:
             at = _array(self._fit, [np.asarray(atom.val, array_type(atom).dtype) for atom in literals], f"a number of {self._where}")
             self.is_fixed = self.is_fixed and _is_constant(at)
@@ -208,6 +215,7 @@ class _Body:
         if primitive.name in _STRUCTURES:
             merge = _STRUCTURES[primitive.name]
             return merge(self, params)
+        # Other primitives keep their constant parameters; the varying ones are computed for each set of sizes.
         fixed, varying = {}, {}
         for name, value in params[0].items():
             at = self.param([p[name] for p in params], primitive.name)
@@ -232,6 +240,7 @@ class _Body:
           Differing: they differ in something else.
         """
         first = values[0]
+        # An inner trace that depends on sizes cannot be rebuilt as a parameter of an unknown primitive: it falls through to the error.
         if isinstance(first, Jaxpr | ClosedJaxpr):
             if self._inner(values, where).is_fixed:
                 return _Constant(first)
@@ -239,6 +248,7 @@ class _Body:
             parts = [self.param(each, where) for each in zip(*values, strict=True)]
             if all(map(_is_constant, parts)):
                 return _Constant(first)
+            # A named tuple, as dimension numbers are, takes its fields as separate arguments.
             make = type(first) if not hasattr(first, "_fields") else lambda fields: type(first)(*fields)
             return lambda sizes: make([at(sizes) for at in parts])
         elif all(v is first or (np.array_equal(v, first) if isinstance(first, np.ndarray) else v == first) for v in values):
@@ -346,12 +356,15 @@ def _array(fit: Fit, values: Sequence[Value], where: str) -> At:
     if any(a.ndim != first.ndim for a in arrays):
         raise Differing(f"{where} has another rank for each size")
     shape = [_whole(fit, sizes, where) for sizes in zip(*(a.shape for a in arrays), strict=True)]
+    # Equal shapes: each element is a number of its own.
     if all(a.shape == first.shape for a in arrays):
         parts = [_scalar(fit, each, first.dtype, where) for each in zip(*(a.ravel() for a in arrays), strict=True)]
         return lambda sizes: _library(sizes).stack([at(sizes) for at in parts]).reshape(first.shape)
+    # One number everywhere, as zeros or the divisor of a mean.
     if all(a.size and (a == a.flat[0]).all() for a in arrays):
         filler = _scalar(fit, [a.flat[0] for a in arrays], first.dtype, where)
         return lambda sizes: _library(sizes).broadcast_to(filler(sizes), tuple(at(sizes) for at in shape))
+    # Even steps, as indices of rows are.
     if first.dtype.kind in "iu" and all(a.size and _is_even(a) for a in arrays):
         start = _scalar(fit, [a.flat[0] for a in arrays], first.dtype, where)
         steps = [_scalar(fit, each, first.dtype, where) for each in zip(*map(_steps, arrays), strict=True)]
@@ -396,6 +409,7 @@ def _scalar(fit: Fit, values: Sequence[Value], dtype: DType, where: str) -> At:
     if all(v == values[0] for v in values):
         return lambda sizes: _library(sizes).asarray(values[0], dtype)
     for top in (None, *_TOPS) if all(math.isfinite(v) and v for v in values) else ():
+        # The integer that the polynomial must have at each point, if this numerator is right.
         whole = [round(float(v) if top is None else top / float(v)) for v in values]
         reproduced = [_over(top, w, np, dtype) for w in whole if 0 < abs(w) < _LARGEST]
         if reproduced == list(values) and (under := fit.number(whole)) is not None:

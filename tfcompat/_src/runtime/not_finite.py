@@ -68,6 +68,7 @@ def looked_at(cluster: Cluster, watched: Collection[Tensor], infinite: Collectio
       watched: the tensors of which none may be infinite or NaN. infinite: tensors that are so before the run.
     """
     checked: set[Tensor] = set()
+    # A region runs or not as a whole: what one region spreads does not decide about another. Inputs belong to the outermost one.
     given = entering(cluster)
     for region in _regions(cluster.items):
         checked |= _looked_at(region, given, watched, infinite)
@@ -151,6 +152,7 @@ def look_behind(op: Operation, values: Mapping[Tensor, object], state: Mapping[s
 
 
 def _look_at(tensor: Tensor, values: Mapping[Tensor, object], state: Mapping[str, object]) -> None:
+    # A ref has no value of its own. NumPy values are checked while tracing, traced ones in the call.
     value = values.get(tensor)
     if value is None and tensor.dtype._is_ref_dtype and variable_op(tensor) is not None:
         value = state.get(variable_key(required_variable_op(tensor)))

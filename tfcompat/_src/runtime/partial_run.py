@@ -44,6 +44,7 @@ class PartialRun:
         self._check([*fetched, *targets], feeds)
         self._fed.update(feeds)
         self._values.update({t: array_memory.frozen(feeds, t) if isinstance(v, np.ndarray) else v for t, v in feeds.items()})
+        # Values of earlier calls cut the graph as feeds do, and targets run once.
         targets = [t for t in targets if t not in self._ran]
         ops = self._needed(fetched, targets, list(self._values), self._ran)
         missing = [t for op in ops for t in op.outputs if t in self._feeds and t not in self._fed]

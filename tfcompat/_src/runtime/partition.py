@@ -71,9 +71,11 @@ class Partitioner:
         last_external: Item | None = None
         followers: dict[Item, list[tuple[Item, bool]]] = {}
         for item in self.items:
+            # Operations that only name a resource run before everything else.
             if names_alone(item):
                 self.sources[item], self.tick[item] = [], NAMING
                 continue
+            # Three kinds of edges: data (the flag says that the value is a compile-time constant), control, accesses of a variable.
             sources = self._data_sources(item)
             sources += [(waited, False) for waited in self._waited_for(item, {})]
             sources += [(before, False) for before in self._earlier_accesses(item, last_access)]
@@ -86,6 +88,7 @@ class Partitioner:
             self.tick[item] = max([earliest, *[self._after(source, item, static) for source, static in sources]])
             for source, static in sources:
                 followers.setdefault(source, []).append((item, static))
+        # With one host step and one cluster there is nothing to gain.
         if len(set(self.tick.values())) > 2:
             self._delay(followers)
 
@@ -154,6 +157,7 @@ class Partitioner:
         earlier: list[Item] = []
         written = {variable_key(v) for v in writes}
         for key in {variable_key(v) for v in reads} | written:
+            # Since the last write: an item that writes comes after all of them, one that reads after the write only.
             history = last.setdefault(key, [])
             earlier.extend(other for other, wrote in history if wrote or key in written)
             if key in written:
@@ -170,6 +174,7 @@ class Partitioner:
             if not item.facts.names_variable:
                 place = self.placement.devices.get(item) if self.tick[item] % 2 else None
                 by_step.setdefault((self.tick[item], place), []).append(item)
+        # Items that are cheap, or must be evaluated where they are used, are repeated in the steps of their users.
         for step, items in by_step.items():
             items = self._with_ref_reads(items)
             by_step[step] = self._with_shapes(list(dict.fromkeys(items))) if step[0] % 2 else items
@@ -256,6 +261,7 @@ class Partitioner:
         cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.work.assumed.items()])
         inside = {t for i in items for t in i.outputs}
         fetched = self.placement.fetched
+        # Tensors whose values kernels of this cluster need while it is compiled.
         needed = {i.takes[p] for i in items for p in self.placement.constants[i]}
         needed.update(t for i in items if isinstance(i, OpItem) and i.spec.side == HOST for t in i.takes)
         for t in dict.fromkeys(t for i in items for t in i.takes):
@@ -264,12 +270,14 @@ class Partitioner:
             if t in self.known:
                 if np.size(self.known[t]) > LARGE_CONSTANT_ELEMENTS and self.known[t].dtype != object:
                     cluster.large.append(t)
+            # Handles are resolved while planning; a tensor without a producer is in a branch that is not taken.
             elif (_is_handle(t) and t not in self.fed) or (t not in self.producer and t not in self.fed):
                 continue
             elif t in self.placement.statics and t in needed:
                 cluster.statics.append(t)
             else:
                 cluster.inputs.append(t)
+        # A constant that a kernel needs at compile time stays part of the program, however large.
         cluster.large = [t for t in cluster.large if t not in needed]
         cluster.outputs = [
             t for i in items for t in i.outputs
@@ -289,6 +297,7 @@ class Partitioner:
         """
         found = {t for t in cluster.inputs if (t in self.fed or self.placement.is_from_host_step(t)) and t._sizes and t._sizes[0] is None}
         scaled: dict[Item, Tensor] = {}
+        # Row-wise operations on one candidate and scalars: their outputs are candidates too, unless other steps use them.
         for item in cluster.items:
             rows = [t for t in item.takes if t in found]
             if item.facts.scales_rows and len(rows) == 1 and all(t in rows or t._sizes == () for t in item.takes):
@@ -298,6 +307,7 @@ class Partitioner:
         while found != before:
             before = set(found)
             for item in cluster.items:
+                # Input and output of a scaling keep or lose the property together.
                 if item in scaled:
                     chain = {scaled[item], item.outputs[0]}
                     found.difference_update(() if found.issuperset(chain) else chain)

@@ -77,6 +77,7 @@ def _listed_nodes(operations: Iterable[Operation]) -> Iterator[tuple[Operation, 
     A call whose function is inlined is shown as the op that forwards the inlined results. A call in an XLA context is shown as a call, without
     its inlined nodes.
     """
+    # The nodes of a call have its name as prefix.
     operations = list(operations)
     whole = tuple(f"{op.name}/" for op in operations if isinstance(op, CallOperation) and IsInXLAContext(op))
     for op in operations:

@@ -90,6 +90,7 @@ class Placer:
 
     def _decide(self, op: Operation) -> Device:
         """Applies the rules of the class to one operation."""
+        # An operation on a variable runs where the variable is, whatever device it asks for.
         variables = [v for used in accesses(op) for v in used]
         if variables and variables[0] is not op:
             return self.device_of(variables[0])
@@ -102,6 +103,7 @@ class Placer:
     def _found(self, text: str) -> Device | None:
         """Returns the first device that matches a device string; with soft placement, else one of the same task; else None."""
         if text not in self._by_text:
+            # Fields that the string leaves out match any device.
             wanted = DeviceSpec.from_string(text)
             fitting = [d for d in self.devices if _fits(wanted, DeviceSpec.from_string(d.name))]
             if not fitting and self._soft:
@@ -123,6 +125,7 @@ class Placer:
                 f"{op.name} was colocated with a group of nodes that required incompatible device '{beside._device}'. All available "
                 f"devices [{names}].",
             )  # fmt: skip
+        # As in TensorFlow 1.15, a missing GPU gets a hint.
         gpu = DeviceSpec.from_string(op._device).device_type == "GPU" and all(d.kind != "GPU" for d in self.devices)
         hint = " The requested device appears to be a GPU, but JAX has found none." if gpu else ""
         return errors.InvalidArgumentError(

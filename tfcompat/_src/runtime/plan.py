@@ -148,6 +148,7 @@ def touches_state(item: Item) -> bool:
 
 def _keeps_inputs(item: Item) -> bool:
     """Whether a host item may retain its inputs (handles aside), possibly inside its output, as a dataset does."""
+    # Control flow may hold any operation.
     if not isinstance(item, OpItem):
         return True
     if item.effects.keeps_inputs:
@@ -194,6 +195,7 @@ class Plan:
         # A run of such a plan takes a short path in execute.py, without the bookkeeping of steps.
         if len(self.steps) != 1 or not isinstance(cluster := self.steps[0], Cluster):
             return None
+        # Anything that needs work before or after the call, or another conversion of feeds than the plain one, takes the long path.
         more = self.sizes or self.guarded or cluster.statics or cluster.counted or cluster.place is not None
         plain = all(t.dtype.is_numpy_compatible and t.dtype.as_numpy_dtype is not object for t in self.feeds)
         if more or not plain or not set(cluster.inputs) <= set(self.feeds) or not set(self.fetched) <= set(cluster.outputs):
@@ -206,6 +208,7 @@ class Plan:
         items = [item for step in self.steps if isinstance(step, HostStep) for item in step.items]
         if not any(map(_keeps_inputs, items)):
             return []
+        # An item may pass its input on to one that retains it: every feed that a host item uses counts.
         used = {t for item in items for t in item.takes}
         return [i for i, t in enumerate(self.feeds) if t in used and t.dtype.is_numpy_compatible]
 
@@ -217,6 +220,7 @@ class Plan:
 
     def note_sizes(self, shapes: Shapes, values: dict[Tensor, Any]) -> None:
         """Records the `sizes` of a run with feeds of these shapes."""
+        # Bounded: one short queue for each of the most recent feed shapes.
         last = self.seen.get(shapes)
         if last is None:
             last = self.seen[shapes] = deque(maxlen=GUESS_AFTER)
@@ -241,6 +245,7 @@ class Plan:
 
     def leaves(self) -> list[Operation]:
         """Returns the nodes without inputs that a run uses and does not execute: variables, and Const nodes whose values are known."""
+        # TF1 ref variables are operations of the run themselves, and are not listed again.
         ops = dict.fromkeys(self.operations())
         variables = dict.fromkeys(variable for op in ops for used in accesses(op) for variable in used)
         return [*(v for v in variables if v not in ops), *(t.op for t in self.known if is_constant(t.op))]
@@ -251,6 +256,7 @@ class Plan:
         if not self.beside and not any(step.waits for step in self.steps):
             return None
         apart: list[Step] = []
+        # Compiled clusters never block: they are only followed, to know what postpones their users.
         late = _LateItems(self.sources)
         for step in self.steps:
             if isinstance(step, HostStep) and (step.waits or step.calls):
@@ -269,6 +275,7 @@ class Plan:
 
     def _has_call_apart(self, items: list[Item]) -> bool:
         """Whether an item calls a Python function and does not depend on the first item."""
+        # `needing`: the items that depend on the first, directly or not.
         needing = {items[0]}
         for item in items[1:]:
             if not needing.isdisjoint(self.sources.get(item, ())):
@@ -295,6 +302,7 @@ class Plan:
         lines = [f"plan: {len(self.clusters)} compiled call(s), {len(self.steps) - len(self.clusters)} host step(s)"]
         lines += ["feeds: " + (", ".join(t.name for t in self.feeds) or "none")]
         lines += [f"known before the run: {len(self.known)} tensors"]
+        # One paragraph for each step: items, rules, then state and tensors of a cluster.
         for number, step in enumerate(self.steps):
             names = ", ".join(f"{i.name} ({i.type})" for i in step.items[:12])
             more = f", ... {len(step.items) - 12} more" if len(step.items) > 12 else ""
@@ -334,6 +342,7 @@ class _LateItems:
 
         Items that use variables or random numbers run in order: each is postponed by all that postpone such items before it.
         """
+        # Union over the items' sources, all of which are in earlier steps or earlier in this one.
         needed = [self._before[s] for item in items for s in self._sources.get(item, ()) if s in self._before]
         late = frozenset(item for item in items if item.effects.waits or item.effects.calls).union(*needed)
         if any(map(touches_state, items)):

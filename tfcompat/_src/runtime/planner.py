@@ -97,6 +97,7 @@ class Planner:
         Arguments and errors are as for `plan`.
         """
         fed = set(request.fed)
+        # Nodes first: prune, loop derivatives, device placement.
         ops = prune(request.fetched, request.targets, fed, request.ran)
         ops, derivatives = with_derivatives(ops, request.fetched, request.targets, fed, noted_in(graph, ops))
         check_fed_refs(ops, request.fed)
@@ -135,6 +136,7 @@ class Planner:
             nodes = [node for item in items for node in (item.stands_for if isinstance(item, TowersItem) else (item,))]
             owner = {op: item for item in items if not isinstance(item, TowersItem) for op in item.stands_for}
             items = list(as_items(topological(nodes, owner=owner), ()))
+        # Values that the finished steps left are the feeds of the rest.
         made = {t for item in items for t in item.outputs}
         used = dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched])
         feeds = [t for t in used if t in values and t not in made and t not in plan.known]
@@ -149,6 +151,7 @@ class Planner:
         """Runs the last stage: returns the plan of items that are placed on host or device."""
         if not verify.Switch.is_on:
             return Partitioner(placement).plan()
+        # In tests: the checks of all stages.
         verify.structure(placement.work.items, placement.fed, placement.known)
         verify.placement(placement)
         plan = Partitioner(placement).plan()

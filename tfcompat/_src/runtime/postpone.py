@@ -63,6 +63,7 @@ class _Apart:
         postponed: list[Step] = []
         self.helped = False
         for step in steps:
+            # A step that needs an unfinished one comes in a later round.
             if (postponed or self.going) and _needs(step, (*postponed, *self.going), self._sources):
                 postponed.append(step)
                 continue
@@ -70,6 +71,7 @@ class _Apart:
                 self._begin(step)
             elif not step.waits:
                 self._run(step)
+            # A step that may block is tried in a mode in which blocking raises MustWait, before it has any effect.
             else:
                 try:
                     with without_waiting():
@@ -128,6 +130,7 @@ def _gathers(step: Step) -> bool:
 
 def _needs(step: Step, others: Iterable[Step], sources: Mapping[Item, list[Item]]) -> bool:
     """Whether a step depends on one of `others`, or uses variables or random numbers as one of them does."""
+    # Dependencies of data, control and variables first; then the order of all items that use state.
     before = {item for other in others for item in other.items}
     if any(source in before for item in step.items for source in sources.get(item, ())):
         return True

@@ -51,6 +51,7 @@ class Program:
         if not is_interruptible():
             self._prepare_here(cluster, shapes, arguments)
             return
+        # Compiling takes long: work that an interrupted run began is not thrown away.
         work = self._begun.get(shapes)
         if work is None:
             work = self._begun[shapes] = jax_compat.work_apart(functools.partial(self._prepare_here, cluster, shapes, arguments))
@@ -62,6 +63,7 @@ class Program:
 
     def _prepare_here(self, cluster: Cluster, shapes: Shapes, arguments: Arguments) -> None:
         """Prepares an executable with the engine that fits best now; one that replaces another for the same shapes reuses its trace."""
+        # Variables of other shapes need a new trace; an executable that is only used up is replaced with the same one.
         before = self.executables.get(shapes)
         if before is not None and not before.fits(arguments):
             before = None

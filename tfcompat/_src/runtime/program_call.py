@@ -83,6 +83,7 @@ class ProgramCall:
         Raises:
           RuntimeError, ValueError, errors.ResourceExhaustedError: errors of the call itself.
         """
+        # No executable yet, or one that cannot take these arguments (used up, or other shapes of variables): prepare one.
         executable = self._executable
         if executable is None or executable.is_used_up or not executable.fits(self.arguments):
             executable = self._program.executable_for(self._cluster, self._shapes, self.arguments)
@@ -120,6 +121,7 @@ class ProgramCall:
 
     def apart(self, function: Callable[..., Any], prepare: Callable[[Arguments], object] | None = None) -> None:
         """Calls a function in a helper thread if signal handlers can interrupt this one; `prepare` gets the arguments before."""
+        # `list.pop` is atomic: either the helper thread begins the call, or `leave` and `file_left` cancel it.
         if is_interruptible():
             self._may_begin = [True]
             self._work = jax_compat.work_apart(functools.partial(self._prepare_and_call, function, prepare))
@@ -151,6 +153,7 @@ class ProgramCall:
         held = self._state.held
         keys = (*self._cluster.read_keys, *self._cluster.update_keys)
         arrays = zip(keys, (*self.arguments[2], *self.arguments[3]))
+        # A lost array that is no longer the variable's was donated by another run; one that still is, by this call, which failed.
         lost = [(key, a) for key, a in arrays if jax_compat.is_deleted(a) or is_spoiled(a)]
         replaced = [key for key, a in lost if held.get(key) is not a]
         for key in {key for key, _ in lost} - set(replaced):
@@ -174,10 +177,12 @@ class ProgramCall:
                 kept = new_state[: len(updated)]
                 error = tracing.failure(holds, (inputs, large, read, kept, rng))
         except RuntimeError:
+            # Reading a donated array raises.
             if not self._prepared:  # else a run of a signal's handler has filed the results, and has donated arrays among them
                 raise
         if kept:
             entries = self._state.entries(cluster.written_keys, kept)
+        # Random operations advance even if a check failed, as TensorFlow's kernels have drawn by then. The error keeps the old positions.
         if cluster.randoms and not isinstance(error, _UNDONE):
             if isinstance(error, errors.OpError):
                 error.drew_from = {op.name: moved for op, moved in self._random_state.positions().items()}
@@ -198,6 +203,8 @@ class ProgramCall:
 
     def file_left(self) -> None:
         """Completes an interrupted call: waits for its results and stores them. A call that has not begun is cancelled."""
+        # The helper thread has begun: wait for it. Otherwise the call is cancelled by taking its right to begin; a call in the interrupted
+        # thread itself cannot be cancelled, and gets a list of results of its own.
         if self._work is not None and not self._take_begin():
             self._work.join()
         elif self._work is None and not self._results:

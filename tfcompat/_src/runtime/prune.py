@@ -19,6 +19,7 @@ def prune(
     Returns:
       the operations in the order of creation, as far as data, control and back edges allow.
     """
+    # Depth-first search from the fetches and targets, against the edges.
     fed = set(fed)
     pending = [t.op for t in fetched if t not in fed] + list(targets)
     needed: set[Operation] = set()

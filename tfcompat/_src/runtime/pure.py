@@ -81,6 +81,7 @@ class PureRun:
           NotImplementedError: for these shapes a loop or conditional must be driven by the host, or the trace cannot be differentiable.
           errors.OpError: a kernel rejects the arguments.
         """
+        # The arguments of a compiled call: inputs, large constants, variables read and updated, random rows.
         cluster, given = self.cluster, dict(zip(self.feeds, feeds))
         inputs = tuple([given[t] for t in cluster.inputs])
         read, updated = (tuple([variables[variable_key(v)] for v in used]) for used in (cluster.reads, cluster.updates))
@@ -94,6 +95,7 @@ class PureRun:
             raise NotImplementedError(f"For inputs of these shapes this run has no JAX function: {change}.") from None
         finally:
             FORM.is_portable = before
+        # State after the run: variables that were written, and counters advanced by a fixed or computed number of draws.
         notes = result.notes
         moves = {**notes.reserves, **dict(zip(notes.moving, result.moved))}
         new = {**variables, **dict(zip(cluster.written_keys, result.state))}
@@ -149,6 +151,7 @@ class _InOneCluster(Placement):
     def _apply_rules(self) -> None:
         self.refused: dict[Item, str] = {}
         self.numbers: dict[Tensor, None] = {}
+        # Rules that are choices of speed do not apply: an item is refused only if the host must run it. Handles need no run at all.
         for item in self.items:
             for loop in loops_of(item):
                 self._must_count[loop] = loop.program.must_count(self.is_traced_static)
@@ -215,10 +218,12 @@ def pure_run(
     work, guarded = planner.work(graph, request, variables)
     for tensor in guarded:
         raise NotImplementedError(f"{tensor.name} has a value in one branch of a conditional only: fetch the result of the conditional.")
+    # Placement collects all obstacles first, so that the error lists them together.
     placement = _InOneCluster(work, planner.placer)
     if reasons := placement.reasons():
         raise NotImplementedError("This run cannot be a pure function of arrays:\n  " + "\n  ".join(reasons))
     plan = planner.placed(placement)
     cluster = plan.clusters[0] if plan.clusters else Cluster([])
+    # An overwritten variable is a result only, but belongs to the state that callers keep.
     used = {variable_key(v): v for v in (*plan.required, *cluster.reads, *cluster.updates, *cluster.overwrites)}
     return PureRun(list(fetched), list(feeds), plan.known, cluster, plan.required, list(used.values()))

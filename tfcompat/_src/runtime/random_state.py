@@ -28,6 +28,7 @@ class RandomState:
     def row(self, op: Operation) -> NDArray:
         """Returns uint32[6] for the next execution of `op`: the key (2), then the counter (4), least significant word first."""
         op = self._counted(op)
+        # Both seeds 0 mean a seed from the system's entropy, which the session keeps from its first use on.
         start = self._starts.get(op)
         if start is None:
             key, counter = seed_to_key_counter(op.attrs["seed"], op.attrs["seed2"])
@@ -35,6 +36,7 @@ class RandomState:
         moved = self._moved.get(op, 0)
         if not moved:
             return start
+        # The counter is a 128-bit integer in four words; it wraps around.
         total = sum(int(w) << (32 * i) for i, w in enumerate(start[2:])) + moved
         words = [(total >> (32 * i)) & 0xFFFFFFFF for i in range(4)]
         return np.array([start[0], start[1], *words], np.uint32)

@@ -96,6 +96,7 @@ class Repeat:
 
 def find(jaxpr: Jaxpr) -> list[Repeat]:
     """Returns disjoint repeats of a trace, in order. Greedy choice: those that save the most equations come first."""
+    # Keys become integers, so that NumPy compares whole stretches at once.
     numbers: dict[Hashable, int] = {}
     keys = np.array([numbers.setdefault(equation_key(e), len(numbers)) for e in jaxpr.eqns], np.int32)
     made = {v: (i, o) for i, e in enumerate(jaxpr.eqns) for o, v in enumerate(e.outvars)}
@@ -114,6 +115,7 @@ def find(jaxpr: Jaxpr) -> list[Repeat]:
 def _stretches(keys: NDArray, sizes: NDArray) -> Iterator[tuple[int, int, int]]:
     """Yields (start, period, count) of the stretches in which each key equals the one a period later."""
     for period in range(SHORTEST, min(LONGEST, len(keys) // FEWEST) + 1):
+        # Maximal runs of positions whose key equals the one a period later, from the changes of the comparison.
         again = np.concatenate([[False], keys[period:] == keys[:-period], [False]])
         changes = np.flatnonzero(again[1:] != again[:-1])
         for start, end in zip(changes[::2].tolist(), changes[1::2].tolist()):
@@ -158,6 +160,7 @@ def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: NDArray, start
             breaks.update(t for t in range(begins + 1, count) if relations[t] != relations[t - 1])
             if begins < count and len(relations[begins - 1]) == 3:
                 breaks.add(begins)
+        # Parts that have become too short cannot be mended by further positions: stop early if none is left.
         parts = [(start + a * period, period, b - a) for a, b in itertools.pairwise(sorted(breaks))]
         parts = [p for p in parts if _saved(sizes, *p) >= SAVED]
         if not parts:
@@ -193,9 +196,11 @@ def _repeat(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], start: int, period: 
         if len(known) < len(candidates):
             return None
         operands.append(tuple(sources.setdefault(_source_key(s), s) for s in known))
+        # Keys ignore the start of a block: where it moves, it becomes data of the loop.
         begins = [block_start(e) for e in iterations]
         if begins[0] is not None and any(b != begins[0] for b in begins):
             starts[position] = np.array(begins, np.int32)
+    # Program inputs that differ by iteration, as the weights of a deep network's layers, would be copied into a stack in every run.
     given = {*jaxpr.invars, *jaxpr.constvars}
     varying = {a for s in sources.values() if isinstance(s, Varying) for a in s.atoms if isinstance(a, Var)}
     if sum(math.prod(array_type(v).shape) for v in varying & given) > VARYING:
@@ -232,6 +237,7 @@ def _source_key(source: Source) -> Hashable:
 def equation_key(equation: JaxprEqn) -> Hashable:
     """Returns a key that is equal for equations that compute the same function of their operands, up to the start of a slice or pad."""
     name, params = equation.primitive.name, dict(equation.params)
+    # The types of operands and results determine a block up to its start. The rules of a custom derivative are not part of its value.
     if block_start(equation) is not None:
         params = {}
     elif name == "custom_jvp_call":

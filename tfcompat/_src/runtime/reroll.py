@@ -115,6 +115,7 @@ class _Plan:
     def __init__(self, trace: ClosedJaxpr, found: list[Repeat]) -> None:
         self.trace, self.repeats = trace, found
         equations = trace.jaxpr.eqns
+        # Definitions and uses. None at the end of the equations collects the uses as results.
         self.made = {v: (i, o) for i, e in enumerate(equations) for o, v in enumerate(e.outvars)}
         self.users: dict[Atom, list[int]] = {}
         for i, e in enumerate((*equations, None)):
@@ -180,11 +181,13 @@ class _Plan:
     def _sum(self, terms: list[Atom]) -> _Sum:
         """Divides terms into groups that are complete, with each iteration exactly once, and single terms."""
         groups: dict[Group, list[int]] = {}
+        # A term that something else uses too must exist by itself, and stays single.
         for atom in terms:
             member = self.member(atom)
             if member is not None and len(self.users[atom]) == 1:
                 number, iteration, position, output = member
                 groups.setdefault((number, position, output), []).append(iteration)
+        # The order of floating-point additions changes for whole groups, as it does in XLA's own reductions.
         whole = tuple(g for g, iterations in groups.items() if sorted(iterations) == list(range(self.repeats[g[0]].count)))
         single = [a for a in terms if (m := self.member(a)) is None or (m[0], *m[2:]) not in whole]
         return _Sum(tuple(single), whole)
@@ -207,9 +210,11 @@ class _Plan:
         repeat = self.repeats[number]
         stacked: list[Made] = []
         last: list[Made] = []
+        # Summed groups that are no products of varying factors are stacked and then reduced.
         for other, position, output in self.summed:
             if other == number and self.factors(number, position) is None:
                 stacked.append((position, output))
+        # Of the others, those with uses after the loop. A final state, used of the last iteration only, needs no stack.
         for position, equation in enumerate(repeat.equations):
             for output in range(len(equation.outvars)):
                 iterations = [t for t in range(repeat.count) if self._is_used_outside(number, t, position, output)]
@@ -250,10 +255,12 @@ class _Run:
         starts = {r.start: n for n, r in enumerate(self.plan.repeats)}
         i = 0
         while i < len(jaxpr.eqns):
+            # A repeat: all of its equations at once.
             if i in starts:
                 self._loop(starts[i])
                 i = self.plan.repeats[starts[i]].end
                 continue
+            # A single equation. Additions inside of a chain are skipped, as the last one computes the whole sum.
             equation = jaxpr.eqns[i]
             if equation.primitive.name in _VIEWS:
                 self.views[equation.outvars[0]] = equation
@@ -274,6 +281,7 @@ class _Run:
     def _concatenated(self, equation: JaxprEqn) -> jax.Array:
         """Evaluates a concatenation; neighbouring operands that are rows of one stack are taken with one slice instead of one each."""
         parts, dimension = [], equation.params["dimension"]
+        # This joins the outputs of the steps of an unrolled RNN without taking the stack apart.
         for _, group in itertools.groupby(equation.invars, self._home):
             atoms = list(group)
             arrays = self._stack(atoms) if len(atoms) > 1 else None
@@ -313,6 +321,7 @@ class _Run:
         kept: list[Source] = list(dict.fromkeys(s for p in products for s in repeat.operands[p] if not isinstance(s, Varying)))
         body = _Body(self, repeat, varying)
         state = body.before(last)
+        # The index is the scanned sequence: the body reads its operands with it, so that stacks need not be reversed or copied.
         indices = np.arange(repeat.count, dtype=np.int32)
         stacks: list[jax.Array]
         (_, lasts), stacks = lax.scan(lambda state, i: body(state, i, stacked, last, kept), state, indices)
@@ -322,6 +331,7 @@ class _Run:
                 self.members[self.plan.variable(repeat, t, position, output)] = stack, t
         for (position, output), value in zip(last, lasts):
             self.values[self.plan.variable(repeat, repeat.count - 1, position, output)] = value
+        # Factors of products that are only summed, for `_sum`.
         whole: dict[Source, jax.Array] = {s: v.whole(repeat.count) for s, v in varying.items() if any(s in repeat.operands[p] for p in products)}
         whole.update(zip(kept, stacks[len(stacked) :]))
         for position in products:
@@ -390,6 +400,7 @@ class _Body:
     def __call__(self, state: tuple[Any, ...], index: Array, stacked: list[Made], last: list[Made], kept: list[Source]) -> tuple[Any, ...]:
         """Evaluates iteration `index`; returns the new carry, and the values of this iteration to stack."""
         lines, _ = state
+        # The oldest value of a line is the one `distance` iterations before.
         before = {line: values[-1] for line, values in zip(self.lines, lines)}
         made: dict[Made, jax.Array] = {}
 
@@ -407,6 +418,7 @@ class _Body:
             else:
                 results = _computed(equation, inputs)
             made.update({(position, o): r for o, r in enumerate(results)})
+        # Each line moves on by one iteration.
         lines = [[made[line.position, line.output], *values[:-1]] for line, values in zip(self.lines, lines)]
         return (lines, [made[p] for p in last]), [*[made[p] for p in stacked], *[value(s) for s in kept]]
 
@@ -424,6 +436,7 @@ def _block(equation: JaxprEqn, inputs: Sequence[Array], start: jax.Array) -> jax
     sizes, first = array_type(equation.outvars[0]).shape, [start[d] for d in range(start.size)]
     if equation.primitive.name == "slice":
         return lax.dynamic_slice(inputs[0], first, sizes)
+    # Padding: the operand is written into an array of the padding value.
     return lax.dynamic_update_slice(jnp.broadcast_to(inputs[1], sizes).astype(inputs[0].dtype), inputs[0], first)
 
 

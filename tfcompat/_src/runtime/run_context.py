@@ -90,6 +90,7 @@ class RunContext:
 
     def resources_of(self, op: Operation) -> dict[str, Any]:
         """Returns the resources, by name, that an operation uses: those of its task's server if servers share them, else the session's."""
+        # With one task, which is the usual case, the operation's device need not be found.
         by_task = self.task_resources
         if not by_task:
             return self.resources

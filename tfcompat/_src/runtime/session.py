@@ -94,6 +94,7 @@ class BaseSession(SessionInterface):
         # Other processes run the steps (`_remote`), or this process does, perhaps with the variables of one of its servers (`_server`).
         self._remote = self._remote_session(config)
         self._server = server = None if self._remote else self._find_server()
+        # Precedence of configs: the argument, the server's, the default of the process. Mixed precision rewrites the graph options.
         if config is None:
             config = server.config if server else session_config()
         self._config = config = mixed_precision_state.configured(config)
@@ -176,6 +177,7 @@ class BaseSession(SessionInterface):
         milliseconds = options.timeout_in_ms if options is not None else 0
         closed = self._stops_waiting if self.context.shares_state else None
         milliseconds = milliseconds or self._config.operation_timeout_in_ms
+        # The debugger runs the graph in another form and records every watched tensor.
         if watched and options is not None:
             with jax_compat.x64(), run_limits.within(milliseconds, closed), trace.recording(options, run_metadata) as recorder:
                 prepared, feeds = self._prepare(fetches, feed_dict)
@@ -247,6 +249,7 @@ class BaseSession(SessionInterface):
             try:
                 return plan, execute(plan, feeds, context, result, lent)
             except WrongGuess:
+                # The sizes of these feed shapes are not constant: forget them, so that the next runs do not guess.
                 guessed_for = prepared.plans.get(prepared.plan_key(feeds, context.variable_state.values))
                 if guessed_for is not None:
                     guessed_for.seen.pop(input_shapes(feeds), None)
@@ -262,6 +265,7 @@ class BaseSession(SessionInterface):
           RuntimeError: the graph is empty. TypeError, ValueError: fetches or feeds are not of this graph.
         """
         graph, prepared, given = self._graph, None, feed_dict or {}
+        # The short path: same fetches and feeds, unchanged graph. Then only the fed values are converted.
         key = _run_key(fetches, given)
         if key is not None:
             prepared = self._prepared.get(key)
@@ -275,6 +279,7 @@ class BaseSession(SessionInterface):
             return self._prepare(fetches, feed_values)
         feeds = list(map(convert_feed, feed_values, feed_values.values()))
         prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
+        # Two keys may name one tensor (by name and as a Tensor): then values do not correspond to keys, and nothing is cached.
         if key is not None and len(feed_values) == len(given):
             self._prepared[key] = prepared
         return prepared, feeds
@@ -387,6 +392,7 @@ class BaseSession(SessionInterface):
         self._check_open()
         if self._remote:
             return self._remote.partial_run_setup(fetches, feeds)
+        # Only the structure is kept here: each part is planned when it is asked for, without the operations that have run.
         wanted = Fetches(self._graph, fetches)
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
@@ -415,6 +421,7 @@ class BaseSession(SessionInterface):
     ) -> list[object]:
         """Computes tensors for the next parts: unconverted values, and for refs the value of the variable."""
 
+        # Values stay on their device between the parts; only a fetch converts them.
         def kept(tensor: Tensor, values: dict[Tensor, object], context: RunContext) -> object:
             return values[tensor] if tensor in values else fetched_value(tensor, values, context)
 
@@ -487,6 +494,7 @@ class Session(BaseSession):
                 "Session context managers are not re-entrant. Use `Session.as_default()` if you want to enter a session "
                 "multiple times."
             )
+        # Both contexts are kept in one list entry, so that __exit__ leaves them in reverse order.
         graph_context, session_context = self.graph.as_default(), self.as_default()
         graph_context.__enter__()
         session_context.__enter__()

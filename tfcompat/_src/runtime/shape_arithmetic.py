@@ -41,6 +41,7 @@ class ShapeArithmetic:
         self._known = known
         self._parts: dict[Tensor, list[Part]] = {}
         self._skipped = {item for item in items if isinstance(item, OpItem) and self._understand(item)}
+        # A vector is built only if a remaining item, or something outside of the step, uses it.
         taken = {t for item in items if item not in self._skipped for t in item.takes}
         self._made = {t for t in self._parts if t in taken or t in kept}
 
@@ -56,6 +57,7 @@ class ShapeArithmetic:
         """Records the parts of an item's output; returns False if the item does more than shape arithmetic."""
         if len(item.outputs) != 1 or not _is_small(item.outputs[0]) or item.waits_for or item.effects != PURE:
             return False
+        # Shape; Cast; operations that move elements.
         if item.facts.tells_sizes:
             parts = _dimensions(item.takes[0])
         elif item.facts.converts:
@@ -69,6 +71,7 @@ class ShapeArithmetic:
 
     def _cast(self, source: Tensor, target: Tensor) -> list[Part] | None:
         """Returns the parts of a conversion; int64 to int32 wraps around, as NumPy's does."""
+        # Only a narrowing conversion changes values.
         parts = self._of(source)
         if parts is None or source.dtype.name == "int32" or target.dtype.name == "int64":
             return parts
@@ -83,6 +86,7 @@ class ShapeArithmetic:
         others = item.takes[count:]
         if not count or item.spec.numpy_kernel is None or any(t not in self._known for t in others):
             return None
+        # `arguments` are the inputs with each element replaced by its index in `flat`, the parts of all inputs.
         flat: list[Part] = []
         arguments: list[NDArray] = []
         for t in item.takes[:count]:
@@ -96,7 +100,7 @@ class ShapeArithmetic:
             return None
         try:
             (order,) = call_numpy_kernel(item.op, [*arguments, *(self._known[t] for t in others)])
-        except errors.OpError:
+        except errors.OpError:  # indices out of range: the operation itself raises that when it runs
             return None
         return [flat[i] for i in order.reshape(-1).tolist()] if order.shape == _sizes(item.outputs[0]) else None
 
@@ -116,6 +120,7 @@ def _moved_count(item: OpItem) -> int:
     facts = item.facts
     if facts.joins:
         return len(item.takes) - (facts.joins == "old")
+    # Concat's axis is its last input ("old" joins along an axis that exists); the others move the elements of their first input.
     first = item.spec.signature.inputs[0].name if item.takes else None
     return int(facts.cuts or facts.picks or facts.reduces == "product" or (first is not None and facts.hands_on == first))
 

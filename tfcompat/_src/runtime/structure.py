@@ -132,6 +132,7 @@ def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, s
     asking = [op for op in ops if op.spec.facts.tells_status and op.outputs[0] not in fed]
     if not asking or any(op.spec.facts.forgets for op in ops):
         return []
+    # An operation that updates a variable needs its value and leaves the status unchanged; one that only writes may initialize it.
     changed: set[str] = set()
     for op in ops:
         reads, writes = accesses(op)
@@ -174,6 +175,7 @@ def _without_dead(
     """
     dead: set[Any] = set()
     guards = guards_of(nodes)
+    # Nodes are in topological order, so that one pass reaches everything that dead nodes feed.
     for node in nodes:
         if node.type not in MERGE and _contradicts(guards[node]):
             dead.update((node, *node.outputs))
@@ -201,6 +203,7 @@ def _contradicts(guard: Guard) -> bool:
 def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], nodes: list[Node]) -> set[Node]:
     """Returns the live nodes that fetches need, or that nothing used before either (targets), with their ancestors."""
     owner: dict[Node, Node] = {t.op: op for op in nodes for t in op.outputs}
+    # A loop item stands for its operations: `owner` maps the operation of each output to the item.
     consumed = {owner.get(t.op) for op in nodes for t in op.takes} | {owner.get(c, c) for op in nodes for c in op.waits_for}
     pending: list[Node] = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
     needed: set[Node] = set()
@@ -283,9 +286,11 @@ class _Grouping:
         """Makes the item of a complete conditional; its branches are grouped recursively."""
         predicate, members = cond.predicate, cond.members
         branches = {on: self.group(side, base | {(predicate, on)}) for on, side in cond.sides.items()}
+        # The interface: tensors from outside are inputs, members used outside are outputs.
         mine = set(members)
         inside = {t for node in members for t in node.outputs}
         nested = [item.predicate for side in branches.values() for item in side if isinstance(item, CondItem)]
+        # Predicates of nested conditionals are inputs too, even if no node takes them directly.
         used = [t for t in (*(t for node in members for t in node.takes), *nested) if t not in inside]
         inputs = tuple(dict.fromkeys([predicate, *used]))
         wanted = {node.takes[p] for node in members for p in constants_of(node)}

@@ -80,6 +80,7 @@ def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor]
     rows, leaves, shared = walk.rows, list(walk.leaves), list(walk.shared)
     operations = tuple(op for row in rows for op in row)
     stands_for = frozenset(operations) | {op for m in meetings for op in m.absorbed}
+    # Inputs are the values that the walk ended at; outputs the meetings, and rows of which something outside uses a tensor.
     used = [*shared, *[t for leaf in leaves for t in leaf]]
     inputs = tuple(dict.fromkeys(t for t in used if t not in walk.known))
     outside = set(fetched) | {t for item in items if not stands_for.issuperset(item.stands_for) for t in item.takes}
@@ -106,6 +107,7 @@ def with_towers(
         return items
     if len({placer.device_of(i.op).name for i in items if isinstance(i, OpItem)}) < 2:
         return items
+    # Items whose values are known do not run.
     items = [item for item in items if not item.outputs or any(t not in known for t in item.outputs)]
     walk = _Walk(items, feeds, known, placer)
     uses: dict[Tensor, int] = {}
@@ -129,6 +131,7 @@ def _first_meetings(
     owner = {op: item for item in items for op in item.stands_for}
     meetings: list[Meeting] = []
     late: set[Item] = set()
+    # In topological order: everything after an accepted meeting is late, and runs once instead of in each tower.
     for item in items:
         if any(producer.get(t) in late for t in item.takes) or any(owner.get(c) in late for c in item.waits_for):
             late.add(item)
@@ -218,9 +221,11 @@ class _Walk:
             if row in self._seen:
                 continue
             self._seen[row] = None
+            # The same value in all towers.
             if len(set(row)) == 1 or self._is_same_read(row) or self._is_same_constant(row):
                 self.shared[row[0]] = None
                 continue
+            # Different operations: the walk ends, and each tower gets its own value from outside.
             ops = tuple(t.op for t in row)
             if len({t.value_index for t in row}) > 1 or not self._is_row(ops):
                 self.leaves[row] = None
@@ -251,10 +256,12 @@ class _Walk:
         if len(set(ops)) != len(ops) or not all(self._may_run_in_tower(op) and self._is_alike(op, first) for op in ops):
             return False
         names = tuple(self._placer.device_of(op).name for op in ops)
+        # Operations without a device of their own, as gradients without colocation, follow the rows around them.
         if len(set(names)) == 1:
             return True
         if len(set(names)) != len(ops) or (self._towers and names != self._towers):
             return False
+        # Several TensorFlow devices may be one JAX device: a mesh needs distinct ones.
         devices = [self._placer.device_of(op).jax_device for op in ops]
         if len(set(devices)) != len(ops):
             return False
@@ -295,6 +302,7 @@ class _Walk:
 
     def clashes(self) -> bool:
         """Whether the rows are no valid program: a tensor or operation has two roles, or a kernel needs a constant that differs by tower."""
+        # The program is traced with the tensors of the first tower as names: each must be exactly one of made, leaf or shared.
         made = {t for row in self.rows for t in row[0].outputs}
         firsts = [leaf[0] for leaf in self.leaves]
         roles = [*made, *firsts, *self.shared]

@@ -63,6 +63,7 @@ class Recorder:
         values: dict[Tensor, Any], context: RunContext,
     ) -> None:
         """Runs a step and records its time, up to when its outputs are computed: JAX calls return earlier."""
+        # TensorFlow's step stats count from 1970.
         start = time.time_ns()
         run_step(step, plan, values, context)
         made = {t: values[t] for t in outputs if t in values}
@@ -121,6 +122,7 @@ def fill(
     for op in leaves:
         add(device_of(op).name, op.name, _label(op), recorder.start, recorder.start)
     clusters = 0
+    # Each entry, divided among the operations of a cluster.
     for entry in recorder.entries:
         cluster = entry.work if isinstance(entry.work, Cluster) else None
         operations = [entry.work] if isinstance(entry.work, Operation) else [op for item in entry.work.items for op in item.operations]
@@ -161,6 +163,7 @@ def _add_outputs(stats: messages.NodeExecStats, op: Operation, sizes: dict[Tenso
         description.shape.SetInParent()
         for size in shape:
             description.shape.dim.add(size=size)
+        # Names of TensorFlow's allocators, which its memory timelines group by.
         if tensor.dtype.base_dtype.is_numpy_compatible and tensor.dtype.base_dtype.name != "string":
             count = int(np.prod(shape, dtype=np.int64)) * tensor.dtype.base_dtype.size
             allocation = description.allocation_description

@@ -84,6 +84,7 @@ class TraceFamily:
     def made(self, arguments: Arguments) -> tuple[Trace, Notes] | None:
         """Returns a trace for the shapes of arguments, derived from the merged trace, or None. Its notes have no checks."""
         leaves = jax.tree.leaves(arguments)
+        # One evaluation of the merged equations with the numbers of these sizes, which JAX traces: much faster than running the kernels.
         box = self._box
         if box is None or (sizes := box.sizes(_dims(leaves))) is None:
             return None
@@ -98,6 +99,7 @@ class TraceFamily:
     def add(self, arguments: Arguments, tracing: Tracing) -> None:
         """Adds a trace that JAX made for arguments, and merges the traces if there are enough."""
         trace, notes = tracing.trace(arguments), tracing.notes
+        # Nothing to do once there is a box, or merging has failed, or for small programs.
         if self._is_over or self._box is not None or len(trace.jaxpr.jaxpr.eqns) < FEW_EQUATIONS:
             return
         dims = _dims(jax.tree.leaves(arguments))
@@ -114,6 +116,7 @@ class TraceFamily:
         """Makes the box if there are enough members that differ from the last one in at most MOST_SIZES sizes."""
         last = members[-1]
         members = [m for m in members if len(m.dims) == len(last.dims)]
+        # Members that agree with the last one at all other positions. More than 2**n of them, for n differing sizes, verify the fit.
         groups = _varying([m.dims for m in members])
         usual = [m for m in members if min(_at(m.dims, groups), default=0) >= SMALLEST]
         alike = [m for m in usual if _substituted(last.dims, groups, _at(m.dims, groups)) == m.dims]
@@ -128,6 +131,7 @@ class TraceFamily:
         except (Replan, TypeError, ValueError, errors.OpError):  # the program rejects the sizes of a corner
             self._end()
             return
+        # Merge members and corners; any difference that is no polynomial ends the attempt for good.
         try:
             points = [_at(m.dims, groups) for m in alike]
             if not _have_all_remainders(points):
@@ -153,6 +157,7 @@ def _at(dims: Dims, groups: Sequence[Sequence[int]]) -> Dims:
 
 def _traced_at(dims: Dims, arguments: Arguments, tracing: Tracing) -> _Member:
     """Traces the program for arguments of other sizes."""
+    # `dims` has the sizes of all arguments one after another: each takes as many as it has dimensions.
     left = iter(dims)
     structs = [jax.ShapeDtypeStruct(tuple(itertools.islice(left, len(a.shape))), a.dtype) for a in jax.tree.leaves(arguments)]
     again = tracing.sibling()
@@ -164,6 +169,7 @@ def _varying(dims_of_each: Sequence[Dims]) -> tuple[tuple[int, ...], ...]:
     """Returns the positions of sizes with at least three values, grouped: sizes that are always equal are one."""
     columns: dict[tuple[int, ...], list[int]] = {}
     for position, column in enumerate(zip(*dims_of_each, strict=True)):
+        # Two values determine a line, and leave none to verify it.
         if len(set(column)) > 2:
             columns.setdefault(column, []).append(position)
     return tuple(map(tuple, columns.values()))

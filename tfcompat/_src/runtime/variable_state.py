@@ -47,6 +47,7 @@ def possible_variables(tensor: Tensor) -> list[Operation]:
         op = source.op
         # A Merge of a loop (one that an Enter feeds) forwards its initial value; any other selects among its inputs.
         among = op.takes[1:] if op.type == SELECT else op.takes if op.type in MERGE and op.takes[0].op.type not in ENTER else ()
+        # A selection: the variables behind each alternative.
         if among:
             return list(dict.fromkeys(variable for t in among for variable in possible_variables(t)))
         # An update of a ref variable returns the ref.
@@ -127,6 +128,7 @@ class VariableState:
 
     def _file_left(self) -> None:
         """Completes interrupted calls, unless another thread holds the lock, which then completes them itself."""
+        # The main thread, in which signal handlers run, takes the reentrant lock. Another one only tries: who holds the lock completes the calls.
         if threading.current_thread() is threading.main_thread():
             with self.lock:
                 self.file_left()
@@ -156,6 +158,7 @@ class VariableState:
           errors.FailedPreconditionError: a variable is not initialized.
         """
         values = tuple(map(self.held.get, keys))
+        # The usual case, one check in C for all: nothing to transfer, nothing missing.
         if place is None and jax_compat.are_arrays(values):
             return values  # type: ignore[return-value]  # they are, as `are_arrays` says
         return tuple(map(self._placed, values, ops, keys, itertools.repeat(place)))
@@ -177,6 +180,7 @@ class VariableState:
             raise uninitialized(op)
         if not isinstance(value, jax.Array) or place is not None and not jax_compat.is_at(value, place):
             owned = jax_compat.own_array(value, place)
+            # A signal handler's run may have assigned the variable during the transfer.
             if self.held[key] is value:
                 self.held[key] = owned
             return owned
@@ -202,6 +206,7 @@ class VariableState:
 
     def _as_numpy(self, op: Operation, key: str, convert: Callable[[Any], NDArray]) -> NDArray:
         with self.lock:
+            # Tried again if a signal handler's run donates the array between the look-up and the conversion.
             while True:
                 value = self.values.get(key)
                 if value is None:
@@ -235,6 +240,7 @@ def uninitialized(op: Operation, user: Operation | None = None) -> errors.OpErro
       op: creates the variable or its handle. user: the operation that would read it, if known. As in TensorFlow, one that updates a resource
         variable or gathers from it raises NotFoundError; one that returns its value raises FailedPreconditionError.
     """
+    # TF1 ref variables have one message; resource variables are looked up by container and name, and the C++ type is part of the text.
     if op.outputs[0].dtype.name != "resource":
         return errors.FailedPreconditionError(op.node_def, op, f"Attempting to use uninitialized value {op.name}")
     name = (op.attrs.get("shared_name") or b"").decode() or op.name

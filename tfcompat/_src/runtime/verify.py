@@ -32,6 +32,7 @@ def structure(items: Sequence[Item], fed: Collection[Tensor], known: Mapping[Ten
     Raises:
       InvalidPlan: a tensor is made twice, or is taken before it is made.
     """
+    # Producers first; then uses, as a tensor without a producer here must be fed or known.
     position: dict[Tensor, int] = {}
     for index, item in enumerate(items):
         for t in item.outputs:
@@ -55,6 +56,7 @@ def placement(found: Placement) -> None:
             raise InvalidPlan(f"no rule says where {item.name} runs")
         if item in found.on_host:
             continue
+        # A constant may come from an earlier step (statics), or be computed from shapes while the cluster is traced.
         for position in found.constants[item]:
             t = item.takes[position]
             if t not in found.statics and not found.is_traced_static(t):
@@ -96,6 +98,7 @@ def _each_step_has_its_inputs(found: Plan) -> None:
     available = {*found.feeds, *found.known}
     made = {t for step in found.steps for item in step.items for t in item.outputs}
     for number, step in enumerate(found.steps):
+        # A cluster takes what is inside of it or among its inputs; the items of a host step run one after another.
         inside = {t for item in step.items for t in item.outputs} if isinstance(step, Cluster) else set()
         taken = [*step.inputs, *step.statics] if isinstance(step, Cluster) else []
         for item in step.items:
@@ -136,6 +139,8 @@ def _each_item_runs_once(found: Plan) -> None:
 def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
     """Checks that accesses of a variable of which one writes, and items with external effects, run in the order of `items`."""
     when = {item: (number, index) for number, step in enumerate(found.steps) for index, item in enumerate(step.items)}
+    # The last write of each variable, and the reads since: a write comes after both, a read after the write. Reads of refs are repeated
+    # where they are used (partition.py) and have no single time.
     last_write: dict[str, Item] = {}
     readers: dict[str, list[Item]] = {}
     last_external: Item | None = None
@@ -152,6 +157,7 @@ def _effects_are_in_order(found: Plan, items: Sequence[Item]) -> None:
                 readers.setdefault(key, []).append(item)
             for other in before:
                 _require_before(other, item, when, f"both use the variable {key}")
+        # External effects are ordered among themselves.
         if item.effects.external:
             if last_external is not None:
                 _require_before(last_external, item, when, "both have external effects")
