@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from graphlib import TopologicalSorter
-from typing import Any, TypeAlias
+from typing import Any
 
 from tfcompat._src.base import dtypes, errors
 from tfcompat._src.base.tensor_shape import TensorShape
@@ -17,6 +16,8 @@ from tfcompat._src.cluster import carried_derivatives
 from tfcompat._src.cluster.part_order import STAGE, kind_order
 from tfcompat._src.cluster.placement import Conditions, loops, needed, tasks_of
 from tfcompat._src.cluster.rendezvous import Key
+from tfcompat._src.cluster.stages import Node
+from tfcompat._src.cluster.stages import stages as stages_of
 from tfcompat._src.graph import attr_values
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.loop_derivative import LoopDerivative
@@ -25,9 +26,6 @@ from tfcompat._src.graph.ordering import BACK_EDGE
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.proto import messages
-
-_Place: TypeAlias = tuple[str, str]
-"""A task and the name of a node there."""
 
 
 @dataclass
@@ -84,7 +82,8 @@ class GraphPartition:
         self._conditions = Conditions(ops, self._fed)
         self._count = 0
         self._local: dict[tuple[Any, str], str] = {}
-        self._sent_by: dict[_Place, _Place] = {}
+        self._sent_by: dict[Node, Node] = {}
+        self._bytes: dict[Node, int | None] = {}
         self.parts: dict[str, TaskPart] = {}
         for op in ops:
             if not self._is_copied(op):
@@ -130,22 +129,21 @@ class GraphPartition:
         self._part(task).nodes[node.name] = node
 
     def _set_stages(self, looped: list[list[Operation]]) -> None:
-        """Says of each node how many times, at most, what it needs has crossed tasks. A loop runs when it has all that its nodes need."""
+        """Gives each node its stage. A loop runs when it has all that its nodes need."""
         whole = {(self._task[op], op.name): (self._task[op], members[0].name) for members in looped for op in members}
-        sources: dict[_Place, set[_Place]] = {}
+        sources: dict[Node, set[Node]] = {}
         for task, part in self.parts.items():
             for name, node in part.nodes.items():
                 place = whole.get((task, name), (task, name))
                 sources.setdefault(place, set()).update({whole.get(at, at) for at in self._needs(task, node)} - {place})
-        stages: dict[_Place, int] = {}
-        for place in TopologicalSorter(sources).static_order():
-            stages[place] = max([stages[at] + (self._sent_by.get(place) == at) for at in sources[place]], default=0)
+        acts = [whole.get(at, at) for op, task in self._task.items() if op.spec.effects.external for at in [(task, op.name)]]
+        stages = stages_of(sources, self._sent_by, self._bytes.get, acts)
         for task, part in self.parts.items():
             part.stages = {name: stages[whole.get((task, name), (task, name))] for name in part.nodes}
         for task, name in (*self._sent_by, *self._sent_by.values()):
             self.parts[task].nodes[name].attr[STAGE].i = self.parts[task].stages[name]
 
-    def _needs(self, task: str, node: Any) -> list[_Place]:
+    def _needs(self, task: str, node: Any) -> list[Node]:
         """What comes before a node: what it takes and waits for, and where it receives, the node that sends."""
         sender = self._sent_by.get((task, node.name))
         return [(task, _node_name(text)) for text in node.input] + ([] if sender is None else [sender])
@@ -218,6 +216,7 @@ class GraphPartition:
         self._put(sender, send)
         self._put(receiver, receive)
         self._sent_by[receiver, receive.name] = sender, send.name
+        self._bytes[sender, send.name] = _size(shape, dtype)
         return str(receive.name)
 
     def _pivot(self, predicate: Tensor, value: bool, task: str) -> str:
@@ -264,6 +263,12 @@ class GraphPartition:
 
 def _cpu(task: str) -> str:
     return f"{task}/device:CPU:0"
+
+
+def _size(shape: TensorShape, dtype: dtypes.DType) -> int | None:
+    """The bytes of a tensor, None where its shape does not say."""
+    count = shape.num_elements()
+    return None if count is None or not dtype.is_numpy_compatible else count * dtype.size
 
 
 def _node_name(text: str) -> str:

@@ -1,7 +1,7 @@
 """The order of a part's nodes: what others wait for comes before waiting for others.
 
 The runtime compiles together what it can, and runs nodes that act in creation order. Parts that tfcompat's master makes say by the
-attribute `_stage` how many times, at most, what a node needs has crossed tasks; nodes of a lower stage need nothing of a higher one, so
+attribute `_stage` in which stage (`stages.py`) a node is; nodes of a lower stage need nothing of a higher one, so
 no part waits for one that waits for it. Parts of other masters do not say; there a tensor is sent before waiting for those that
 its value does not need.
 """
