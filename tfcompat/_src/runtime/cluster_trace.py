@@ -119,6 +119,7 @@ def trace_cluster(
     inputs, large, read, updated, rng = arguments
     values = {**known, **dict(zip(cluster.inputs, inputs)), **dict(zip(cluster.large, large))}
     state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
+    # The old values of variables, for the case that a check fails.
     before = dict(state)
     frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
     frame.differentiated, frame.through_updates = differentiated, differentiated > 0
@@ -128,10 +129,12 @@ def trace_cluster(
     with not_finite.watching(cluster.watched):
         run_checks = _lowered(cluster, frame)
     all_ok = conjunction([c.ok for c in run_checks])
+    # A variable without value that no traced operation has assigned has no entry.
     keys = [key for key in cluster.written_keys if key in state]
     on_mesh = isinstance(cluster.place, NamedSharding)
     new_state = tuple(_committed(keys, frame, before, all_ok, len(run_checks), on_mesh))
     outputs, structure = _flat_outputs(cluster, frame)
+    # Towers: outputs and variables are on all devices of the mesh.
     if on_mesh:
         outputs, new_state = jax.lax.with_sharding_constraint((outputs, new_state), cluster.place)
     # The advance of a random counter is known while tracing, except in loops and branches, where it is a result of the function.
@@ -172,6 +175,7 @@ def _flat_outputs(cluster: Cluster, frame: Frame) -> tuple[Arrays, jax.tree_util
     """(the leaves of the cluster's outputs, their pytree; None for the latter where each output is one array)."""
     outputs = tuple(jax.tree.map(jnp.asarray, frame.leave(t)) for t in cluster.outputs) or (jnp.zeros((), bool),)
     leaves, structure = jax.tree.flatten(outputs)
+    # A TensorArray is a pytree of several leaves.
     is_flat = len(leaves) == len(outputs) and all(map(operator.is_, leaves, outputs))
     return tuple(leaves), None if is_flat else structure
 
@@ -217,6 +221,7 @@ class Tracing:
 
     def trace_to_interpret(self, arguments: Arguments) -> Trace | jax.stages.Traced:
         """The trace for arguments of these shapes, derived from traces for other shapes if that is possible."""
+        # Deriving a trace is faster than tracing the kernels for another batch size.
         if self._to_interpret is None:
             if self._family is not None and (found := self._family.made(arguments)) is not None:
                 self._to_interpret, self.notes = found

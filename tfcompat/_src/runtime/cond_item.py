@@ -39,6 +39,7 @@ class CondItem(Item):
     def results(self, on: bool, values: Mapping[Tensor, Any]) -> dict[Tensor, Any]:
         """The conditional's results, from the values that the branch `on` computed."""
         outputs = {t: values[t] for t in self.outputs if t in values and self.is_alive(t, on)}
+        # One input of a Merge is alive under each value of the predicate.
         for merge in self.merges:
             for index, tensor in enumerate(merge.takes):
                 if self.is_alive(tensor, on) and tensor in values:

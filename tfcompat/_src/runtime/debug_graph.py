@@ -55,6 +55,7 @@ class DebugGraph:
             return []
         debug_ops = debug_ops_of(watch, name, dtype)
         self.looking[name] = (node.device, watch, debug_ops)
+        # GraphDefs write output 0 of a node without a slot.
         source = node.name if slot == 0 else name
         copy = messages.NodeDef(name=f"__copy_{node.name}_{slot}", op=COPY, input=[source], device=node.device)
         copy.attr["tensor_name"].s = b""

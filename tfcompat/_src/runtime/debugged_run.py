@@ -132,25 +132,28 @@ def _observed(tensor: Tensor, values: Values, context: RunContext) -> object:
 
 
 def _known(shape: Sequence[int | None] | None) -> tuple[int, ...]:
+    """A static shape with 0 for unknown sizes; () for an unknown rank."""
     return tuple(size or 0 for size in shape or ())
 
 
 def _is_array(value: object) -> bool:
+    """Whether a value is an array or a TensorArray, not a Python object on the host."""
     return isinstance(value, (DeviceArray, HostArray)) or hasattr(value, "dtype")
 
 
 class DebuggedRun:
-    """What is run for fetches and feeds under the debugger, kept for the next such run.
+    """A prepared debugged run: the pruned graph in execution order, with a cache of plans for its operations.
 
     Args:
-      session: the session. fetched, targets, fed: tensors and operations that are fetched, and tensors that are fed.
+      session: the session. fetched, targets, fed: the fetched tensors and operations, and the fed tensors.
 
     Attributes:
-      constants: the Const nodes that it takes values of.
+      constants: the Const nodes of the run.
     """
 
     def __init__(self, session: BaseSession, fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> None:
         self._session, self._fetched, self._targets, self._fed = session, fetched, targets, fed
+        # The graph is pruned and placed as for any run, but not optimized further: each node of the program is executed.
         self._ops = prune(fetched, targets, fed)
         check_fed_refs(self._ops, fed)
         session.context.placer.place(session.graph, self._ops)
@@ -158,6 +161,7 @@ class DebuggedRun:
         self._constants = fold(self.constants, set(fed))
         outermost, loop_of = find_loops(self._ops)
         self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
+        # Plans by operation and its inputs with values; numbers of runs by watches; flagged runs by watches and plan key.
         self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
         self._flagged: Recent[tuple[object, ...], FlaggedRun] = Recent()
@@ -191,6 +195,7 @@ class DebuggedRun:
             debug_files.DISK_USAGE.reset()
         if metadata is not None:
             metadata.partition_graphs.extend(graph.graph_defs.values())
+        # The graphs are written before the run, so that the dumps of a run that fails can be read.
         values: Values = dict(zip(self._fed, feeds))
         try:
             self._announce(graph, watches, options)
@@ -229,6 +234,7 @@ class DebuggedRun:
           drew_from: the positions of random counters, by the operation's name, before the failed run. They are restored afterwards.
         """
         observer = FirstNotFinite(lambda tensor, values: _observed(tensor, values, self._session.context))
+        # Random operations draw again what they drew in the failed run.
         random, drawing = self._session.context.random_state, [op for op in self._ops if op.spec.effects.random]
         before = random.positions()
         random.rewind(drawing, {op: drew_from.get(op.name, 0) for op in drawing})
@@ -288,6 +294,7 @@ class DebuggedRun:
 
     def _announce(self, graph: DebugGraph, watches: Watches, options: messages.DebugOptions) -> None:
         """Writes graphs and run metadata to the watches' URLs; a gRPC server gets the graphs only before the first run with these watches."""
+        # `executor_step_index` counts the runs with the same watches, `session_run_index` all debugged runs of the process.
         key = messages.DebugOptions(debug_tensor_watch_opts=options.debug_tensor_watch_opts).SerializeToString()
         count = self._counts.get(key)
         is_first = count is None
@@ -316,6 +323,7 @@ class DebuggedRun:
         is_gradient = op.type in GRADIENTS
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []
         given = tuple(t for t in op.takes if t in values and t not in repeated)
+        # Inputs without values are refs and handles. There is a plan for each set of inputs that have values.
         plan = self._plans.get((op, given))
         if plan is None or plan.is_stale:
             make = self._gradient_plan if is_gradient else self._plan
@@ -380,6 +388,7 @@ class _Execution:
             side = int(bool(truth(op.takes[1], values[op.takes[1]])))
             dead.add(op.outputs[1 - side])
             _hand_on(op.takes[0], op.outputs[side], values)
+        # Routing ops forward values here; a LoopRecord has no value; NoOps and Identities of refs have nothing to compute.
         elif op.type == RECORD:
             return
         elif op.type in EXIT or op.type == "LoopCond":
@@ -421,6 +430,7 @@ class _Execution:
         going_on = bool(entered)
         while going_on:
             inner = {**values, **{t: v for t, v in alive.items() if v is not None}}
+            # In the first iteration NextIterations are dead, in later ones the Enters of loop variables: so Merges take the right input.
             dead_here: set[object] = {t for op in (*unit.enters, *unit.back) for t in op.outputs if t not in alive}
             for op in unit.enters:
                 self._see(op, inner, dead_here)
@@ -430,6 +440,7 @@ class _Execution:
                 if op.outputs[0] not in dead_here:
                     is_left.add(op.outputs[0])
                     left.update({t: inner[t] for t in op.outputs if t in inner})
+            # NextIterations are cut out of the body's order, as their consumers are in the next iteration. They run at its end.
             following = [op for op in unit.back if not _is_dead(op, dead_here)]
             for op in following:
                 inner.pop(op.outputs[0], None)
@@ -437,6 +448,7 @@ class _Execution:
                 self._see(op, inner, ())
             alive = {op.outputs[0]: inner.get(op.outputs[0]) for op in (*constant, *following)}
             going_on = bool(following)
+        # An Exit that was dead in every iteration is dead outside, too.
         values.update(left)
         for op in unit.exits:
             if op.outputs[0] not in is_left:

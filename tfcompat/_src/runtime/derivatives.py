@@ -69,6 +69,7 @@ def with_derivatives(
     found = _found(ops, fetched, targets, fed, noted)
     if not found:
         return ops, NONE
+    # The results of a forward loop are inputs of its gradient's item. Nodes need not have taken them, so they are added to the fetches.
     before = set(ops)
     found = [d.among(before) for d in found]
     ops = prune([*fetched, *(e.exit for d in found for e in d.exits)], targets, fed)
@@ -108,6 +109,7 @@ def _is_watched(derivative: LoopDerivative, ops: Iterable[Operation], fetched: I
     results = {part for entry in derivative.entries for part in entry.parts}
     if any(t.op in made and (t not in results or _is_part(derivative, t)) for t in fetched) or any(t in fed for op in made for t in op.outputs):
         return True
+    # Consumers outside may take the gradients, but no other tensor, and have no control edge from a node inside.
     outside = (op for op in ops if op not in made)
     inside = made.difference(t.op for t in results)
     return any(any(t.op in made and t not in results for t in op.takes) or not inside.isdisjoint(op.waits_for) for op in outside)

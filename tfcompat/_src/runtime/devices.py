@@ -63,6 +63,7 @@ def session_devices(config: messages.ConfigProto, task: str = TASK) -> list[Devi
             "The session asks for %d CPU devices, but JAX has started with %d, which these share. Ask for them before the first Session.",
             max(cpus, virtual), len(jax.local_devices(backend="cpu")),
         )  # fmt: skip
+    # Virtual GPUs share JAX's CPU devices with the session's CPUs: /GPU:0 is the same JAX device as /CPU:0.
     jax_cpus = jax.local_devices(backend="cpu")
     cpu_devices = [_device(task, "CPU", i, jax_cpus[i % len(jax_cpus)]) for i in range(cpus)]
     accelerators = [("GPU", jax_cpus[i % len(jax_cpus)]) for i in range(virtual)] or _accelerators()
@@ -104,6 +105,7 @@ def _settle_memory(options: messages.GPUOptions) -> None:
 
     Logs a warning where the backend has started with others.
     """
+    # By default JAX preallocates most of the memory of a GPU, as TensorFlow does.
     fraction = options.per_process_gpu_memory_fraction
     if options.allow_growth or fraction:
         settings = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"} if options.allow_growth else {}

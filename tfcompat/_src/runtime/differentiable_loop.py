@@ -48,6 +48,7 @@ def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], car
     leaves, structure = jax.tree.flatten(carry)
     flat_body = jax.make_jaxpr(lambda flat: jax.tree.leaves(body(jax.tree.unflatten(structure, flat))))(leaves)
     flat_test = jax.make_jaxpr(lambda flat: True if test is None else test(jax.tree.unflatten(structure, flat)))(leaves)
+    # The captured arrays are explicit inputs from here on, so their cotangents can be accumulated in the carry of the backward loop.
     loop = _Loop(flat_body.jaxpr, None if test is None else flat_test.jaxpr, limit)
     return jax.tree.unflatten(structure, _run(loop, leaves, flat_body.consts, flat_test.consts))
 
@@ -55,6 +56,7 @@ def bounded_while(test: Callable[..., Any] | None, body: Callable[..., Any], car
 def bounded_scan(test: Callable[..., Any] | None, body: Callable[..., Any], carry: object, limit: int) -> Any:
     """`bounded_while` with derivatives of any order: a `lax.scan` of `limit` steps, of which those after the end return the carry."""
 
+    # JAX differentiates a scan any number of times; a custom_vjp with a while_loop inside only once.
     def step(state: object, _: None) -> tuple[Any, None]:
         return body(state) if test is None else jax.lax.cond(test(state), body, lambda same: same, state), None
 
@@ -155,6 +157,7 @@ def _iteration(loop: _Loop, outer: Arrays, carry: Arrays) -> tuple[_Kept, Callab
         nonlocal structure, positions
         after, pull = loop.derivative(outer, carry)
         leaves, structure = jax.tree.flatten(pull)
+        # Compared by identity: a residual that is an outer array is the same object.
         positions = [next((i for i, o in enumerate(real) if o is leaf), None) for leaf in leaves]
         return after, [leaf for leaf, p in zip(leaves, positions) if p is None]
 
@@ -188,6 +191,7 @@ def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradi
     static, count, rows, carry, outer, test_outer = saved
     kept, varying = static.value, _real_grads(grads, carry)
 
+    # One flat function for `BackwardStep`, which traces it and matches patterns in its equations.
     def pull(row: Arrays, varying: Arrays) -> Arrays:
         before, summands = kept.pull(outer, row)(varying)
         return [*before, *summands]
@@ -199,6 +203,7 @@ def _backward(loop: _Loop, saved: tuple[Any, ...], grads: Arrays) -> tuple[Gradi
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         done, varying, sums, factors = state
+        # Counts up, as XLA recognizes the trip count of such a loop, and reads the stacks from the last row to the first.
         index = iterations - np.int32(1) - done
         row = [jax.lax.dynamic_index_in_dim(s, index, 0, keepdims=False) for s in rows]
         return done + np.int32(1), *one_back(index, row, varying, sums, factors)

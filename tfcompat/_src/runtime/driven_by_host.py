@@ -64,6 +64,7 @@ class HostCond:
             plan = self._plans[on, alive] = self._plan(on, alive, context)
         inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
+        # A Merge of handles of which the predicate chooses one: the value of a handle in a run is the operation that makes the variable.
         inner.update({t: variable_in(t, inner) for merge in item.merges if is_chosen(merge.outputs[0]) for t in merge.takes if item.is_alive(t, on)})
         for t in item.joined(on):
             if t.dtype._is_ref_dtype and t not in inner:
@@ -73,6 +74,7 @@ class HostCond:
     def _plan(self, on: bool, alive: Sequence[Tensor], context: RunContext) -> Plan:
         """Makes the plan of a branch; `alive` are the inputs that have values."""
         item = self._item
+        # Inside the branch the predicate is a constant, so that conditionals on it fold.
         decided = {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
         feeds = [t for t in alive if t not in decided]
         dead = frozenset(item.takes).difference(alive)
@@ -118,6 +120,7 @@ class HostLoop:
             if flag.is_set:
                 node_def = None if program.condition is None else program.condition.node_def
                 raise errors.CancelledError(node_def, program.condition, CANCELLED)
+            # Reads of refs that the loop writes are aliases of the variables: they have the value of this iteration.
             current = {**outer, **{t: context.variable_state.read(v, variable_key(v)) for t, v in changing_reads.items()}}
             for v, value in zip(program.variables, state):
                 current.update(dict.fromkeys(program.names_inside(v), value))
@@ -175,6 +178,7 @@ class HostLoop:
         condition = self._program.condition
         if condition is None or Finding(Kind.HOST_DRIVES, condition) not in condition._graph.findings:
             return self._steady
+        # Only a loop that was found to change shapes gets here. Compiling for each shape of a growing variable would cost more than it saves.
         names = [t for v in self._program.variables for t in self._program.names_inside(v)[:1]]
         shapes = tuple([getattr(given[t], "shape", None) for t in names])
         seen = self._shapes.setdefault(part, {})

@@ -125,6 +125,7 @@ class Fetches:
         if isinstance(element, Operation):
             self.targets.append(element)
             return lambda values: None
+        # A tensor that occurs several times has one slot in the list of values.
         slot = self._slots.setdefault(element, len(self._slots))
         return _no_array if element.dtype == dtypes.variant else operator.itemgetter(slot)
 
@@ -165,6 +166,7 @@ def _no_array(values: Sequence[object]) -> None:
 
 def structure_key(fetch: object) -> Hashable:
     """A hashable key of a fetch structure; TypeError where an element cannot be hashed."""
+    # On the path of every run: plain elements are tested by exact type, without a recursive call.
     if type(fetch) in _PLAIN:
         return fetch
     if isinstance(fetch, (list, tuple)):
@@ -284,6 +286,7 @@ def _to_array(tensor: Tensor, value: Any, wanted: Any) -> NDArray:
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
         return converted
+    # Strings are kept as bytes in object arrays, as 1.15 returns them.
     if wanted is object:
         array = np.asarray(value, dtype=object)
         return _as_bytes(array)

@@ -47,6 +47,7 @@ def by_rule(op: Operation, lower: Lower) -> Kernel:
             by_position = dict(zip(moving, traced))
             return [by_position.get(i, value) for i, value in enumerate(leaves)]
 
+        # The residuals are all inputs and outputs, which gradient functions may use (`op.inputs`, `op.outputs`).
         @jax.custom_vjp
         def call(*traced: Value) -> object:
             with checks.dropped():
@@ -86,6 +87,7 @@ def _gradients(
         values[placeholder] = value
         return placeholder
 
+    # Attributes that begin with "_" (device, class, gradient override) do not matter to a gradient function.
     with Graph().as_default() as graph:
         taken = [stand_in(value, t.dtype.base_dtype) for value, t in zip(inputs, op.takes, strict=True)]
         attrs = {name: value for name, value in op.attrs.items() if not name.startswith("_")}

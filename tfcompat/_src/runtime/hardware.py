@@ -45,6 +45,7 @@ class Hardware:
         return None
 
 
+# The device files that the drivers of each vendor create; the JAX packages are those of JAX's installation guide.
 HARDWARE = (
     Hardware("GPU", "NVIDIA GPU", (("/dev", r"nvidia\d+"), ("/proc/driver/nvidia/gpus", r".+")),
              r"jax-cuda\d+-plugin", 'pip install "jax[cuda13]"; drivers before 580 and GPUs before compute capability 7.5 need "jax[cuda12]"'),
@@ -77,6 +78,7 @@ def expected_count(kind: str) -> int:
         return len(jax.local_devices()) if KINDS.get(platform) == kind else 0
     if not _allowed(kind):
         return 0
+    # JAX is not started to count, as that would fix settings that a Session may still ask for.
     installed = sum(hardware.count() for hardware in HARDWARE if hardware.kind == kind and hardware.count() and hardware.plugin())
     visible = os.environ.get("CUDA_VISIBLE_DEVICES") if kind == "GPU" else None
     return installed if visible is None else min(installed, len([v for v in visible.split(",") if v.strip() not in ("", "-1")]))

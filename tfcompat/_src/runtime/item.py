@@ -82,6 +82,7 @@ def operations_of(nodes: Iterable[Node]) -> list[Operation]:
 
 def accesses_of(nodes: Iterable[Node], fed: Container[Tensor]) -> tuple[list[Operation], list[Operation]]:
     """(handle operations of the variables that nodes read, of those that they write); `fed` as for `as_items`."""
+    # In order and with repetitions; callers deduplicate where it matters.
     reads: list[Operation] = []
     writes: list[Operation] = []
     for node in nodes:

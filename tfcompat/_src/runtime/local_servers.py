@@ -45,6 +45,7 @@ class LocalServer:
     """
 
     def __init__(self, job: str, task: int, config: messages.ConfigProto, addresses: dict[tuple[str, int], str]) -> None:
+        # If the environment asks for JAX's collectives, its distributed runtime must start before its backends.
         if len(addresses) > 1:
             jax_processes.join()
         self._job = job
@@ -73,6 +74,7 @@ class LocalServer:
         """Deletes the variables in containers and aborts existing sessions; without containers, deletes all variables and resources."""
         self.resets += 1
         wanted = set(containers or ())
+        # The container is the first part of a variable's key; variables without one are in the job's.
         with self.variable_state.lock:
             values = self.variable_state.values
             for key in [k for k in values if not wanted or (k.partition("/")[0] or self._job) in wanted]:
@@ -271,6 +273,7 @@ def servers_of(server: LocalServer | None, config: messages.ConfigProto) -> dict
     """
     if server is None:
         return {}
+    # Sorted by (not the session's own, name). Without a ClusterDef the order is that of names alone, the same for all sessions.
     named = bool(config.cluster_def.job)
     members = [(task_name(*task), _running[_SCHEME + address]) for task, address in sorted(addresses_of(server, config).items())]
     members = members or [(server.task_name, server)]

@@ -70,6 +70,7 @@ class LoopLowering:
 
     def __init__(self, item: LoopItem, frame: Frame) -> None:
         self.item, self.program, self.frame = item, item.program, frame
+        # Everything below is known before the trace of an iteration: what the carry consists of, and the values of invariants.
         program = self.program
         self.randoms = program.randoms
         self.written = list(dict.fromkeys(variable_key(v) for v in program.writes))
@@ -108,6 +109,7 @@ class LoopLowering:
         write = written_at(behind_identity(variable.following))
         if write is None or not isinstance(entering, DeviceArray) or not entering.is_unwritten or entering.meta.source:
             return None
+        # The array that is written must be the loop variable itself, and the index a counter of this loop.
         index, before = map(behind_identity, write)
         if before not in self.program.names_inside(variable):
             return None
@@ -152,9 +154,11 @@ class LoopLowering:
                     lower(item, inner)
             for item in program.body_items:
                 lower(item, inner)
+            # Random counters advance in the body first; a carried condition draws after it.
             after = self._after(carry, inner, [read(v.following, inner) for v in program.variables])
             if carry.goes_on is not None:
                 after = self._with_condition(after)
+        # Checks inside the loop become flags of the carry: a tracer of the body must not escape from it.
         self.checks = list(found)
         holds, shown = self._merged_checks(found, carry.holds, carry.shown)
         return replace(after, holds=holds, shown=shown)
@@ -315,6 +319,8 @@ class LoopLowering:
 
     def _loop(self, body: Callable[..., Any], carry: Carry) -> Carry:
         """Calls the while loop: `lax.while_loop`, or where it is differentiated one with a bound; the final carry."""
+        # Without a derivative the bound only decides whether to poll the stop flag; a derivative needs it for the size of its stacks. The
+        # bound is known from the counter, or from the trip count of the first run (`frame.lengths`).
         limit, exact = self.program.bound(self.frame.values.get)
         if not self.frame.differentiated:
             self.flag = None if limit is not None and limit <= SHORT else STOPPING.flag
@@ -326,6 +332,7 @@ class LoopLowering:
                 f"The gradient of {self.program.name} needs a bound of the number of its iterations when it is compiled, and none is known. "
                 "Give tf.while_loop maximum_iterations, or compare a counter with a constant in its condition."
             )
+        # A second derivative needs a loop that is differentiable twice.
         bounded = bounded_while if self.frame.differentiated == 1 else bounded_scan
         final: Carry = bounded(None if exact else self._test, body, carry, limit)
         return final
@@ -372,6 +379,7 @@ class LoopLowering:
             frame.counts[self.item] = jnp.maximum(frame.counts.get(self.item, 0), final.total)
             for inner, count in zip(self.inner_counts, final.counts):
                 frame.counts[inner] = jnp.maximum(frame.counts.get(inner, 0), count)
+        # For gradients in other programs: trip counts, rounded up, and the counters before the loop.
         for record in program.records:
             frame.values[record.steps] = _padded(jnp.stack([final.total, *final.counts]))
             rows = [jnp.asarray(frame.rng[op]) for op in self.randoms]

@@ -72,6 +72,7 @@ def store_gradient(parts: tuple[Tensor, ...], grad: object, values: dict[Tensor,
     Args:
       parts: one tensor for the gradient; or values, indices and perhaps dense shape of IndexedSlices, which then have every row.
     """
+    # 1.15's backward loop makes slices only of the rows that it read. Dense rows with all indices have the same sum.
     values[parts[0]] = named_by(parts[0], grad)
     if len(parts) > 1:
         values[parts[1]] = jnp.arange(leaf(grad).shape[0], dtype=parts[1].dtype.as_numpy_dtype)
@@ -158,6 +159,7 @@ class _Pullback:
 def _repeated(item: LoopGradientItem, frame: Frame) -> _Pullback:
     """The pullback of a loop that runs in another program: traces it once more, with its side effects dropped."""
     loop = item.loop
+    # The results of the first run are in the frame; the repetition must not take them for its own.
     values = {t: v for t, v in frame.values.items() if t not in loop.outputs}
     inner = Frame(values, dict(frame.state), dict(frame.rng), {}, frame.differentiated)
     steps = frame.values.get(item.record.steps)
@@ -211,6 +213,7 @@ def as_gradient(grad: jax.Array, source: object) -> object:
 
 def _substitute(wrt: Wrt, primal: jax.Array, frame: Frame) -> None:
     """Sets the value that enters the loop for `wrt` to a primal of `jax.vjp`."""
+    # A captured variable has no value of its own in the frame: the primal replaces the variable's value.
     if wrt.source not in frame.values:
         frame.state[variable_key(required_variable_op(wrt.source))] = primal
         return

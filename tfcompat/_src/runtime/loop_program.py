@@ -96,6 +96,7 @@ class LoopProgram:
     """
 
     def __init__(self, loop: Loop, records: Sequence[Record], known: Known, building: Building) -> None:
+        # The name scope of the loop, as users know it: "while/Merge" -> "loop of while".
         first = loop.members[0].name
         self.name = f"loop of {first.rpartition('/')[0] or first}"
         self.condition, self.exits, self.records = loop.condition, tuple(loop.exits), tuple(records)
@@ -153,6 +154,7 @@ class LoopProgram:
         in_condition = _ancestors(self.condition.takes[0], nodes, owner) if self.condition is not None else set()
         conditional = [n for n in nodes if n in in_condition]
         rest = [n for n in nodes if n not in in_condition]
+        # `shared`: tensors of the condition that the body uses, or returns as the next value of a loop variable.
         made = {t for n in conditional for t in n.outputs}
         self.shared = list(dict.fromkeys(t for n in rest for t in n.takes if t in made and t not in self.known))
         self.shared += [v.following for v in self.variables if v.following in made and v.following not in self.shared]
@@ -175,6 +177,7 @@ class LoopProgram:
         for loop in self.inner:
             if loop.wrts:
                 needed.update(*(self.static_needs(t) or () for needs in loop.program.chosen_needs(self._is_static) for t in needs))
+        # Each input that must be a NumPy value is traced back to the invariants that it is computed from.
         for item in (*self.condition_items, *self.body_items):
             for flat in opened(item):
                 for position in self._constants_of(flat):
@@ -241,8 +244,8 @@ class LoopProgram:
             return {self.aliases.get(tensor, op).takes[0]}
         if tensor in self._variable_of:
             return None
-        # The size of a TensorArray and a Switch pass values on without a kernel that can be folded; the rest is a walk up through
-        # operations that can be.
+        # Depth-first through the operations that compute `tensor`. Those that fold pass the question on to their inputs; the size of a
+        # TensorArray and a Switch have no kernel to fold, but their values follow from other tensors.
         if is_length(op):
             return self._length_needs(op)
         if op.type in SWITCH:
@@ -300,6 +303,7 @@ class LoopProgram:
 
     def _bound_needs(self) -> Iterator[set[Tensor]]:
         """For each comparison that bounds the trip count, the outer tensors that its start and limit depend on."""
+        # A limit may itself be computed inside, from invariants.
         for comparison in self._conjuncts():
             counter = self._counter(comparison)
             if counter is not None:
@@ -345,6 +349,7 @@ class LoopProgram:
 
     def step(self, variable: Variable) -> int | None:
         """The known integer that each iteration adds to a loop variable, or None where it is no such counter."""
+        # i + c, c + i or i - c with a known scalar integer c. Floats are no counters, as their steps are rounded.
         op = behind_identity(variable.following).op
         sign = op.spec.facts.counts
         if not sign or not op.outputs[0].dtype.is_integer:
@@ -378,6 +383,7 @@ class LoopProgram:
         start, limit = lookup(variable.enter.takes[0]), self._evaluate(limit_tensor, lookup)
         if not (_is_known(start) and _is_known(limit)) or start.ndim or limit.ndim:
             return None
+        # Iterations until start + n * step reaches the limit: ceil(distance / step), or floor + 1 if the limit is inclusive.
         distance = (int(limit) - int(start)) * (1 if step > 0 else -1)
         return max(0, distance // abs(step) + 1 if closed else -(-distance // abs(step)))
 
@@ -442,6 +448,7 @@ def _loop_item(
     program = LoopProgram(loop, records, known, building)
     every = loop.all_members()
     mine = frozenset([*every, *serving])
+    # Several Enter nodes may take the same tensor; the item takes it once.
     inputs = tuple(dict.fromkeys(op.takes[0] for op in loop.enters))
     return LoopItem(
         name=program.name, type="loop", order=max(op.order for op in every), takes=inputs,
@@ -473,6 +480,7 @@ class _Gradient(NamedTuple):
     def item(self, loop: LoopItem, fed: Container[Tensor]) -> LoopGradientItem:
         """Makes the item, given that of the forward loop."""
         takes = tuple(dict.fromkeys((*self.exits, *loop.takes, *self.record, *self.grads, *self.further)))
+        # The gradient may run the loop again, so it reads the variables that the loop captures by handle or ref.
         captured = [v for t in loop.takes if t not in fed and (v := variable_op(t)) is not None]
         waits_for = dict.fromkeys(c for op in self.stands_for for c in op.waits_for if c not in self.stands_for and c not in loop.stands_for)
         return LoopGradientItem(
@@ -551,6 +559,7 @@ def _with_gradients(
     gradients += [_gradient_of_loop(back, derivative) for back, derivative in backward.items()]
     wrts = [wrt for gradient in gradients if gradient.second is None for wrt in gradient.wrts]
     kept = dict.fromkeys([*(Record(*op.outputs) for op in records), *(gradient.record for gradient in gradients)])
+    # Second derivatives trace the loop themselves, so the loop item need not prepare gradients for them.
     item = _loop_item(loop, [*serving, *records], list(kept), wrts, known, building)
     return [item, *(gradient.item(item, building.fed) for gradient in gradients)]
 

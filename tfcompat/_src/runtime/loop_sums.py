@@ -82,6 +82,7 @@ class BackwardStep:
 
     def _product(self, variable: Atom) -> _Product | None:
         """The summand as a product of stacked factors: a `dot_general` without batch dimensions, perhaps transposed; else None."""
+        # A gradient with respect to a kernel is often the transpose of the product x^T dy.
         equation, order = self._makers.get(variable), None
         if equation is not None and equation.primitive.name == "transpose":
             order = equation.params["permutation"]
@@ -89,6 +90,7 @@ class BackwardStep:
         if equation is None or equation.primitive.name != "dot_general" or any(equation.params["dimension_numbers"][1]):
             return None
         inputs, fixed = set(self._jaxpr.jaxpr.invars[: self._row_count]), set(self._jaxpr.jaxpr.constvars)
+        # A factor that is the same in each iteration is not stacked; such a product is added up.
         if any(isinstance(f, Literal) or f in fixed for f in equation.invars):
             return None
         # Factors that are residuals are in stacks already. Stacking the others must pay: per iteration, they may have half as many

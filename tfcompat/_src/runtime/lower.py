@@ -155,6 +155,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
             inputs = _hidden(op, inputs)
         elif _fold_traced(op, inputs, frame):
             return
+    # Only the attributes that the kernel declares are passed; a random op also gets its Philox key and counter.
     arguments, attrs = constant_value.kernel_arguments(op, inputs)
     keywords = {k: attrs[k] for k in spec.kernel_attrs}
     if effects.random:
@@ -177,10 +178,12 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
     # A random update is not noted in `frame.writes`: its kernel must not run twice.
+    # `store_results` replaces the values of written variables.
     before = {k: frame.state.get(k) for k in _written_keys(op)} if effects.writes and not effects.random else {}
     store_results(op, flat, frame)
     if before:
         _note_writes(flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
+    # How many random numbers an op consumes can depend on its results (rejection sampling).
     if effects.random and spec.reserve is not None:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
 
@@ -227,6 +230,7 @@ def _with_numpy_values(op: Operation, inputs: Sequence[object]) -> list[object]:
 
 def _fold_traced(op: Operation, inputs: Sequence[object], frame: Frame) -> bool:
     """Computes an operation in NumPy while tracing; False if the kernel rejects the values, so that the error is raised when it runs."""
+    # `at_once` makes failed checks raise, as nothing collects them here.
     try:
         with checks.at_once():
             results = constant_value.call_numpy_kernel(op, inputs)
@@ -259,6 +263,7 @@ def _written_keys(op: Operation) -> list[str]:
 
 def _note_writes(flat: list[object], before: dict[str, object], kernel: Callable[[], list[object]], frame: Frame) -> None:
     """Adds the writes of an operation to `frame.writes`; new variable values come first among kernel results."""
+    # A kernel says by identity which of its results it has guarded by the checks so far (`checks.COLLECTOR.guarded`).
     made = len(checks.COLLECTOR.checks or ())
     for position, (key, old) in enumerate(before.items()):
         guarded = any(flat[position] is v for v in checks.COLLECTOR.guarded)
@@ -303,6 +308,7 @@ def _merge(op: Operation, frame: Frame) -> None:
 
 def _is_taken(tensor: Tensor, values: Values) -> bool:
     """Whether a ref or handle comes from the taken side of a Switch."""
+    # Follows the handle up through Identities and control flow to its Switch.
     source: Tensor | None = tensor
     while source is not None and source.op.type not in SWITCH:
         source = handed_on(source)
@@ -312,6 +318,7 @@ def _is_taken(tensor: Tensor, values: Values) -> bool:
 
 
 def _put_merged(op: Operation, index: int, value: object, frame: Frame) -> None:
+    """Sets the outputs of a Merge: the value of its input `index`, and that index."""
     frame.values[op.outputs[0]] = value
     frame.values[op.outputs[1]] = np.array(index, np.int32)
 
@@ -399,6 +406,7 @@ def store_results(op: Operation, flat: list[object], frame: Frame) -> None:
       RuntimeError: the kernel returned another number of values, or another dtype, than its op declares.
       errors.InvalidArgumentError: an output has more than `MOST_ELEMENTS` elements.
     """
+    # In the order of the op's declaration of its effects.
     writes = [h for name in op.spec.effects.writes for h in _variables(op, name, frame.chosen)]
     for variable, value in zip(writes, flat):
         frame.state[variable_key(variable)] = value
@@ -409,6 +417,7 @@ def store_results(op: Operation, flat: list[object], frame: Frame) -> None:
             f"The kernel of {op.type} returned {len(flat)} values for {op.name}, "
             f"which writes {len(writes)} variables and has {len(outputs)} outputs."
         )
+    # Values of strings, resources and variants are Python objects, whose dtype is not checked.
     for tensor, value in zip(outputs, values):
         # A dtype other than the declared one is a defect of the kernel, and would show as wrong results far from here.
         wanted = tensor.dtype.as_numpy_dtype if tensor.dtype.is_numpy_compatible else object
@@ -436,6 +445,7 @@ def _variables(op: Operation, name: str, chosen: Mapping[Tensor, Operation]) -> 
 
 
 def _reserve_attrs(spec: OpSpec) -> tuple[str, ...]:
+    """The attributes that the function takes which computes how many random numbers an op reserves."""
     return op_spec.keyword_names(spec.reserve)
 
 

@@ -66,6 +66,7 @@ class _Lowering:
         predicate = jnp.asarray(known)
         randoms = [op for op in item.operations if op.spec.effects.random]
 
+        # Values and variables are captured; the operand of the cond is a dummy.
         def branch(on: bool) -> Callable[..., Any]:
             def call(_: object) -> tuple[Any, ...]:
                 values, branch_checks, state, moved = run[on](shapes_only=False)
@@ -75,6 +76,7 @@ class _Lowering:
 
             return call
 
+        # A random operation of the branch not taken does not advance its counter.
         results, flags, shown, state, moved = jax.lax.cond(predicate, branch(True), branch(False), 0)
         for op, steps in zip(randoms, moved):
             frame.reserves[op] = frame.reserves.get(op, 0) + steps
@@ -87,6 +89,7 @@ class _Lowering:
 
     def _trace_side(self, on: bool, frame: Frame) -> None:
         """Traces one branch into `frame`; tensors of the other branch become zeros of their shapes."""
+        # No branch frame: the branch becomes part of the surrounding program, with its checks and writes.
         for op in self._shared:
             _pass_switch(op, on, frame)
         for inner in self.item.branches[on]:
@@ -131,6 +134,7 @@ class _Lowering:
 
         def body() -> tuple[Any, ...]:
             frame = outer.branch()
+            # Inside the branch the predicate is a constant, so that nested conditionals on it fold.
             frame.values.update(dict.fromkeys(self.item.names, np.bool_(on)))
             with collecting() as collected:
                 for op in self._shared:
@@ -168,6 +172,7 @@ class _Lowering:
 
     def _merged(self, merge: Operation, on: bool, frame: Frame) -> dict[Tensor, Any]:
         """The outputs of a Merge if one branch is taken: the input that is alive in it, and its index."""
+        # Guards decide which input is alive, not values: a dead tensor may have zeros. A ref has the value of its variable.
         for index, tensor in enumerate(merge.takes):
             if self.item.is_alive(tensor, on):
                 value = frame.values.get(tensor)

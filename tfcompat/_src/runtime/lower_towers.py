@@ -50,12 +50,14 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
         flags = [(jnp.asarray(c.ok)[None], [jnp.asarray(v)[None] for v in c.traced_values()]) for c in left["checks"]]
         return met, [jnp.asarray(inner.values[row[0]])[None] for row in item.each], flags
 
+    # Reduced values come out replicated, those of single towers stacked along axis 0.
     mapped = jax.shard_map(tower, mesh=item.mesh, in_specs=(ALL, EACH, EACH), out_specs=(ALL, EACH, EACH), check_vma=False)
     met, each, flags = mapped(list(shared.values()), stacked, rows)
     frame.values.update((m.output, value) for m, value in zip(item.meetings, met))
     for row, value in zip(item.each, each):
         frame.values.update((t, value[i]) for i, t in enumerate(row))
     _file_checks(item, left["checks"], flags)
+    # The towers run the same operations, so their random counters advance alike.
     for row in randoms:
         frame.reserves.update(dict.fromkeys(row, left["reserves"][row[0]]))
 
@@ -63,6 +65,7 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
 def _file_checks(item: TowersItem, collected: list[checks.Check], flags: list[tuple[jax.Array, list[jax.Array]]]) -> None:
     """Adds each check of the traced tower once for every tower, at that tower's node."""
     row_of = {row[0]: row for row in item.rows}
+    # The flags of all towers are stacked along axis 0. An error names the node of the tower that failed.
     for check, (ok, shown) in zip(collected, flags):
         for i, op in enumerate(row_of[check.op]):
             values = check.without_traced_values().merge_values([v[i] for v in shown])
@@ -86,10 +89,12 @@ def _contribution(meeting: Meeting, frame: Frame) -> jax.Array:
 def _all_reduced(values: list[jax.Array], means: list[bool], towers: int) -> list[jax.Array]:
     """The sum, or the mean where `means` says so, of each value over the towers, with one all-reduce per bucket."""
     reduced: dict[int, jax.Array] = {}
+    # One all-reduce of many small values has the latency of one.
     for bucket in _buckets(values):
         flat = jnp.concatenate([values[i].reshape(-1) for i in bucket])
         total, start = jax.lax.psum(flat, AXIS), 0
         for i in bucket:
+            # A mean is the sum divided by the number of towers, in the dtype of the values.
             part = total[start : start + values[i].size].reshape(values[i].shape)
             reduced[i] = part / np.asarray(towers, part.dtype) if means[i] else part
             start += values[i].size

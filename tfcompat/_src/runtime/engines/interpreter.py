@@ -79,13 +79,16 @@ class Interpreted:
         """
         # A call that may be abandoned must not write in place, as it is made again.
         before, after = (map(np.asarray, jax.tree.leaves(values)) for values in ((inputs, large, read), rng))
+        # `lent` arrays count as unshared for the interpreter, which may then reuse their memory for results.
         taken = lent if self._writes_in_place else functools.partial(map, np.asarray)
         arrays = [*before, *taken(updated), *after]
         kept = lenders(arrays)
+        # Loops of unknown trip count subtract their work from this budget, and raise OverLimit when it is spent.
         LIMIT.left = math.inf if self._writes_in_place else self._left
         try:
             results: tuple[Any, ...] = jax.tree.unflatten(self._structure, self._evaluate(arrays))
             return results
+        # Also for KeyboardInterrupt: an array that was partly overwritten must not be read again.
         except BaseException as e:
             spoil(k.array for k in kept if k.is_written)
             if isinstance(e, MemoryError):

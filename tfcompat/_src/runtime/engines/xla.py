@@ -39,6 +39,7 @@ class Compiled:
 
     def make(self, call: Call) -> None:
         """See `Executable`."""
+        # The first call traces and compiles, in a helper thread. A long call always runs there.
         if not (self._was_called and call.at_once(self._function)):
             call.apart(self._function, self._compile)
             self._was_called = not self._is_long
