@@ -99,6 +99,13 @@ CASES["FixedUnigramCandidateSampler_shard"] = (
         distortion=1.0, num_reserved_ids=2, num_shards=3, shard=1,
     ),
 )
+CASES["FixedUnigramCandidateSampler_rejected"] = (  # of the words of the first run, 331002 < 2**32 % 331274 may choose no bucket
+    "FixedUnigramCandidateSampler",
+    dict(
+        true_classes=_TRUE, num_true=2, num_sampled=2000, unique=False, range_max=331274, distortion=0.75,
+        unigrams=np.round(1 + 50 * np.abs(np.sin(np.arange(331274.0)))).tolist(),
+    ),
+)
 CASES["AllCandidateSampler"] = (
     "AllCandidateSampler",
     dict(true_classes=_TRUE, num_true=2, num_sampled=41, unique=True),

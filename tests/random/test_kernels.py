@@ -86,9 +86,7 @@ def _compiled(spec, inputs, attrs, **rng):
         return jax.jit(call)([jnp.asarray(inputs[i]) for i in traced], rng)
 
 
-ON_THE_HOST = {
-    "LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler", "FixedUnigramCandidateSampler", "ParameterizedTruncatedNormal",
-}  # fmt: skip
+ON_THE_HOST = {"LearnedUnigramCandidateSampler", "ThreadUnsafeUnigramCandidateSampler", "ParameterizedTruncatedNormal"}
 DEVICE_CASES = [n for n, (op, _) in cases.CASES.items() if op not in ON_THE_HOST]
 HOST_CASES = [n for n in cases.CASES if n not in DEVICE_CASES]
 
@@ -175,6 +173,34 @@ def test_too_many_unique_candidates_are_refused():
     sampler, stream = candidate_samplers.UniformSampler(3), candidate_samplers.WordStream(*philox.seed_to_key_counter(1, 2))
     with pytest.raises(candidate_samplers.errors.InvalidArgumentError, match="range is too small"):
         candidate_samplers.sample_candidates(sampler, stream, np.zeros((1, 1), np.int64), 4, True)
+
+
+@pytest.mark.parametrize("unique", [False, True])
+@pytest.mark.parametrize("rejected", [2**30, 3 * 2**30])
+def test_words_that_choose_no_bucket_are_left_out(monkeypatch, rejected, unique):
+    """Where many words are rejected, one block of a trace is too short, and the values are those of Python's loop over words."""
+    sampler = candidate_samplers.FixedUnigramSampler(1 + np.arange(600) % 7, 1.0)
+    monkeypatch.setattr(sampler, "_rejected", rejected)
+    key, counter = philox.seed_to_key_counter(5, 8)
+    stream, wanted, tries = candidate_samplers.WordStream(key, counter), [], 0
+    while len(wanted) < 50:
+        uniform, bucket, tries = (stream.word() & 0x7FFFFF) * 2.0**-23, stream.word(), tries + 1
+        while bucket < rejected:
+            bucket = stream.word()
+        value = bucket % 600 if uniform < sampler._threshold[bucket % 600] else sampler._alias[bucket % 600]
+        if not unique or value not in wanted:
+            wanted.append(value)
+    p = (1 + np.array(wanted) % 7) / np.sum(1 + np.arange(600) % 7)
+    expected = -np.expm1(tries * np.log1p(-p)) if unique else 50 * p
+
+    def traced(key, counter):
+        return candidate_samplers.candidates(jnp, key, counter, np.array([wanted]), sampler, 50, unique)
+
+    with jax.enable_x64(True):
+        for sampled, of_true, of_sampled in (jax.jit(traced)(key, counter), candidate_samplers.candidates(np, key, counter, np.array([wanted]), sampler, 50, unique)):
+            np.testing.assert_array_equal(sampled, wanted)
+            np.testing.assert_allclose(of_true, expected[None], rtol=1e-5)
+            np.testing.assert_allclose(of_sampled, expected, rtol=1e-5)
 
 
 def test_gamma_gradient():

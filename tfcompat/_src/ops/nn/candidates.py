@@ -54,9 +54,9 @@ def _sampler_op(name: str, attrs: str, kernel: Callable, **fields: Any) -> None:
     )  # fmt: skip
 
 
-def _sampled(sampler: samplers.Sampler, rng: tuple, true_classes: np.ndarray, num_sampled: int, unique: bool) -> tuple:
-    stream = samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled))
-    return samplers.sample_candidates(sampler, stream, true_classes, num_sampled, unique)
+def _compiled_sampler(name: str, attrs: str, kernel_for: Callable[[ModuleType], Callable]) -> None:
+    """A sampler that draws the same in a trace and in NumPy."""
+    _sampler_op(name, attrs, kernel_for(jnp), fold=kernel_for(np))
 
 
 def _simple_sampler(name: str, sampler_type: Callable) -> None:
@@ -70,7 +70,7 @@ def _simple_sampler(name: str, sampler_type: Callable) -> None:
 
         return kernel
 
-    _sampler_op(name, "range_max: int >= 1, ", kernel_for(jnp), fold=kernel_for(np))
+    _compiled_sampler(name, "range_max: int >= 1, ", kernel_for)
 
 
 _simple_sampler("UniformCandidateSampler", samplers.UniformSampler)
@@ -85,7 +85,8 @@ def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, ra
     if key not in context.resources:
         context.resources[key] = samplers.LearnedUnigramSampler(range_max)
     sampler = context.resources[key]
-    found = _sampled(sampler, rng, true_classes, num_sampled, unique)
+    stream = samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled))
+    found = samplers.sample_candidates(sampler, stream, true_classes, num_sampled, unique)
     sampler.update(true_classes)
     return found
 
@@ -121,28 +122,31 @@ def _read_weights(vocab_file: str) -> np.ndarray:
     return weights
 
 
-def _fixed_unigram(
-    true_classes, *, num_true, num_sampled, unique, range_max, vocab_file, distortion, num_reserved_ids, num_shards,
-    shard, unigrams, rng,
-):  # fmt: skip
-    _check_true_classes(true_classes, num_true)
-    if bool(vocab_file) == bool(unigrams):
-        wanted = "only provide one of vocab_file and" if unigrams else "provide either vocab_file or"
-        raise errors.InvalidArgumentError(None, None, f"Must {wanted} unigrams.")
-    if vocab_file and not os.path.exists(vocab_file):
-        raise errors.NotFoundError(None, None, f"{vocab_file}; No such file or directory")
-    modified = os.stat(vocab_file).st_mtime_ns if vocab_file else None
-    sampler = _fixed_sampler(
-        range_max, tuple(unigrams), vocab_file, modified, distortion, num_reserved_ids, num_shards, shard
-    )
-    return _sampled(sampler, rng, true_classes, num_sampled, unique)
+def _fixed_unigram(xp: ModuleType) -> Callable:
+    def kernel(
+        true_classes, *, num_true, num_sampled, unique, range_max, vocab_file, distortion, num_reserved_ids, num_shards,
+        shard, unigrams, rng,
+    ):  # fmt: skip
+        _check_true_classes(true_classes, num_true)
+        if bool(vocab_file) == bool(unigrams):
+            wanted = "only provide one of vocab_file and" if unigrams else "provide either vocab_file or"
+            raise errors.InvalidArgumentError(None, None, f"Must {wanted} unigrams.")
+        if vocab_file and not os.path.exists(vocab_file):
+            raise errors.NotFoundError(None, None, f"{vocab_file}; No such file or directory")
+        modified = os.stat(vocab_file).st_mtime_ns if vocab_file else None
+        sampler = _fixed_sampler(
+            range_max, tuple(unigrams), vocab_file, modified, distortion, num_reserved_ids, num_shards, shard
+        )
+        return samplers.candidates(xp, *rng, true_classes, sampler, num_sampled, unique)
+
+    return kernel
 
 
-_sampler_op(
+_compiled_sampler(
     "FixedUnigramCandidateSampler",
     'range_max: int >= 1, vocab_file: string = "", distortion: float = 1.0, num_reserved_ids: int = 0, '
     "num_shards: int >= 1 = 1, shard: int >= 0 = 0, unigrams: list(float) = [], ",
-    _fixed_unigram, side=HOST,
+    _fixed_unigram,
 )
 
 

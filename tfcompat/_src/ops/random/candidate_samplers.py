@@ -1,6 +1,6 @@
 """Candidate samplers, equal to TensorFlow 1.15's: one stream of random words, of which each candidate takes the next two.
 
-Those that know their range alone are compiled; tables of weights, and weights that are learned, are for the host.
+All are compiled but the one whose weights are learned, which is for the host.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jax import lax
 
 from tfcompat._src.base import errors
 from tfcompat._src.ops.random import philox
-from tfcompat._src.ops.random.distributions import double_from_words, full_int, uniform
+from tfcompat._src.ops.random.distributions import double_from_words, full_int, uniform_from_words
 from tfcompat._src.ops.random.drawing import drawing
 
 Array = Any
@@ -26,6 +26,7 @@ _SCALAR_BLOCK = 256
 _LARGEST_BLOCK = 1 << 18
 _INT32_MAX = 2**31 - 1
 _UNIFORM_STEP = 2.0**-23
+_BEFORE_ALL = -2
 
 
 def reserve_candidates(num_sampled: int) -> int:
@@ -117,11 +118,11 @@ class Sampler(Protocol):
         """The probability of each value, float32."""
 
 
-class SimpleSampler(Sampler, Protocol):
+class TracedSampler(Sampler, Protocol):
     """A sampler whose values can be traced."""
 
-    def values(self, xp: ModuleType, key: Array, counter: Array, count: int) -> tuple[Array, Array]:
-        """The first `count` values, int64, and which of them count."""
+    def values(self, words: Array) -> tuple[Array, Array, Array | int]:
+        """The values, int64, of `words`, two for each; which of them count; and how many words these and the rejected ones take."""
 
 
 def sample_candidates(
@@ -173,7 +174,7 @@ def _chance_of_any(xp: ModuleType, p: Array, tries: Array) -> Array:
 
 @drawing("sampler", "num_sampled", "unique")
 def candidates(
-    xp: ModuleType, key: Array, counter: Array, true_classes: Array, sampler: SimpleSampler, num_sampled: int, unique: bool
+    xp: ModuleType, key: Array, counter: Array, true_classes: Array, sampler: TracedSampler, num_sampled: int, unique: bool
 ) -> tuple[Array, Array, Array]:
     """`sample_candidates`, which can be traced."""
     if xp is np:
@@ -190,7 +191,7 @@ def candidates(
     return sampled, expected[: true_classes.size].reshape(true_classes.shape), expected[true_classes.size :]
 
 
-def _traced_sample(sampler: SimpleSampler, key: Array, counter: Array, count: int, unique: bool) -> tuple[Array, Array]:
+def _traced_sample(sampler: TracedSampler, key: Array, counter: Array, count: int, unique: bool) -> tuple[Array, Array]:
     """How many values were tried until `count` were found, different ones where they are to be `unique`, and these in order.
 
     Values come in blocks that nearly always suffice. Those of a block that are the first of their kind among all since the beginning go to
@@ -199,19 +200,21 @@ def _traced_sample(sampler: SimpleSampler, key: Array, counter: Array, count: in
     width = 2 * -(-3 * count // 4) if unique else count + count % 2
 
     def block(carry: tuple[Array, ...]) -> tuple[Array, ...]:
-        done, tries, filled, found = carry
-        values, is_accepted = sampler.values(jnp, key, philox.moved(counter, done * np.uint32(width // 2)), width)
-        is_new = is_accepted & _is_first(found, values) if unique else is_accepted
+        draws, offset, tries, filled, found = carry
+        words = full_int(jnp, key, philox.moved(counter, draws), 2 * width + 4, np.uint32)
+        values, is_accepted, used = sampler.values(lax.dynamic_slice(words, (offset,), (2 * width,)))
+        is_new = is_accepted & _is_first(found, jnp.where(is_accepted, values, -1)) if unique else is_accepted
         rank = filled + jnp.cumsum(is_new, dtype=np.int32)
         is_wanted = is_new & (rank <= count)
         found = found.at[jnp.where(is_wanted, rank - 1, count)].set(values, mode="drop")
         number = jnp.arange(1, width + 1, dtype=np.int32)
         last = jnp.where(rank[-1] >= count, jnp.max(jnp.where(is_wanted, number, 0)), width)
         tries = tries + jnp.sum(is_accepted & (number <= last), dtype=np.int32)
-        return done + np.uint32(1), tries, jnp.minimum(rank[-1], count), found
+        offset = offset + used
+        return draws + (offset // 4).astype(np.uint32), offset % 4, tries, jnp.minimum(rank[-1], count), found
 
-    start = (jnp.uint32(0), jnp.int32(0), jnp.int32(0), jnp.full(count, -1, np.int64))
-    _, tries, _, found = lax.while_loop(lambda carry: carry[2] < count, block, start)
+    start = (jnp.uint32(0), jnp.int32(0), jnp.int32(0), jnp.int32(0), jnp.full(count, -1, np.int64))
+    _, _, tries, _, found = lax.while_loop(lambda carry: carry[3] < count, block, start)
     return tries, found
 
 
@@ -251,16 +254,16 @@ class UniformSampler:
         return accepted
 
     def _accepted(self, stream: WordStream, count: int) -> np.ndarray:
-        words = stream.take(2 * count).astype(np.uint64)
-        values, is_accepted = self._of_numbers(words[0::2] | words[1::2] << np.uint64(32))
+        values, is_accepted = self._of_words(stream.take(2 * count))
         return values[is_accepted]
 
-    def values(self, xp: ModuleType, key: Array, counter: Array, count: int) -> tuple[Array, Array]:
-        return self._of_numbers(full_int(xp, key, counter, count, np.uint64))
+    def values(self, words: Array) -> tuple[Array, Array, int]:
+        return *self._of_words(words), words.size
 
-    def _of_numbers(self, numbers: Array) -> tuple[Array, Array]:
+    def _of_words(self, words: Array) -> tuple[Array, Array]:
         """Values of 64-bit numbers; without the least ones, which would make some value likelier than another."""
-        rejected = 2**64 % self.support
+        wide = words.astype(np.uint64)
+        numbers, rejected = wide[0::2] | wide[1::2] << np.uint64(32), 2**64 % self.support
         return (numbers % np.uint64(self.support)).astype(np.int64), numbers >= np.uint64(rejected)
 
     def probability(self, xp: ModuleType, values: Array) -> Array:
@@ -275,13 +278,13 @@ class LogUniformSampler:
         self._log_range = math.log1p(range_max)
 
     def sample(self, stream: WordStream, count: int) -> np.ndarray:
-        words = stream.take(2 * count)
-        return self._of_uniform(np, double_from_words(np, words[0::2], words[1::2]))
+        return self._of_words(np, stream.take(2 * count))
 
-    def values(self, xp: ModuleType, key: Array, counter: Array, count: int) -> tuple[Array, Array]:
-        return self._of_uniform(xp, uniform(xp, key, counter, count, np.float64)), xp.ones(count, np.bool_)
+    def values(self, words: Array) -> tuple[Array, Array, int]:
+        return self._of_words(jnp, words), jnp.ones(words.size // 2, np.bool_), words.size
 
-    def _of_uniform(self, xp: ModuleType, numbers: Array) -> Array:
+    def _of_words(self, xp: ModuleType, words: Array) -> Array:
+        numbers = double_from_words(xp, words[0::2], words[1::2])
         return (xp.exp(numbers * self._log_range).astype(np.int64) - 1) % self.support
 
     def probability(self, xp: ModuleType, values: Array) -> Array:
@@ -304,31 +307,47 @@ class FixedUnigramSampler:
         reserved = len(range(shard, num_reserved_ids, num_shards))
         kept = np.arange(reserved, reserved + len(unigrams)) % num_shards == shard
         powers = np.asarray(unigrams, np.float32)[kept].astype(np.float64) ** np.float64(np.float32(distortion))
-        self._weights = np.concatenate([np.zeros(reserved, np.float32), powers.astype(np.float32)])
-        self._total = np.cumsum(self._weights)[-1]
-        self.classes = self._weights.size
-        self._threshold, self._alias = _alias_table(self._weights)
+        weights = np.concatenate([np.zeros(reserved, np.float32), powers.astype(np.float32)])
+        self._probabilities = weights / np.cumsum(weights)[-1]
+        self.classes = weights.size
+        self._threshold, self._alias = _alias_table(weights)
+        self._rejected = 0 if self.classes & (self.classes - 1) == 0 else (2**32 - 1) % self.classes + 1
         own = np.flatnonzero(self._threshold > 0)
         others = self._alias[self._threshold <= 1 - _UNIFORM_STEP]
         self.support = np.union1d(own, others).size
 
     def sample(self, stream: WordStream, count: int) -> np.ndarray:
-        words = self._accepted_words(stream, count)
-        uniform = (words[:, 0] & 0x7FFFFF) * _UNIFORM_STEP
-        bucket = (words[:, 1] % np.uint32(self.classes)).astype(np.int64)
-        return np.where(uniform < self._threshold[bucket], bucket, self._alias[bucket])
-
-    def _accepted_words(self, stream: WordStream, count: int) -> np.ndarray:
-        """Words [count, 2]; a second one by which some bucket would be more likely than another is left out."""
-        rejected = 0 if self.classes & (self.classes - 1) == 0 else (2**32 - 1) % self.classes + 1
         words = stream.take(2 * count)
-        while (low := np.flatnonzero(words[1::2] < rejected)).size:
+        while (low := np.flatnonzero(words[1::2] < self._rejected)).size:
             words = np.concatenate([np.delete(words, 2 * low[0] + 1), stream.take(1)])
-        return words.reshape(-1, 2)
+        return self._of_words(np, words[0::2], words[1::2])
+
+    def values(self, words: Array) -> tuple[Array, Array, Array]:
+        """The values of words of which a value takes one, and then the next that is not rejected.
+
+        The words after one that is rejected choose a bucket and a number in turn, beginning with a bucket whether that one was to be a bucket
+        or a number.
+        """
+        size, number = words.size, jnp.arange(words.size, dtype=np.int32)
+        is_low = words < np.uint32(self._rejected)
+        last_low = jnp.concatenate([jnp.full(1, _BEFORE_ALL, np.int32), lax.cummax(jnp.where(is_low, number, _BEFORE_ALL))])
+        is_bucket = (number - last_low[:-1]) % 2 == 1
+        last_uniform = lax.cummax(jnp.where(is_bucket, -1, number))
+        is_value = is_bucket & ~is_low
+        place = jnp.where(is_value, jnp.cumsum(is_value, dtype=np.int32) - 1, size)
+        bucket = jnp.zeros(size // 2, np.int32).at[place].set(number, mode="drop")
+        used = jnp.where((size - last_low[-1]) % 2 == 1, last_uniform[-1], size)
+        values = self._of_words(jnp, words[last_uniform[bucket]], words[bucket])
+        return values, number[: size // 2] < jnp.sum(is_value, dtype=np.int32), used
+
+    def _of_words(self, xp: ModuleType, uniform: Array, bucket: Array) -> Array:
+        chosen = (bucket % np.uint32(self.classes)).astype(np.int64)
+        is_own = uniform_from_words(xp, uniform, np.float32) < xp.asarray(self._threshold)[chosen]
+        return xp.where(is_own, chosen, xp.asarray(self._alias)[chosen])
 
     def probability(self, xp: ModuleType, values: Array) -> Array:
         inside = (values >= 0) & (values < self.classes)
-        return np.where(inside, self._weights[np.where(inside, values, 0)] / self._total, np.float32(0))
+        return xp.where(inside, xp.asarray(self._probabilities)[xp.where(inside, values, 0)], np.float32(0))
 
 
 def _alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
