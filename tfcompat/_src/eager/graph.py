@@ -156,6 +156,7 @@ class EagerGraph(Graph):
     def _program(self, op: EagerOperation, name: str, device: str) -> EagerProgram:
         """Returns the program for an operation, made and cached for op type, attributes, device, and kinds of the inputs."""
         spec, inputs = op.spec, op.takes
+        # An operation that makes a resource has a program of its own, named like it: resources are found by name.
         if spec.effects.creates:
             return EagerProgram(self.state, self.library_of(op.attrs), spec, op.attrs, inputs, device, op.name)
         # Variables enter the key by the position of their first use: two inputs that are one variable need another program than two variables.

@@ -93,6 +93,7 @@ class EagerState:
     def forget_programs(self) -> None:
         """Restarts all random sequences, and drops the programs of stateful ops."""
         self.random_state = _EagerRandomState()
+        # Programs of stateful ops may hold random counters of their own.
         self.programs = {k: p for k, p in self.programs.items() if not op_spec.get(k[0]).effects.is_stateful}
 
 
@@ -105,6 +106,7 @@ class ProcessVariables(VariableState):
     """
 
     def __init__(self, state: VariableState, keys: dict[str, str]) -> None:
+        # Lock and unfiled calls are shared: these are the same variables.
         self.lock, self.unfiled = state.lock, state.unfiled
         self._all, self._keys = state.held, keys
         self.held = _Renamed(state.held, keys)

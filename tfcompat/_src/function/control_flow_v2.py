@@ -153,6 +153,7 @@ def _give_same_index_types(caller: str, traced: list[Traced]) -> None:
         slices = [isinstance(v, IndexedSlices) for v in same]
         if any(slices) and not all(slices):
             raise TypeError(f"Cannot reconcile {caller} {position}-th outputs:\n  branches returned: {same}")
+        # As in 1.15, int64 wins over int32.
         if not any(slices) or len({v.indices.dtype for v in same}) == 1:
             continue
         for each, value in zip(traced, same):
@@ -170,6 +171,7 @@ def _require_alike(caller: str, names: list[str], traced: list[Traced]) -> None:
             nest.assert_same_structure(first.result, other.result, expand_composites=True)
         except (ValueError, TypeError) as e:
             problem = str(e)
+        # None must be returned by all branches or by none.
         for a, b in zip(first.leaves, other.leaves) if problem is None else ():
             if (a is None) != (b is None) or (a is not None and a.dtype.base_dtype != b.dtype.base_dtype):
                 problem = f"{a} and {b} have different types"
@@ -240,6 +242,7 @@ def while_v2(
     tensors = [flow_of(v) for v in leaves]
     shapes = _invariants(given, shape_invariants)
     with name_scope(name or "while") as scope:
+        # The limit is an input of the node in any case: -1 means none.
         limit = -1 if maximum_iterations is None else maximum_iterations
         limit = convert_to_tensor(limit, dtypes.int32, name="maximum_iterations")
         counter = constant(0, limit.dtype, name="loop_counter")

@@ -136,6 +136,7 @@ def ctc_state_log_probs(seq_lengths: Any, max_seq_length: Any) -> tuple[Tensor, 
     batch, count = size_along(seq_lengths, 0), max_seq_length + 1
     never = cast(log(cast(0, dtypes.float64) + _TINY), dtypes.float32)
     first = one_hot(zeros([batch], dtype=dtypes.int32), depth=2 * count, on_value=0.0, off_value=never, axis=1)
+    # The last label and the blank after it have the same index in the two halves of the states.
     is_last = ones([2, 1, batch]) * one_hot(seq_lengths, depth=count, axis=0)
     last = reshape((1.0 - is_last) * never, [2 * count, batch])
     return first, transpose(last)
@@ -153,6 +154,7 @@ def _ilabel_to_state(labels: Any, num_labels: TensorLike, ilabel_log_probs: Any)
 def _state_to_olabel(labels: Any, num_labels: Any, states: Any) -> Tensor:
     """Returns log probabilities [time, batch, classes] from those of the states: the sum over all states that emit a class."""
     count = size_along(labels, 1) + 1
+    # One-hot without the blank's class: label 0, which is padding, selects nothing.
     chosen = one_hot(labels - 1, depth=num_labels - 1, on_value=0.0, off_value=log(0.0))
     of_states = expand_dims(states[:, :, 1:count], axis=3)
     of_labels = reduce_logsumexp(of_states + expand_dims(chosen, axis=0), axis=2)
@@ -173,6 +175,7 @@ def _state_to_olabel_unique(labels: Any, num_labels: object, states: Any, unique
     """`_state_to_olabel` with one sum for each distinct label of a sequence, which needs less memory if there are many classes."""
     count = size_along(labels, 1) + 1
     distinct, positions = unique
+    # Equal labels of a sequence add up first; the sums of its distinct labels then go to their classes.
     sums = _sum_states(positions, states[:, :, 1:count])
     time, batch = size_along(states, 0), size_along(states, 1)
     rows = reshape(transpose(sums, perm=[1, 2, 0]), [batch * (count - 1), time])
@@ -207,6 +210,7 @@ def _forward_backward_log(
     rank = state_trans_log_probs.shape.ndims
     if rank not in (2, 3):
         raise ValueError(f"state_trans_log_probs rank must be known and == 2 or 3, is: {rank}")
+    # Backwards, a state leads to those that it came from.
     back_log_probs = transpose(state_trans_log_probs, [1, 0] if rank == 2 else [0, 2, 1])
     batch = size_along(observed_log_probs, 1)
 
@@ -229,6 +233,7 @@ def _forward_backward_log(
     behind, total = _scan(
         backward, (observed_log_probs, mask), (final_state_log_probs, zeros([batch])), reverse=True, inclusive=True
     )
+    # Posteriors: forward times backward, normalized for each frame; frames after the end have probability 0.
     joint = ahead[1:] + behind[1:]
     joint -= reduce_logsumexp(joint, axis=2, keepdims=True)
     joint += log(expand_dims(mask, axis=2))

@@ -224,6 +224,7 @@ class Function:
         self._name, self._lifts_variables = name, lifts_variables
         self._traces: dict[Any, ConcreteFunction] = {}
         self._has_variables = False
+        # Caches of compiled programs, by role, which all traces of the function share.
         self._programs: Mapping[str, Recent] = collections.defaultdict(Recent)
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, python_function)
@@ -312,6 +313,7 @@ class Function:
             # In the first trace variables may be made; initial values are lifted out of it. Later traces refuse to make any.
             creator = LiftingCreator([t for t in nest.flatten((args, kwargs), expand_composites=True) if isinstance(t, Tensor)])
             concrete = self._trace(args, kwargs, _refused if self._has_variables else creator)
+            # Variables may be made in the very first trace only. It is repeated, so that the trace that is kept makes none.
             if creator.has_made:
                 self._has_variables, is_first = True, not self._traces
                 self._traces.clear()

@@ -166,6 +166,7 @@ class DefinedFunction(GraphFunction):
         listed = list(result) if isinstance(result, (list, tuple)) else [result]
         if any(each is None for each in listed):
             raise ValueError(f"Function {self._func.__name__} can not return None.")
+        # A result from outside, such as a captured argument returned as it is, becomes an input of the body.
         tensors = [convert_to_tensor(each) for each in listed]
         return [t if t.graph is body else body.capture(t) for t in tensors]
 

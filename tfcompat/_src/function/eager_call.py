@@ -54,7 +54,7 @@ class Derivative:
     ) -> None:  # fmt: skip
         self.outputs, self._name = outputs, name
         self._inputs = list(body.inputs)
-        # Only floating-point results get gradients, and only floating-point inputs need them.
+        # As results, resources and variants have no gradients; as inputs, resources may be variables, which have.
         self._differentiated = [i for i, t in enumerate(outputs) if is_trainable(t) and t.dtype not in _OPAQUE]
         self._wanted = [i for i, t in enumerate(body.inputs) if is_trainable(t)]
         operations = list(_operations(body))
@@ -154,6 +154,7 @@ class Derivative:
     def call(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Runs the forward function, records the call on tapes, and returns the results."""
         graph = get_default_graph()
+        # The graph's library is weak: this object keeps the functions, and adds them for each call.
         for each in self._library:
             graph._add_function(each)
         # The values of variables before the call, for the gradient in case they are written before it is taken.

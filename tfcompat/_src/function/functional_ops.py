@@ -240,6 +240,7 @@ def _function(call: CallOperation, name: str) -> GraphFunction:
 
 def _replacing(call: CallOperation, build: Callable[[list[Tensor]], list[Tensor]]) -> GraphFunction:
     """Returns a function of a node's inputs whose body `build` makes from flat nodes."""
+    # The body depends on the node (its shapes and attributes), so each node has its own.
     body = FuncGraph(call.graph)
     # Inside, `cond` and `while_loop` must not make functional nodes again.
     body.functional_control_flow = False
@@ -267,6 +268,7 @@ def _run(function: GraphFunction, arguments: list[Tensor]) -> list[Tensor]:
 
     made, values = copied(function.body, arguments, copier_into(graph))
     acting = [made[node] for node in acting_nodes(body_nodes(function.body))]
+    # Shapes known in the function also hold for its copy.
     results = [values[t] for t in function.body.outputs]
     for result, inner in zip(results, function.body.outputs):
         result.set_shape(inner.shape)

@@ -69,6 +69,7 @@ class _Lift:
         """Replaces a tensor by a placeholder or a captured tensor."""
         name = tensor.op.name
         if tensor in self._captured:
+            # The target captures what the source graph has captured.
             copied = self._graph.capture(self._captured[tensor])  # type: ignore[attr-defined]  # of FuncGraph
         elif tensor.op.type == "PlaceholderWithDefault":
             default = tensor.op.inputs[0]

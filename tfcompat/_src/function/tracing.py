@@ -106,6 +106,7 @@ class Traced:
             keeps_effects = outer.building_function and outer.keeps_effects
         self.body = TracedGraph(outer, creators is None, keeps_effects)
         if creators is not None:
+            # A function has its own creators; a branch or loop inherits those of the graph around it.
             creator_stack(self.body)[:] = creators
         names = names or ["placeholder"] * len(kinds)
         with self.body.as_default():
@@ -155,6 +156,7 @@ class Traced:
     def add_to(self, graph: Graph) -> GraphFunction:
         """Adds the function, and those that it calls, to a graph's library, and returns it."""
         graph_function = self.function()
+        # A library must contain every function that its functions call.
         for each in with_held([graph_function]).values():
             if not graph._is_function(each.name):
                 graph._add_function(each)

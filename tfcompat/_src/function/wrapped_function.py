@@ -46,6 +46,7 @@ class VariableHolder:
         """Makes a variable, or returns the shared one of this name, and adds it to its collections."""
         collections = kwargs.pop("collections", None)
         with name_scope(kwargs.get("name"), "Variable") as scope:
+            # Variables are shared by their full name, scopes included.
             name = scope.removesuffix("/")
             kwargs["name"] = scope
         variable = self._variables_by_name.get(name) if self._share_variables else None

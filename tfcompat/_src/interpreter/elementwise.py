@@ -93,6 +93,7 @@ def sign(e: Equation) -> ToArray:
     """Sign of a number; of floats, -0 and NaN are kept."""
     if e.dtype.kind in "iuc":
         return np.sign
+    # NumPy's sign of -0 is 0.
     return lambda x: np.copysign(np.sign(x), x)
 
 
@@ -133,6 +134,7 @@ def integer_pow(e: Equation) -> ToArray:
 
     def power(x: NDArray) -> NDArray:
         base, n, result = x, abs(y), None
+        # Binary exponentiation: the squares of the base for the set bits of the exponent.
         while n:
             if n & 1:
                 result = base if result is None else np.multiply(result, base)
@@ -226,6 +228,7 @@ def clz(e: Equation) -> ToArray:
 
 def _in_order(dtype: DType) -> ToArray:
     """Returns a function of floats to integers in IEEE 754's total order: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN."""
+    # As integers, negative floats are in reverse order: inverting all bits but the sign corrects that.
     signed = _signed(dtype)
     rest = signed.type(np.iinfo(signed).max)
     return lambda x: (bits := x.view(signed)) ^ np.where(bits < 0, rest, signed.type(0))
@@ -266,6 +269,7 @@ def clamp(e: Equation) -> ToArray:
 @primitive("select_n")
 def select_n(e: Equation) -> ToArray:
     """Chooses elements from cases by index or, of two cases, by a boolean."""
+    # More than two cases: the selector is an integer.
     if len(e.inputs) > 3:
         return lambda which, *cases: np.choose(which, cases)
     if e.inputs[0].dtype == np.bool_ and e.inputs[0].shape and e.dtype.itemsize in (4, 8) and math.prod(e.shape) >= LARGE:
@@ -309,6 +313,7 @@ def convert(e: Equation) -> ToArray:
         return lambda x: x
     if new == np.bool_:
         return lambda x: np.not_equal(x, np.zeros((), old))
+    # NumPy warns about the lost imaginary part, XLA drops it.
     if old.kind == "c" and new.kind != "c":
         from_real = convert(Equation({"new_dtype": new}, [np.empty(0, old).real], e.outputs))
         return lambda x: from_real(np.real(x))
@@ -322,6 +327,7 @@ def convert(e: Equation) -> ToArray:
 def _saturating(new: DType) -> ToArray:
     """Returns a conversion to an integer type that maps NaN to 0 and values out of range to its limits."""
     info = ml_dtypes.iinfo(new)
+    # Rounded to float64: for 64-bit types the upper limit becomes 2**63 or 2**64, the first value out of range.
     low, high = float(info.min), float(info.max)
 
     def to_integer(x: NDArray) -> NDArray:
@@ -347,6 +353,7 @@ def reduce_precision(e: Equation) -> ToArray:
     """Rounds floats to fewer bits of mantissa and exponent, by arithmetic on their bits; NaN is kept."""
     dtype = e.dtype
     unsigned, layout = _unsigned(dtype), ml_dtypes.finfo(dtype)
+    # All constants are integers in the position of the bits that they are compared with.
     lost = layout.nmant - e.params["mantissa_bits"]
     bias, range_of = (1 << (layout.nexp - 1)) - 1, 1 << (e.params["exponent_bits"] - 1)
     sign_bit, exponents = 1 << (layout.bits - 1), ((1 << layout.nexp) - 1) << layout.nmant

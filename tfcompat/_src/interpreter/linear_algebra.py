@@ -98,6 +98,7 @@ def qr(e: Equation) -> ToArrays:
 
 @primitive("eigh", refused=lambda params: params["subset_by_index"] is not None)
 def eigh(e: Equation) -> ToArrays:
+    # NumPy returns eigenvalues first, JAX eigenvectors.
     triangle: Literal["L", "U"] = "L" if e.params["lower"] else "U"
     return _each(e, _or_nan(e, lambda x: np.linalg.eigh(x, triangle)[::-1]))
 
@@ -127,6 +128,7 @@ def triangular_solve(e: Equation) -> ToArray:
     def run(a: NDArray, b: NDArray) -> NDArray:
         result = np.empty(shape, dtype)
         if math.prod(shape):
+            # One matrix at a time: BLAS has no batches.
             a = np.conj(a) if conjugated else a
             for i in np.ndindex(shape[:-2]):
                 result[i] = solve(1, a[i], b[i], **options)
@@ -139,6 +141,7 @@ def triangular_solve(e: Equation) -> ToArray:
 def fft(e: Equation) -> ToArray:
     kind, lengths, dtype = e.params["fft_type"].name, e.params["fft_lengths"], e.dtype
     function = getattr(transforms, {"FFT": "fftn", "IFFT": "ifftn", "RFFT": "rfftn", "IRFFT": "irfftn"}[kind])
+    # The transform goes over the last axes, as many as there are lengths.
     axes = tuple(range(-len(lengths), 0))
     if math.prod(e.inputs[0].shape) == 0:
         shape = e.shape

@@ -95,7 +95,7 @@ def _root(x: NDArray) -> NDArray:
 
 
 def frozen(x: object) -> NDArray:
-    """Returns a value as an array that neither it nor any view of it can write to."""
+    """Returns a read-only view of a value; views of it are read-only too."""
     # A view, so that the flag of the caller's array stays as it is.
     x = np.asarray(x).view()
     x.flags.writeable = False

@@ -189,6 +189,7 @@ def padding(shape: Shape, old: Shape, config: Iterable[tuple[int, int, int]]) ->
         result = np.empty(shape, x.dtype)
         result[...] = fill
         if is_filled:
+            # Steps between elements place them with gaps, which keep the fill value.
             result[inside] = x[source]
         return result
 

@@ -84,6 +84,7 @@ def _is_on_elements(equation: JaxprEqn) -> bool:
 
 def combination(jaxpr: Jaxpr | ClosedJaxpr, consts: Sequence[NDArray] = ()) -> Combination:
     """Returns a function that combines two lists of arrays by a trace on scalars, which is evaluated on arrays of any shape."""
+    # Elementwise primitives broadcast, so the trace on scalars computes arrays of any shape.
     run = Evaluator(jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, consts)).run
     return lambda left, right: list(run([*left, *right]))
 
@@ -98,6 +99,7 @@ def reduce(e: Equation) -> ToArrays:
     length = math.prod(e.inputs[0].shape[a] for a in axes)
 
     def run(*args: NDArray) -> list[NDArray]:
+        # The initial values count once, whatever the order: the function is associative by XLA's contract.
         totals = [np.broadcast_to(start, shape) for start in args[count:]]
         left = [x.transpose(order).reshape(length, *shape) for x in args[:count]]
         while left[0].shape[0]:

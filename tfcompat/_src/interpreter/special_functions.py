@@ -50,6 +50,7 @@ def _igamma(function: ToArray, at_infinities: float, near_zero: float) -> ToArra
 def _zeta(x: NDArray, q: NDArray) -> NDArray:
     """Hurwitz zeta function. At poles q = 0, -1, ... it is inf for even x and NaN for odd or fractional x, as in XLA."""
     # scipy.special.zeta is inf at every pole.
+    # zeta(x, q) for q = 0, -1, ...: the sum has an infinite term, whose sign is defined for even x only.
     at_poles = np.where((x == 1) | (x % 2 == 0), np.inf, np.nan)
     value = np.where((q <= 0) & (q == np.floor(q)), at_poles, special.zeta(x, q))
     return np.where(np.isfinite(x) & ((q < np.inf) | (x <= 1)), value, np.nan)
@@ -57,6 +58,7 @@ def _zeta(x: NDArray, q: NDArray) -> NDArray:
 
 def _polygamma(n: NDArray, x: NDArray) -> NDArray:
     """Polygamma function by the zeta function: (-1)**(n + 1) * n! * zeta(n + 1, x); NaN unless n is a natural number."""
+    # The sign alternates with n. For n = 0, digamma, the series diverges.
     size = special.gamma(n + 1) * _zeta(n + 1, x)
     value = np.where(n == 0, _digamma(x), np.where(n % 2 == 0, -size, size))
     return np.where((n >= 0) & (n == np.floor(n)), value, np.nan)

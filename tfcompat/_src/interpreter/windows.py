@@ -81,6 +81,7 @@ def reduce_window(e: Equation) -> ToArrays:
 @primitive("select_and_scatter_add")
 def select_and_scatter_add(e: Equation) -> ToArray:
     """Adds each source element to the position that its window of the operand selects: the first greatest or first smallest one."""
+    # Window positions of the operand correspond to elements of the source.
     p, old, dtype = e.params, e.inputs[1].shape, e.dtype
     highest_wins = p["select_prim"].name == "ge"
     sizes, strides, edges = p["window_dimensions"], p["window_strides"], p["padding"]

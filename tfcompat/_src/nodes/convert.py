@@ -176,6 +176,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
       TypeError: `value` cannot be of this dtype, or has another shape and `verify_shape` is true. ValueError: it has too many elements.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    # Only checks: without the flag, a value is padded instead.
     if verify_shape and shape is not None:
         tensor_proto.make_tensor_proto(value, wanted, shape, verify_shape=True)
     return _constant(value, wanted, shape, name)

@@ -241,6 +241,7 @@ def _arg(name: str, tensor: Tensor) -> Arg:
 def is_stateful(op: Operation) -> bool:
     """Returns whether a node matters beyond its outputs: it has side effects, writes variables, or checks something."""
     spec = spec_of(op)
+    # NoOp and ControlTrigger have no outputs, but only order other nodes.
     acts = spec.effects.is_stateful or bool(spec.effects.writes) or not spec.signature.outputs
     return acts and op.type not in ("NoOp", "ControlTrigger")
 
@@ -382,6 +383,7 @@ class CallOperation(Operation):
           errors.UnimplementedError: the function calls itself.
         """
         if self._inlined is None:
+            # Checked again under the lock: another thread may have inlined it meanwhile.
             with self._graph._lock:
                 if self._inlined is None:
                     function = self.function

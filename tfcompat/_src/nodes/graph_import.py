@@ -202,6 +202,7 @@ class _Importer:
         for name, sources in waiting.items():
             for source in sources:
                 consumers[source].append(name)
+        # A heap of nodes whose inputs are all made, by their position in the GraphDef.
         ready = [(position[name], name) for name, sources in waiting.items() if not sources]
         heapq.heapify(ready)
         order = []
@@ -318,6 +319,7 @@ class _Importer:
         known = spec.signature.attrs
         attrs = {}
         for key, value in node.attr.items():
+            # Private attributes are kept unchecked.
             if key not in known and not key.startswith("_"):
                 if (node.op, key) in _LATER_ATTRS or self._is_producer_default(node.op, key, value):
                     continue
@@ -469,6 +471,7 @@ class _BodyImporter(_Importer):
     _input_pattern = re.compile(
         r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*(:[a-zA-Z0-9_]+:\d+|:\d+)?|\^[A-Za-z0-9.][A-Za-z0-9_.\-/]*", re.ASCII
     )
+    # A body may mention groups of nodes outside of it. Messages of the library are not modified.
     _drops_unknown_groups = True
     _completes_nodes = False
 
@@ -551,6 +554,7 @@ class ImportedFunction(GraphFunction):
           ValueError: the definition is malformed. errors.NotFoundError: it has a node of an unknown op type.
           errors.UnimplementedError: the function calls itself.
         """
+        # A function that calls itself asks for its own body while it is being made.
         if self._is_being_made:
             raise calls_itself(self.name)
         self._is_being_made = True
@@ -568,6 +572,7 @@ class ImportedFunction(GraphFunction):
             raise ValueError(f"Duplicated arg name: {duplicate}")
         body = FuncGraph(self._graph)
         if self._graph.executes:
+            # In eager mode the graph's library is weak: the body keeps the functions that it calls.
             body._functions.update(self.held)
         with body.as_default():
             arguments = {
@@ -617,6 +622,7 @@ def add_functions(graph: Graph, library: messages.FunctionDefLibrary) -> list[Im
       the new functions. In eager mode the graph holds them weakly, so the caller must keep them.
     """
     _check_library(library)
+    # A name that the graph has already keeps its function.
     new = [ImportedFunction(d, graph) for d in library.function if not graph._is_function(d.signature.name)]
     by_name = {function.name: function for function in new}
     for function in new:
