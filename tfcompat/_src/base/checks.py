@@ -132,6 +132,9 @@ def unfit(op: Any, error: Exception) -> Exception:
     return errors.InvalidArgumentError(op.node_def, op, f"{op.type} cannot be computed of these inputs and attributes: {error}")
 
 
+# ---- checks of inputs that are concrete while tracing: shapes and constants ----
+
+
 def same_shape(*arrays: Any) -> None:
     """Checks that arrays have the same shape, without broadcasting."""
     for i, array in enumerate(arrays):
@@ -207,6 +210,9 @@ def first(flags: NDArray | jax.Array) -> np.intp | jax.Array:
     return np.argmax(flags) if isinstance(flags, np.ndarray) else lax.argmax(flags, 0, np.dtype(np.int32))
 
 
+# ---- guarded scatters ----
+
+
 def no_row(dtype: np.typing.DTypeLike) -> int:
     """Returns the row number that marks padding: the least integer of a dtype. Row updates skip it."""
     return int(np.iinfo(dtype).min)
@@ -233,6 +239,9 @@ def mark_guarded(value: T) -> T:
     if COLLECTOR.checks is not None:
         COLLECTOR.guarded.append(value)
     return value
+
+
+# ---- how checks are handled in a block ----
 
 
 @contextlib.contextmanager

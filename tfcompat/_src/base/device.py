@@ -68,6 +68,9 @@ def _parse(spec: str | None) -> _Parts:
     return _Parts(**parts)
 
 
+# ---- DeviceSpec ----
+
+
 @export("compat.v2.DeviceSpec")
 class DeviceSpecV2:
     """An immutable, full or partial specification of a device.
@@ -166,6 +169,9 @@ DeviceSpec = DeviceSpecV1
 def is_device_spec(obj: object) -> bool:
     """Returns whether `obj` is a DeviceSpec of either version."""
     return isinstance(obj, DeviceSpecV2)
+
+
+# ---- device strings ----
 
 
 @functools.lru_cache(maxsize=4096)

@@ -14,6 +14,8 @@ from typing import Any, Protocol, TypeVar, cast
 
 T = TypeVar("T")
 
+# ---- public names of the functions with dispatch support ----
+
 UNARY = frozenset(
     """abs acos acosh angle as_string asin asinh atan atanh bitwise.invert cast ceil clip_by_value conj cos cosh
     debugging.check_numerics decode_base64 digamma encode_base64 erf erfc exp expm1 floor identity imag is_finite is_inf
@@ -54,6 +56,9 @@ MATRIX = frozenset(
 _NAMES = MATRIX | SPARSE_UNARY | UNARY | UNARY_LIST | BINARY | STRUCTURAL
 _functions: dict[str, Callable[..., Any]] = {}
 _watchers: list[Callable[[str, Callable[..., Any]], None]] = []
+
+
+# ---- dispatchers ----
 
 
 class OpDispatcher:
@@ -147,6 +152,9 @@ def dispatch_for_types(op: Callable[..., Any], *types: type) -> Callable[..., An
         return function
 
     return register
+
+
+# ---- marking of public functions ----
 
 
 def supported(value: T, names: tuple[str, ...]) -> T:

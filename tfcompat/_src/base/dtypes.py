@@ -194,6 +194,7 @@ def _intern(enum: int) -> None:
         "is_numpy_compatible": name not in ("resource", "variant"),
         "_is_ref_dtype": enum != base,
     }
+    # The instances are immutable for all others: __setattr__ of the class raises.
     for field, value in facts.items():
         object.__setattr__(self, field, value)
     _INTERN_TABLE[enum] = self
@@ -202,6 +203,8 @@ def _intern(enum: int) -> None:
 # In ascending order, so that a type follows its base type and its parts.
 for _enum in sorted(_TYPE_TO_STRING):
     _intern(_enum)
+
+# ---- the types ----
 
 float32 = export("float32", "dtypes.float32")(DType(1))
 float64 = export("float64", "dtypes.float64")(DType(2))
@@ -253,6 +256,8 @@ uint32_ref = DType(122)
 uint64_ref = DType(123)
 half_ref = float16_ref
 double_ref = float64_ref
+
+# ---- conversion ----
 
 QUANTIZED_DTYPES = export("QUANTIZED_DTYPES", "dtypes.QUANTIZED_DTYPES")(
     frozenset(t for t in _INTERN_TABLE.values() if t.is_quantized)

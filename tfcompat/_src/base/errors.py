@@ -110,6 +110,9 @@ def _register(code: int) -> Callable[[type[OpError]], type[OpError]]:
     return mark
 
 
+# ---- one class per status code ----
+
+
 @export("errors.CancelledError")
 @_register(CANCELLED)
 class CancelledError(OpError):
@@ -254,6 +257,9 @@ class UnknownError(OpError):
         super().__init__(node_def, op, message, error_code)
 
 
+# ---- status codes and classes ----
+
+
 @export("errors.exception_type_from_error_code")
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
     """Returns the error class of a status code; raises KeyError if the code has none."""
@@ -316,6 +322,8 @@ class InaccessibleTensorError(ValueError):
 class OperatorNotAllowedInGraphError(TypeError):
     """A Python operator, such as `bool()` or iteration, that needs a tensor's value while the graph is built."""
 
+
+# ---- where a node was made ----
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 

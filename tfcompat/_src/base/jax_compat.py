@@ -104,6 +104,9 @@ FOLDERS = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.version.__version__}"
 
 
+# ---- settings of JAX ----
+
+
 def keep_programs(folder: str, store: Any, least_seconds: float) -> None:
     """Makes JAX keep compiled programs in a store, unless the user has set a cache folder of JAX.
 
@@ -182,6 +185,9 @@ warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
 warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded, use of fork\(\)", DeprecationWarning)
 
 
+# ---- devices and processes ----
+
+
 def platforms() -> str | None:
     """Returns the platforms that the user set for JAX, separated by commas; None if JAX chooses."""
     names: str | None = _config.jax_platforms
@@ -230,6 +236,9 @@ def collective_library(platform: str) -> str:
     """Returns the name of the library that carries arrays between processes on a platform."""
     cpu: str = _config.jax_cpu_collectives_implementation
     return {"cpu": cpu, "tpu": "ICI", "rocm": "RCCL"}.get(platform, "NCCL")
+
+
+# ---- compilation and traces ----
 
 
 def keeps_programs() -> bool:
@@ -345,6 +354,8 @@ def _size(variable: Any) -> int:
     return math.prod(getattr(variable.aval, "shape", ()))
 
 
+# ---- calls of compiled programs ----
+
 _COLLECTS_IN_C = sys.version_info < (3, 12)
 
 
@@ -423,6 +434,9 @@ def cost(function: Any, arguments: tuple[Any, ...]) -> tuple[int, float]:
     memory, costs = program.memory_analysis(), program.cost_analysis() or {}
     needed = 0 if memory is None else memory.temp_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
     return needed, costs.get("flops", 0.0)
+
+
+# ---- memory and arrays ----
 
 
 def bytes_there(place: jax.Device | jax.sharding.Sharding | None) -> int:

@@ -37,6 +37,9 @@ _IF_SHALLOW_IS_SEQ_INPUT_MUST_BE_SEQ = (
 )
 
 
+# ---- kinds of values ----
+
+
 class _Kind(enum.Enum):
     """How a value is traversed and rebuilt."""
 
@@ -146,6 +149,9 @@ def _sequence_like(instance: Any, args: list[Any]) -> Any:
     if kind is _Kind.VIEW or isinstance(instance, range):
         return list(args)
     return type(instance)(args)
+
+
+# ---- flatten, compare, pack ----
 
 
 def _flatten_into(structure: object, expand_composites: bool, leaves: list[Any]) -> None:
@@ -329,6 +335,9 @@ def map_structure(func: Callable[..., Any], *structure: object, **kwargs: bool) 
     return pack_sequence_as(structure[0], [func(*x) for x in zip(*leaves)], expand_composites)
 
 
+# ---- paths, and structures that are deeper than another ----
+
+
 def _yield_paths_up_to(shallow: object, value: object, expand_composites: bool, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yields (path, part of `value`) for each leaf of `shallow`."""
     kind = _kind(shallow, expand_composites)
@@ -494,6 +503,9 @@ def yield_flat_paths(nest: object, expand_composites: bool = False) -> Iterator[
     """Yields the paths of the leaves, as tuples of keys."""
     for path, _ in _yield_paths_up_to(nest, nest, expand_composites):
         yield path
+
+
+# ---- other conversions ----
 
 
 def replace_composites_with_components(structure: object) -> Any:

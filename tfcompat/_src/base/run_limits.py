@@ -22,6 +22,9 @@ class MustWait(Exception):
     """A host operation would have to wait for another thread inside `without_waiting`; it has changed nothing."""
 
 
+# ---- flags that stop loops ----
+
+
 class StopFlag:
     """A flag that makes the loops of a run stop; compiled loops read it in each iteration, in memory that their program aliases."""
 
@@ -124,6 +127,9 @@ def stoppable(session: object) -> Iterator[StopFlag]:
         raise
     finally:
         _stoppable.pop(flag, None)
+
+
+# ---- limits of a thread's run ----
 
 
 class _Limits(threading.local):

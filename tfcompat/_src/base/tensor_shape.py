@@ -102,6 +102,9 @@ def _comparison(compare: Callable[[int, int], bool]) -> Callable[..., Any]:
     return method
 
 
+# ---- Dimension ----
+
+
 @export("Dimension")
 class Dimension:
     """The size of one dimension: `value` is an int >= 0, or None for unknown.
@@ -187,6 +190,9 @@ class Dimension:
         """Returns the known one of two Dimensions; raises ValueError if both are known and differ."""
         self.assert_is_compatible_with(other)
         return Dimension(_size(other) if self._value is None else self._value)
+
+
+# ---- TensorShape ----
 
 
 @export("TensorShape")
@@ -430,6 +436,9 @@ def _sizes_of(dims: Any) -> Sizes:
     except TypeError:
         return (_size(dims),)
     return tuple(map(_size, found))
+
+
+# ---- other ways to make shapes ----
 
 
 def as_shape(shape: object) -> TensorShape:

@@ -111,6 +111,8 @@ class Trackable:
         self._maybe_initialize_trackable()
         return self._self_name_based_restores
 
+    # ---- what a SavedModel records ----
+
     @property
     def _object_identifier(self) -> str:
         return "_generic_user_object"
@@ -132,6 +134,8 @@ class Trackable:
 
     def _no_dependency(self, value: object) -> Any:
         return value
+
+    # ---- dependencies and their restoration ----
 
     def _lookup_dependency(self, name: str) -> Any:
         """Returns the dependency of that name, or None."""

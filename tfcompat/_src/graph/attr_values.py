@@ -20,6 +20,8 @@ from tfcompat._src.graph import stateful, tensor_proto, variant
 from tfcompat._src.graph.op_spec import OpSpec
 from tfcompat._src.proto import messages
 
+# ---- values of the graph's form ----
+
 
 @dataclass(frozen=True)
 class FunctionRef:
@@ -67,6 +69,9 @@ def of_dtype(value: NDArray | UnreadableTensor, proto: messages.TensorProto, dty
         return value
     names = (dtypes.cpp_name(dtypes.as_dtype(t).name) for t in (proto.dtype, dtype))
     return UnreadableTensor(proto, value.shape, "Type mismatch between value ({}) and dtype ({})".format(*names))
+
+
+# ---- to and from messages ----
 
 
 def fill(proto: messages.AttrValue, value: object) -> None:
@@ -234,6 +239,8 @@ def to_public(value: object) -> Any:
         return proto
     return value
 
+
+# ---- OpDefs ----
 
 
 def default_value(attr: signature_lib.Attr) -> Any:

@@ -116,6 +116,9 @@ def _evaluate_op(op: Operation, memo: dict[Tensor, Any], depth: int) -> tuple[An
         return unknown
 
 
+# ---- calls of kernels with NumPy values ----
+
+
 def call_numpy_kernel(op: Operation, values: Sequence[object]) -> tuple[NDArray, ...]:
     """Runs the NumPy kernel of an op; returns all outputs, lists flattened, as arrays of the op's dtypes.
 
@@ -187,6 +190,9 @@ def to_kernel(value: object) -> Any:
     return value
 
 
+# ---- values of shape tensors ----
+
+
 def known_shape(tensor: Tensor) -> Sizes:
     """Returns the sizes that a shape tensor holds: (None, 3) for `[batch, 3]`, or None if not even its length is known.
 
@@ -255,6 +261,9 @@ _PARTIAL: dict[str, Callable[[Operation, Tensor], Sizes]] = {
     "StridedSlice": _slice_sizes,
     "Identity": lambda op, tensor: known_shape(op.inputs[0]),
 }
+
+
+# ---- what Python code of 1.15 knows ----
 
 
 _STATIC = frozenset(("Const", "Range", "Cast", "Concat", "ConcatV2", "Pack", "Fill", "Equal", "NotEqual"))

@@ -54,6 +54,9 @@ class Function(Protocol):
     def definition(self) -> messages.FunctionDef: ...
 
 
+# ---- whole functions ----
+
+
 def definition_of(function: Function) -> messages.FunctionDef:
     """Returns the FunctionDef message of a GraphFunction."""
     body = function.body
@@ -171,6 +174,9 @@ def write_nodes(
         node.input.extend("^" + names[c] for c in op.control_inputs if c in names)
     for name, tensor in results:
         found.ret[name] = _source(tensor, arguments, names)
+
+
+# ---- names of nodes, arguments and tensors ----
 
 
 def names_beside(arguments: Iterable[str], results: Iterable[str], nodes: list[Operation]) -> dict[Operation, str]:

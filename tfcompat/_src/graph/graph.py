@@ -182,6 +182,7 @@ class Graph(VariableReads, Collections):
             dtypes_out = output_dtypes(spec.signature, attrs)
         with self._lock:
             control_inputs = self._control_inputs_for(inputs) if self._control_dependencies_stack else ()
+            # Ids count from 1 in creation order, as 1.15's do: op seeds are derived from them.
             self._next_id += 1
             node = (spec.node_class or Operation)(
                 self, spec, name, inputs, dtypes_out, attrs, control_inputs, self._next_id, creation_stack(skip_frames)
@@ -277,6 +278,7 @@ class Graph(VariableReads, Collections):
             used[key] = count + 1
         if count == 0:
             return name
+        # The counter is only where the search starts: a program may have used "name_1" itself.
         candidate = key
         while candidate in used:
             candidate = f"{key}_{count}"
@@ -518,6 +520,7 @@ class Graph(VariableReads, Collections):
     _as_graph_element_locked = as_graph_element
 
     def _element_named(self, name: str, allow_tensor: bool, allow_operation: bool) -> Tensor | Operation:
+        # The texts are 1.15's, spelling included.
         op_name, colon, index = name.partition(":")
         if colon and allow_tensor:
             if not index.isdigit():

@@ -131,6 +131,9 @@ def convert_variables_to_constants(
     return found
 
 
+# ---- frozen nodes ----
+
+
 def origin(name: str, nodes: dict[str, Any]) -> str:
     """Returns the name of the node that makes the handle `name`, following ops that forward handles."""
     node = nodes[_node_name(name)]
@@ -175,6 +178,7 @@ def _write_gather(found: messages.GraphDef, new: messages.NodeDef, node: message
     if "batch_dims" in node.attr and node.attr["batch_dims"].i != 0:
         raise ValueError("batch_dims != 0 is not supported by freeze_graph.")
     new.Clear()
+    # GatherV2 takes its axis as an input, which ResourceGather lacks; the Const precedes it, under the name that 1.15 gives it.
     new.name, new.op = node.name + "/axis", "Const"
     new.attr["dtype"].type = dtypes.int32.as_datatype_enum
     new.attr["value"].tensor.CopyFrom(tensor_proto.make_tensor_proto(0, dtypes.int32))

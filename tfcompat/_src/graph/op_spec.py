@@ -28,6 +28,9 @@ class Side(enum.Enum):
 DEVICE, HOST = Side.DEVICE, Side.HOST
 
 
+# ---- side effects ----
+
+
 @dataclass(frozen=True)
 class Effects:
     """The side effects of an op.
@@ -83,6 +86,9 @@ def overwrites(*names: str) -> Effects:
     return Effects(writes=names)
 
 
+# ---- gradients ----
+
+
 class FromKernel:
     """Type of FROM_KERNEL, which says that the gradient is the VJP of the kernel."""
 
@@ -106,6 +112,9 @@ class ByRule:
 
 
 BY_RULE = ByRule()
+
+
+# ---- properties for the planner ----
 
 
 @dataclass(frozen=True)
@@ -178,6 +187,9 @@ COSTLY = Facts(costly=True)
 MEETS_OTHERS = Facts(meets_others=True)
 NAMES_VARIABLE = Facts(names_variable=True)
 NAMES_RESOURCE = Facts(names_resource=True)
+
+
+# ---- the record ----
 
 
 @dataclass(frozen=True)
@@ -283,6 +295,8 @@ def keyword_names(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in ("rng",))
 
 
+# ---- the registry ----
+
 # Written by `register` alone. Rows register at import time, so reading needs no lock.
 _REGISTRY: dict[str, OpSpec] = {}
 
@@ -300,6 +314,7 @@ def op(name: str, text: str, *, shape: Callable[..., Any], gradient: Gradient, k
 
     `depth` is the number of call frames between the registering row and this function, so that `where` names the row.
     """
+    # The caller's frame is the row in ops/, which errors and `explain` name.
     frame = sys._getframe(depth)
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -330,6 +345,7 @@ LATE_FAMILIES: list[str] = []
 
 def find(name: str) -> OpSpec | None:
     """Returns the record of an op type, or None if tfcompat has none; imports late families until it is registered."""
+    # A late family registers its op types when it is imported; which ones is not known before.
     while name not in _REGISTRY and LATE_FAMILIES:
         importlib.import_module(LATE_FAMILIES.pop())
     return _REGISTRY.get(name)

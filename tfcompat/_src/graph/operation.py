@@ -141,6 +141,8 @@ class Operation:
 
     _set_device_from_string = _set_device
 
+    # ---- attributes and messages ----
+
     def colocation_groups(self) -> list[bytes]:
         """Returns the colocation groups (`loc:@name`) of this op; by default the one of its own name."""
         # Entries of `_class` without the prefix are no colocation groups.
@@ -179,6 +181,8 @@ class Operation:
         """The OpDef message of this node's type."""
         return attr_values.op_def(self.spec)
 
+    # ---- where it was made ----
+
     @property
     def traceback(self) -> list[tuple[Any, ...]]:
         """The Python stack that made the node: (file, line, function, source line) tuples, outermost first."""
@@ -203,6 +207,8 @@ class Operation:
     def run(self, feed_dict: dict[Any, Any] | None = None, session: SessionLike | None = None) -> None:
         """Runs this operation in `session`, or in the default session; raises ValueError if there is none."""
         session_for("execute operation using `run()`", self._graph, session).run(self, feed_dict)
+
+    # ---- changes of an existing node ----
 
     def _get_control_flow_context(self) -> ControlFlowContext | None:
         return self._control_flow_context
@@ -247,6 +253,8 @@ class Operation:
             )  # fmt: skip
         changed[index] = tensor
         self._set_inputs(changed)
+
+    # ---- inputs and outputs by the signature ----
 
     def input_named(self, name: str) -> Any:
         """Returns the tensor, or list of tensors, for the input `name` of the signature."""

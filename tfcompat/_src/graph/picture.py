@@ -49,6 +49,7 @@ def graph_def_html(graph_def: messages.GraphDef, opened: Sequence[str] = ()) -> 
     for node in graph_def.node:
         data, controls = [], []
         for text in node.input:
+            # Inputs from nodes outside the GraphDef are omitted, as it may be a part of a graph.
             name, _, output = text.lstrip("^").partition(":")
             if name not in position:
                 continue

@@ -91,6 +91,9 @@ def graph_from_inputs(values: Iterable[Any], graph: Graph | None = None) -> Grap
 _get_graph_from_inputs = graph_from_inputs
 
 
+# ---- scopes ----
+
+
 @export("name_scope", "keras.backend.name_scope")
 class name_scope:
     """Prefixes the names of the operations made inside; `with name_scope(...) as scope` yields "outer/name/".
@@ -208,6 +211,9 @@ def init_scope() -> Iterator[None]:
         yield
 
 
+# ---- collections ----
+
+
 @export("add_to_collection")
 def add_to_collection(name: object, value: object) -> None:
     """Appends `value` to a collection of the default graph."""
@@ -242,6 +248,9 @@ def get_collection_ref(key: object) -> list[Any]:
 
 def get_all_collection_keys() -> list[Any]:
     return get_default_graph().get_all_collection_keys()
+
+
+# ---- eager execution ----
 
 
 @export("executing_eagerly", "contrib.eager.executing_eagerly", "contrib.eager.in_eager_mode")

@@ -107,6 +107,8 @@ class Tensor:
     def ndim(self) -> int | None:
         return None if self._sizes is None else len(self._sizes)
 
+    # ---- static shape, consumers, value ----
+
     def set_shape(self, shape: object) -> None:
         """Merges `shape` into the static shape; raises ValueError if the two are incompatible."""
         new = shape if isinstance(shape, TensorShape) else TensorShape(shape)
@@ -153,6 +155,8 @@ class Tensor:
     @staticmethod
     def _override_operator(operator: str, func: Callable[..., Any]) -> None:
         setattr(Tensor, operator, func)
+
+    # ---- Python operators that need a value ----
 
     def __iter__(self) -> Iterator[Any]:
         yield from self._iterated()

@@ -64,6 +64,9 @@ _STORAGE = {
 }
 
 
+# ---- arrays to messages ----
+
+
 @export("make_tensor_proto", "contrib.util.make_tensor_proto")
 def make_tensor_proto(
     values: object, dtype: DTypeLike | None = None, shape: Sequence[int] | None = None, verify_shape: bool = False,
@@ -114,6 +117,9 @@ def content_proto(array: NDArray) -> messages.TensorProto:
     else:
         proto.tensor_content = np.ascontiguousarray(array).tobytes()
     return proto
+
+
+# ---- messages to arrays ----
 
 
 @export("make_ndarray", "contrib.util.make_ndarray")
@@ -237,6 +243,9 @@ def _strings(content: bytes, count: int) -> NDArray:
         strings[index] = content[offset : offset + length]
         offset += length
     return strings
+
+
+# ---- Python values to arrays ----
 
 
 def to_numpy(
@@ -415,6 +424,9 @@ def _converted(values: object, numpy_dtype: np.dtype[Any]) -> NDArray:
         return array.astype(numpy_dtype)
 
 
+# ---- leaves and shapes of nested lists ----
+
+
 @functools.cache
 def _fits(leaf: type, dtype: dtypes.DType) -> bool:
     """Whether a Python value of type `leaf` may become an element of `dtype`."""
@@ -467,6 +479,9 @@ def _common_shape(values: object) -> list[int]:
     if not isinstance(values, (list, tuple)):
         return []
     return [len(values), *os.path.commonprefix([_common_shape(value) for value in values])]
+
+
+# ---- errors, in 1.15's words ----
 
 
 def _misfit(value: object, dtype: dtypes.DType) -> TypeError:
