@@ -1,5 +1,6 @@
 """What Session.run promises: one compiled call, nothing compiled twice, 1.15's errors, and failing runs that change nothing."""
 
+import collections
 import threading
 
 import numpy as np
@@ -256,3 +257,13 @@ def test_host_work_and_units_take_what_is_fed_for_a_variable():
         chosen = tf.cond(tf.size(distinct) > 1, lambda: tf.identity(v) * 2, lambda: tf.identity(v))
         feed = {v: [3.0, 3.0, 4.0]}
         assert [session.run(t, feed).tolist() for t in (distinct, looped, chosen)] == [[3, 4], 4, [6, 6, 8]]
+
+
+@pytest.mark.parametrize("make", [dict, collections.OrderedDict, type("Own", (dict,), {}), lambda v: collections.defaultdict(list, v)])
+def test_a_mapping_is_fetched_as_its_type(make):
+    """1.15.5 makes an empty one of the type and sets its items."""
+    fetches = make({"one": tf.constant(1), "rest": {"two": tf.constant(2)}})
+    with tf.Session() as session:
+        found = session.run(fetches)
+    assert type(found) is type(fetches) and dict(found) == {"one": 1, "rest": {"two": 2}}
+    assert getattr(found, "default_factory", None) is None

@@ -5,6 +5,7 @@ The part of the graph that the check depends on runs once more, one operation at
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,7 @@ def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Se
     # Inside a conditional or a loop, the check alone is not a valid fetch.
     if check.graph is not session.graph or check._get_control_flow_context() is not None:
         return None
-    # The cluster that contains the check has changed no variable, as it failed.
-    has_changed = any(_writes(step) and check not in _operations(step) for step in plan.steps)
+    has_changed = any(_writes(step, check) for step in plan.steps)
     needed = as_items(prune((), [check], plan.feeds), plan.feeds)
     acts = any(i.writes or i.effects.external or i.effects.calls or i.effects.waits for i in needed)
     draws = any(i.effects.random for i in needed)
@@ -48,11 +48,10 @@ def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Se
     return errors.InvalidArgumentError(error.node_def, check, f"{error.message}\n{origin.message}")
 
 
-def _writes(step: Cluster | HostStep) -> bool:
-    """Whether a step of a plan writes variables."""
-    return bool(step.updates or step.overwrites) if isinstance(step, Cluster) else any(item.writes for item in step.items)
-
-
-def _operations(step: Cluster | HostStep) -> set[Operation]:
-    """The operations of a step, including those inside loops and conditionals."""
-    return {op for item in step.items for op in item.operations}
+def _writes(step: Cluster | HostStep, check: Operation) -> bool:
+    """Whether a step of a plan may have written variables when the check failed."""
+    if isinstance(step, Cluster):
+        # A cluster writes at its end, which that of the check has not reached.
+        return bool(step.updates or step.overwrites) and all(check not in item.operations for item in step.items)
+    before = itertools.takewhile(lambda item: check not in item.operations, step.items)
+    return any(item.writes for item in before)

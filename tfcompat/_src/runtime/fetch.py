@@ -71,10 +71,7 @@ class Fetches:
         if isinstance(fetch, (list, tuple)):
             return self._sequence(fetch)
         if isinstance(fetch, collections.abc.Mapping):
-            # An OrderedDict keeps its type. Other mappings come back as dicts, where 1.15.5 keeps their types too.
-            keys, parts = list(fetch), [self._mapper(v) for v in fetch.values()]
-            make = type(fetch) if isinstance(fetch, collections.OrderedDict) else dict
-            return lambda values: make(zip(keys, [p(values) for p in parts]))
+            return self._mapping(fetch)
         if hasattr(type(fetch), "__attrs_attrs__"):
             parts = [self._mapper(getattr(fetch, a.name)) for a in type(fetch).__attrs_attrs__]
             return lambda values: type(fetch)(*[p(values) for p in parts])
@@ -92,6 +89,18 @@ class Fetches:
                 parts = [self._element(t) for t in tensors]
                 return lambda values: contract([p(values) for p in parts])
         return self._element(fetch)
+
+    def _mapping(self, fetch: Any) -> Rebuild:
+        """Rebuilds a mapping as its type, made without arguments: a defaultdict loses its factory, as in 1.15."""
+        kind, parts = type(fetch), {key: self._mapper(value) for key, value in fetch.items()}
+
+        def rebuild(values: Sequence[object]) -> object:
+            made = kind()
+            for key, part in parts.items():
+                made[key] = part(values)
+            return made
+
+        return rebuild
 
     def _sequence(self, fetch: Any) -> Rebuild:
         """Rebuilds a namedtuple as its type, other tuples as tuples and lists as lists."""
