@@ -131,7 +131,7 @@ class Planner:
     def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
         """Returns a plan for some steps of another plan, whose other steps have run and left `values`."""
         items = list(dict.fromkeys(item for step in steps for item in step.items))
-        # Towers whose shapes differ cannot be one program: their operations run one by one.
+        # Towers are expanded to their operations: that their shapes differ may be why the run needs another plan.
         if any(isinstance(item, TowersItem) for item in items):
             nodes = [node for item in items for node in (item.stands_for if isinstance(item, TowersItem) else (item,))]
             owner = {op: item for item in items if not isinstance(item, TowersItem) for op in item.stands_for}

@@ -87,7 +87,7 @@ class PureRun:
         read, updated = (tuple([variables[variable_key(v)] for v in used]) for used in (cluster.reads, cluster.updates))
         rows = jnp.stack([randoms[op] for op in cluster.randoms]) if cluster.randoms else jnp.zeros((0, 6), jnp.uint32)
         arguments = (inputs, tuple([large[t] for t in cluster.large]), read, updated, rows)
-        # The function may be exported for any platform: random numbers must not use one platform's kernel.
+        # The caller may shard the function over devices: random numbers are computed in the form that XLA can partition.
         before, FORM.is_portable = FORM.is_portable, True
         try:
             result = trace_cluster(cluster, self.known, arguments, capacity, int(is_differentiable))

@@ -160,7 +160,7 @@ def _parts(jaxpr: Jaxpr, made: dict[Var, tuple[Any, ...]], sizes: NDArray, start
             breaks.update(t for t in range(begins + 1, count) if relations[t] != relations[t - 1])
             if begins < count and len(relations[begins - 1]) == 3:
                 breaks.add(begins)
-        # Parts that have become too short cannot be mended by further positions: stop early if none is left.
+        # Further positions only divide the parts again: stop early if all of them are too short.
         parts = [(start + a * period, period, b - a) for a, b in itertools.pairwise(sorted(breaks))]
         parts = [p for p in parts if _saved(sizes, *p) >= SAVED]
         if not parts:

@@ -115,7 +115,7 @@ def with_towers(
         uses[t] = uses.get(t, 0) + 1
     readers = {t: item for item in items for t in item.takes}
     meetings, late = _first_meetings(items, walk, uses, readers, known)
-    # Costly work after a meeting, such as a second pass of towers over a global gradient norm, would run on one device only.
+    # Costly work or control flow that depends on a meeting is not divided among the devices: then towers would gain too little.
     if any(not isinstance(item, OpItem) or item.spec.facts.costly for item in late):
         return items
     if not meetings or walk.clashes():
