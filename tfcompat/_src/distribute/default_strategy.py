@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import dtypes, nest
 from tfcompat._src.base.export import export
+from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.data.dataset import DatasetV2
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
+from tfcompat._src.distribute.numpy_dataset import one_host_numpy_dataset
 from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.replica_context import ReplicaContext
 from tfcompat._src.graph import distribution_context
@@ -19,6 +21,7 @@ from tfcompat._src.graph.scopes import colocate_with as colocated
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.array.constant import identity
+from tfcompat._src.variables.variable import variable_creator_scope
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
@@ -37,12 +40,15 @@ class DefaultExtended(StrategyExtended):
     def _scope(self, strategy: object) -> Any:
         if has_strategy():
             raise RuntimeError("Must not nest tf.distribute.Strategy scopes.")
-        yield strategy
+        with variable_creator_scope(self._creator):
+            yield strategy
 
-    def _require_cross_replica(self) -> None:
-        """Everything may be called without a scope."""
+    def _creator(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+        self._require_strategy()
+        return next_creator(*args, **kwargs)
 
     def colocate_vars_with(self, colocate_with_variable: object) -> contextlib.AbstractContextManager:
+        self._require_strategy()
         return colocated(colocate_with_variable)
 
     def variable_created_in_scope(self, v: Any) -> bool:
@@ -57,9 +63,6 @@ class DefaultExtended(StrategyExtended):
 
     def _reduce(self, reduce_op: object, value: object) -> Any:
         return value
-
-    def _batch_reduce_to(self, reduce_op: object, pairs: list[tuple]) -> list:
-        return [value for value, _ in pairs]
 
     def _broadcast_to(self, tensor: object, destinations: object) -> Any:
         return tensor
@@ -88,6 +91,9 @@ class DefaultExtended(StrategyExtended):
 
     def _make_dataset_iterator(self, dataset: object) -> Any:
         return _DefaultInputIterator(dataset)
+
+    def _experimental_make_numpy_dataset(self, numpy_input: object, session: SessionLike | None) -> Any:
+        return one_host_numpy_dataset(numpy_input, "", session)
 
     def _experimental_distribute_dataset(self, dataset: object) -> Any:
         return dataset

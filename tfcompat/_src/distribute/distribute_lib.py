@@ -14,6 +14,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.reduce_util import ReduceOp, as_reduce_op
+from tfcompat._src.distribute.reentrant_scope import ReentrantScope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.array.shape import size
@@ -86,9 +87,9 @@ class Strategy:
         """A block in cross-replica context: variables made inside are distributed variables of this strategy.
 
         Raises:
-          RuntimeError: another strategy is in use, or a replica runs.
+          RuntimeError: another strategy is in use, or a replica runs; or the block ends before a scope that was opened inside it.
         """
-        return self._extended._scope(self)
+        return ReentrantScope(lambda: self._extended._scope(self))
 
     def colocate_vars_with(self, colocate_with_variable: object) -> contextlib.AbstractContextManager:
         """Deprecated: `extended.colocate_vars_with`."""

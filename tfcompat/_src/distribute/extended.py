@@ -101,24 +101,21 @@ class StrategyExtended:
 
     @contextlib.contextmanager
     def _scope(self, strategy: Any) -> Iterator[Any]:
-        mode = distribution_context.current()
-        if mode is not None:
-            if mode.strategy is not strategy:
-                raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {mode.strategy} is not {strategy}")
-            if mode.replica_context is not None:
-                raise RuntimeError("Method requires being in cross-replica context, use get_replica_context().merge_call()")
+        if distribution_context.strategy_in_use() is not None:
+            self._require_cross_replica()
             yield strategy
             return
         with contextlib.ExitStack() as stack:
             distribution_context.push(strategy)
             stack.callback(distribution_context.pop)
-            stack.enter_context(variable_scope(get_variable_scope(), custom_getter=self._getter))
-            stack.enter_context(variable_creator_scope(self._creator))
+            _enter(stack, variable_scope(get_variable_scope(), custom_getter=self._getter), "Variable scope")
+            _enter(stack, variable_creator_scope(self._creator), "Variable creator scope")
             if self._default_device:
-                stack.enter_context(device(self._default_device))
+                _enter(stack, device(self._default_device), "Device scope")
             yield strategy
 
     def _creator(self, next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+        self._require_strategy()
         kwargs["use_resource"] = True
         return self._create_variable(next_creator, *args, **kwargs)
 
@@ -134,11 +131,13 @@ class StrategyExtended:
         """A block whose variables are on the devices of `colocate_with_variable`.
 
         Raises:
-          ValueError: that is no variable of this strategy.
+          RuntimeError: this strategy is not in use. ValueError: that is no variable of it.
         """
+        self._require_strategy()
         self._validate_colocate_with_variable(colocate_with_variable)
 
         def creator(next_creator: Callable, *args: Any, **kwargs: Any) -> Any:
+            self._require_strategy()
             return next_creator(*args, **{**kwargs, "use_resource": True, "colocate_with": colocate_with_variable})
 
         return variable_creator_scope(creator)
@@ -165,14 +164,25 @@ class StrategyExtended:
     def call_for_each_replica(self, fn: Callable, args: tuple = (), kwargs: dict | None = None) -> Any:
         """`fn` once per replica; see `Strategy.experimental_run_v2`."""
         self._require_cross_replica()
-        return self._call_for_each_replica(fn, tuple(args), kwargs or {})
+        with self._strategy.scope():
+            return self._call_for_each_replica(fn, tuple(args), kwargs or {})
+
+    def _require_strategy(self) -> None:
+        """Raises RuntimeError where this strategy is not in use."""
+        mode = distribution_context.current()
+        if mode is not None and mode.strategy is self._strategy:
+            return
+        if distribution_context.strategy_in_use() is not None:
+            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {mode.strategy} is not {self._strategy}")
+        if not (mode is None and self._is_default):
+            raise RuntimeError(f'Need to be inside "with strategy.scope()" for {self._strategy}')
 
     def _require_cross_replica(self) -> None:
+        """Raises RuntimeError where another strategy is in use, or a replica runs; outside of all strategies everything may be called."""
         mode = distribution_context.current()
         if mode is None:
-            raise RuntimeError(f'Need to be inside "with strategy.scope()" for {self._strategy}')
-        if mode.strategy is not self._strategy:
-            raise RuntimeError(f"Mixing different tf.distribute.Strategy objects: {mode.strategy} is not {self._strategy}")
+            return
+        self._require_strategy()
         if mode.replica_context is not None:
             raise RuntimeError("Method requires being in cross-replica context, use get_replica_context().merge_call()")
 
@@ -188,14 +198,16 @@ class StrategyExtended:
           group: whether the results become one that waits for all; else a tuple with one per component.
         """
         self._require_cross_replica()
-        return self._update(var, fn, tuple(args), kwargs or {}, group)
+        with self._strategy.scope():
+            return self._update(var, fn, tuple(args), kwargs or {}, group)
 
     def update_non_slot(
         self, colocate_with: object, fn: Callable, args: tuple = (), kwargs: dict | None = None, group: bool = True
     ) -> Any:
         """`fn(...)` on each device of `colocate_with`, which `non_slot_devices` gave; see `update`."""
         self._require_cross_replica()
-        return self._update_non_slot(colocate_with, fn, tuple(args), kwargs or {}, group)
+        with self._strategy.scope():
+            return self._update_non_slot(colocate_with, fn, tuple(args), kwargs or {}, group)
 
     def _update(self, var: Any, fn: Callable, args: tuple, kwargs: dict, group: bool) -> Any:
         raise NotImplementedError("must be implemented in descendants")
@@ -246,7 +258,7 @@ class StrategyExtended:
         return self._cross_device_ops.reduce(reduce_op, value, destinations)
 
     def _batch_reduce_to(self, reduce_op: ReduceOp, pairs: list[tuple]) -> list:
-        return self._cross_device_ops.batch_reduce(reduce_op, pairs)
+        return [self.reduce_to(reduce_op, value, destinations) for value, destinations in pairs]
 
     def _broadcast_to(self, tensor: Any, destinations: Any) -> Any:
         if isinstance(tensor, (float, int)):
@@ -294,6 +306,10 @@ class StrategyExtended:
 
     def experimental_make_numpy_dataset(self, numpy_input: object, session: SessionLike | None = None) -> Any:
         """A tf.data.Dataset of the rows of a structure of arrays, which `session` keeps in variables."""
+        self._require_cross_replica()
+        return self._experimental_make_numpy_dataset(numpy_input, session)
+
+    def _experimental_make_numpy_dataset(self, numpy_input: object, session: SessionLike | None) -> Any:
         return one_host_numpy_dataset(numpy_input, device_util.get_host_for_device(self.worker_devices[0]), session)
 
     def _experimental_distribute_dataset(self, dataset: Any) -> Any:
@@ -320,10 +336,13 @@ class StrategyExtended:
         Returns:
           The MultiStepContext, whose `run_op` runs all steps and whose `last_step_outputs` are those of the last one.
         """
+        self._require_cross_replica()
         with self._strategy.scope():
-            return self._steps_in_loop(fn, iterator, iterations, {} if initial_loop_values is None else initial_loop_values)
+            return self._experimental_run_steps_on_iterator(fn, iterator, iterations, initial_loop_values)
 
-    def _steps_in_loop(self, fn: Callable, iterator: Any, iterations: object, initial_values: object) -> MultiStepContext:
+    def _experimental_run_steps_on_iterator(
+        self, fn: Callable, iterator: Any, iterations: object, initial_loop_values: object = None
+    ) -> MultiStepContext:
         context = MultiStepContext()
 
         def step(i: Any, *_: Any) -> list:
@@ -333,7 +352,7 @@ class StrategyExtended:
             with control_dependencies([done]):
                 return [i + 1, *nest.flatten(context.last_step_outputs)]
 
-        start = [constant(0), *nest.flatten(initial_values)]
+        start = [constant(0), *nest.flatten({} if initial_loop_values is None else initial_loop_values)]
         _, *last = loop = while_loop(
             lambda i, *_: i < iterations, step, start, parallel_iterations=1, back_prop=False, name="", return_same_structure=True
         )
@@ -355,3 +374,16 @@ class StrategyExtended:
 
     def _update_config_proto(self, config_proto: Any) -> Any:
         return copy.deepcopy(config_proto)
+
+
+def _enter(stack: contextlib.ExitStack, scope: contextlib.AbstractContextManager, kind: str) -> None:
+    """Enters a scope that `stack` leaves; RuntimeError where another that was opened inside is still open then."""
+
+    def leave(*exc_info: Any) -> None:
+        try:
+            scope.__exit__(*exc_info)
+        except RuntimeError as e:
+            raise RuntimeError(f"{kind} nesting error: move call to tf.distribute.set_strategy() out of `with` scope.") from e
+
+    scope.__enter__()
+    stack.push(leave)

@@ -18,6 +18,7 @@ from tfcompat._src.distribute.cross_device_ops import (
 from tfcompat._src.distribute.distribute_lib import InputContext, Strategy
 from tfcompat._src.distribute.extended import StrategyExtended
 from tfcompat._src.distribute.multi_worker_util import normalize_cluster_spec
+from tfcompat._src.distribute.reduce_util import ReduceOp
 from tfcompat._src.distribute.replica_threads import call_for_each_replica
 from tfcompat._src.distribute.values import select_device_mirrored, update_regroup
 from tfcompat._src.distribute.variables import DistributedVariable, SyncOnReadVariable, create_mirrored_variable
@@ -170,6 +171,9 @@ class MirroredExtended(StrategyExtended):
             with device(where), distribution_context.updating(where), name_scope(f"update_{i}"):
                 updates.append(fn(*mine, *select_device_mirrored(where, args), **select_device_mirrored(where, kwargs)))
         return update_regroup(self._local_results, devices, updates, group)
+
+    def _batch_reduce_to(self, reduce_op: ReduceOp, pairs: list[tuple]) -> list:
+        return self._cross_device_ops.batch_reduce(reduce_op, pairs)
 
     def read_var(self, v: Any) -> Any:
         """The value of a variable for all replicas: reduced where it is synchronized on read."""

@@ -54,9 +54,6 @@ class OneDeviceExtended(StrategyExtended):
     def _reduce_to(self, reduce_op: object, value: object, destinations: object) -> Any:
         return value
 
-    def _batch_reduce_to(self, reduce_op: object, pairs: list[tuple]) -> list:
-        return [value for value, _ in pairs]
-
     def _broadcast_to(self, tensor: object, destinations: object) -> Any:
         return tensor
 

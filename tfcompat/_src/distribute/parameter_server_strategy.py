@@ -160,6 +160,11 @@ class ParameterServerExtended(StrategyExtended):
         self._require_own(destinations)
         return super()._reduce_to(reduce_op, value, destinations)
 
+    def _batch_reduce_to(self, reduce_op: ReduceOp, pairs: list[tuple]) -> list:
+        for _, destinations in pairs:
+            self._require_own(destinations)
+        return self._cross_device_ops.batch_reduce(reduce_op, pairs)
+
     def _require_own(self, destinations: object) -> None:
         """Raises ValueError where a value would go to another worker."""
         for name in devices_of(destinations) if self._cluster_spec is not None and destinations is not None else ():

@@ -330,11 +330,15 @@ class Graph(VariableReads, Collections):
     @contextlib.contextmanager
     def device(self, device_name_or_function: object) -> Iterator[None]:
         """Places the nodes made inside on a device: a string, a function of the node, or None to ignore outer device blocks."""
-        self._devices.append(device_scope.entry(device_name_or_function))
+        entry, stack = device_scope.entry(device_name_or_function), self._devices
+        stack.append(entry)
         try:
             yield
         finally:
-            self._devices.pop()
+            is_innermost = stack[-1] is entry
+            stack.remove(entry)
+            if not is_innermost:
+                raise RuntimeError("Exiting device scope without proper scope nesting.")
 
     @contextlib.contextmanager
     def colocate_with(self, op: object, ignore_existing: bool = False) -> Iterator[None]:

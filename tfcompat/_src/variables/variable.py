@@ -45,13 +45,20 @@ def variable_creator_scope(variable_creator: Callable) -> Iterator[None]:
 
     Args:
       variable_creator: called with the next creator and the arguments of tf.Variable; returns a variable.
+
+    Raises:
+      RuntimeError: the block ends before another one that was opened inside it.
     """
     stack = creator_stack(get_default_graph())
     stack.append(variable_creator)
     try:
         yield
     finally:
-        stack.remove(variable_creator)
+        place = next(i for i in reversed(range(len(stack))) if stack[i] is variable_creator)
+        is_innermost = place == len(stack) - 1
+        del stack[place]
+        if not is_innermost:
+            raise RuntimeError("Exiting variable_creator_scope without proper nesting.")
 
 
 class VariableMetaclass(type):
