@@ -7,12 +7,14 @@ from typing import Any
 
 from tfcompat._src.base.device import DeviceSpec, canonical_name
 from tfcompat._src.graph import device_scope
-from tfcompat._src.graph.scopes import get_default_graph
+from tfcompat._src.graph.scopes import executing_eagerly_outside_functions, get_default_graph
 from tfcompat._src.runtime.devices import accelerator_count
 
 
 def canonicalize(d: str, default: str | None = None) -> str:
     """The device string `d` with what it lacks taken from `default`, then from /replica:0/task:0/device:CPU:0.
+
+    Where operations run at once, the job is "localhost" by default.
 
     Raises:
       AssertionError: the device type is not in capitals.
@@ -20,7 +22,8 @@ def canonicalize(d: str, default: str | None = None) -> str:
     spec = DeviceSpec.from_string(d)
     if spec.device_type is not None and spec.device_type != spec.device_type.upper():
         raise AssertionError(f"Device type '{spec.device_type}' must be all-caps.")
-    found = DeviceSpec(replica=0, task=0, device_type="CPU", device_index=0)
+    job = "localhost" if executing_eagerly_outside_functions() else None
+    found = DeviceSpec(job=job, replica=0, task=0, device_type="CPU", device_index=0)
     if default:
         found = found.make_merged_spec(DeviceSpec.from_string(default))
     return found.make_merged_spec(spec).to_string()
@@ -32,10 +35,11 @@ def resolve(d: str) -> str:
 
 
 def current() -> str:
-    """The device that a node made now would have, "" where no scope says one."""
+    """The device that a node made now would have, "" where no scope says one; where operations run at once, its full name."""
     node: Any = types.SimpleNamespace(_device="", device="", type="", name="", node_def=types.SimpleNamespace(op="", name="", device=""))
     device_scope.apply(get_default_graph()._devices, node)
-    return canonical_name(node._device)
+    found = canonical_name(node._device)
+    return canonicalize(found) if found and executing_eagerly_outside_functions() else found
 
 
 def get_host_for_device(device: str) -> str:

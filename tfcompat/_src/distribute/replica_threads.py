@@ -13,6 +13,7 @@ from tfcompat._src.distribute.shared_variable_creator import make_fn
 from tfcompat._src.distribute.values import regroup, select_replica
 from tfcompat._src.graph.scopes import control_dependencies, device, get_default_graph, name_scope
 from tfcompat._src.nodes.convert import constant
+from tfcompat._src.summary.recording import STATE as SUMMARIES
 from tfcompat._src.variables.scope import get_variable_scope, variable_scope
 from tfcompat._src.variables.variable import creator_stack, variable_creator_scope
 
@@ -47,6 +48,7 @@ class _Replica(threading.Thread):
         self.graph = get_default_graph()
         self._creators = list(creator_stack(self.graph))
         self._variable_scope = get_variable_scope()
+        self._summaries = vars(SUMMARIES).copy()
         scope = self.graph.get_name_scope()
         self._name_scope = (scope + "/" if scope else "") + (f"replica_{index}/" if index else "")
         self._turn, self._paused = threading.Event(), threading.Event()
@@ -91,6 +93,7 @@ class _Replica(threading.Thread):
     def _call(self) -> Any:
         with self.graph.as_default():
             creator_stack(self.graph)[:] = self._creators
+            vars(SUMMARIES).update(self._summaries)
             number = constant(self._index, dtypes.int32)
             with (
                 ThreadReplicaContext(self._strategy, number), device(self._where), name_scope(self._name_scope),

@@ -86,7 +86,7 @@ class Traced:
       kinds: (dtype, sizes) of its arguments.
       fn: called with placeholders for them.
       names: of the placeholders.
-      creators: functions that make variables in it; None for a branch or loop, which shares collections with the outer graph.
+      creators: functions that make variables in it; None for a branch or loop, which shares them and the collections of the outer graph.
       keeps_effects: whether side effects happen although no result depends on them; for a branch or loop the outer function decides.
 
     Attributes:
@@ -105,9 +105,8 @@ class Traced:
         if creators is None:
             keeps_effects = outer.building_function and outer.keeps_effects
         self.body = TracedGraph(outer, creators is None, keeps_effects)
-        if creators is not None:
-            # A function has its own creators; a branch or loop inherits those of the graph around it.
-            creator_stack(self.body)[:] = creators
+        # A function has its own creators; a branch or loop inherits those of the graph around it.
+        creator_stack(self.body)[:] = creator_stack(outer) if creators is None else creators
         names = names or ["placeholder"] * len(kinds)
         with self.body.as_default():
             inputs = [self.body.add_input(dtype, sizes, name) for (dtype, sizes), name in zip(kinds, names)]

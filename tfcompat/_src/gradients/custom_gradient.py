@@ -73,7 +73,13 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def gradient_of_tensors(f: Callable[..., Any]) -> Callable[..., Any]:
     """`custom_gradient` for a function that uses no variables; safe while other threads add nodes to the graph."""
-    return lambda *args: _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
+
+    def call(*args: Any) -> Any:
+        if executing_eagerly():
+            return _call_now(f, args, {})
+        return _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
+
+    return call
 
 
 def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -> Any:

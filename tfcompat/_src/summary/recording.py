@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfcompat._src.base.export import export
+from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.scopes import device, executing_eagerly
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -29,9 +30,12 @@ STATE = _ThreadState()
 
 
 def is_recording(default: bool) -> Tensor:
-    """A bool scalar, whether summaries are written; `default` where no condition is set."""
+    """A bool scalar, whether summaries are written, of replicas by the first alone; `default` where no condition is set."""
     condition = STATE.recording() if callable(STATE.recording) else STATE.recording
-    return logical_and(True, default if condition is None else condition)
+    mode = distribution_context.current()
+    replica = None if mode is None else mode.replica_context
+    is_first = True if replica is None else raw.Equal(replica.replica_id_in_sync_group, 0)
+    return logical_and(is_first, default if condition is None else condition)
 
 
 @export("contrib.summary.should_record_summaries", "contrib.summary.summary.should_record_summaries")

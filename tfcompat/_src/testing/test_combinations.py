@@ -138,16 +138,16 @@ def _customized(method: Callable, customizations: Sequence[TestCombination]) -> 
         if reasons:
             self.skipTest("\n".join(reasons))
         wanted = inspect.getfullargspec(method).args
-        passed = dict(kwargs)
-        for modifier in {m for c in customizations for m in c.parameter_modifiers()}:
-            passed.update(modifier.modified_arguments(dict(kwargs), wanted))
-        passed = {k: v for k, v in passed.items() if v is not ParameterModifier.DO_NOT_PASS_TO_THE_TEST}
-        if set(passed) != set(wanted) - {"self"}:
-            raise ValueError(f"The test takes {sorted(set(wanted) - {'self'})} and got the parameters {sorted(passed)}.")
         with contextlib.ExitStack() as around:
             for customization in customizations:
                 for manager in customization.context_managers(dict(kwargs)):
                     around.enter_context(manager)
+            passed = dict(kwargs)
+            for modifier in {m for c in customizations for m in c.parameter_modifiers()}:
+                passed.update(modifier.modified_arguments(dict(kwargs), wanted))
+            passed = {k: v for k, v in passed.items() if v is not ParameterModifier.DO_NOT_PASS_TO_THE_TEST}
+            if set(passed) != set(wanted) - {"self"}:
+                raise ValueError(f"The test takes {sorted(set(wanted) - {'self'})} and got the parameters {sorted(passed)}.")
             method(self, **passed)
 
     run.__name__, run.__doc__ = method.__name__, method.__doc__

@@ -8,6 +8,7 @@ from typing import Any
 from tfcompat._src.base import dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.graph import distribution_context
 from tfcompat._src.graph.scopes import colocate_with, control_dependencies, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.keras import constraints, initializers, regularizers
@@ -19,6 +20,7 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import constant, convert_to_tensor
 from tfcompat._src.ops.array.constant import identity, stop_gradient
 from tfcompat._src.ops.array.fill import ones_like, zeros_like
+from tfcompat._src.ops.array.search import where
 from tfcompat._src.ops.array.shape import reshape, size
 from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.math.binary import maximum, minimum
@@ -213,17 +215,17 @@ class BatchNormalization(Layer):
     def _get_training_value(self, training: Any = None) -> Any:
         return learning_phase() if training is None else training
 
-    def _assign_moving_average(self, variable: Any, value: Any, momentum: Any) -> Any:
+    def _assign_moving_average(self, variable: Any, value: Any, momentum: Any, inputs_size: Tensor | None) -> Any:
         with name_scope("AssignMovingAvg") as scope, colocate_with(variable):
             decay = cast(convert_to_tensor(1.0 - momentum, name="decay"), variable.dtype.base_dtype)
-            delta = (variable - cast(value, variable.dtype.base_dtype)) * decay
+            delta = _unless_empty(inputs_size, (variable - cast(value, variable.dtype.base_dtype)) * decay)
             return assign_sub(variable, delta, name=scope)
 
-    def _update_variance(self, variance: Any, momentum: Any) -> Any:
+    def _update_variance(self, variance: Any, momentum: Any, inputs_size: Tensor | None) -> Any:
         """Updates the moving variance, by way of the moving deviation where the layer renormalizes."""
         if not self.renorm:
-            return self._assign_moving_average(self.moving_variance, variance, momentum)
-        stddev = self._assign_moving_average(self.moving_stddev, sqrt(variance + self.epsilon), momentum)
+            return self._assign_moving_average(self.moving_variance, variance, momentum, inputs_size)
+        stddev = self._assign_moving_average(self.moving_stddev, sqrt(variance + self.epsilon), momentum, inputs_size)
         value = relu(stddev * stddev - self.epsilon)
         with name_scope("AssignNewValue") as scope, colocate_with(self.moving_variance):
             return assign(self.moving_variance, value, name=scope)
@@ -248,9 +250,10 @@ class BatchNormalization(Layer):
             momentum = smart_cond(training, lambda: self.momentum, lambda: 1.0)
         else:
             momentum = convert_to_tensor(self.momentum)
+        inputs_size = _size_if_possibly_empty(inputs)
         if known is None or known:
-            self.add_update(lambda: self._assign_moving_average(self.moving_mean, mean, momentum))
-            self.add_update(lambda: self._update_variance(variance, momentum))
+            self.add_update(lambda: self._assign_moving_average(self.moving_mean, mean, momentum, inputs_size))
+            self.add_update(lambda: self._update_variance(variance, momentum, inputs_size))
         return output
 
     def _composed(self, inputs: Any, training: Any) -> Tensor:
@@ -289,7 +292,8 @@ class BatchNormalization(Layer):
             scale, offset = self._adjusted(inputs, training, scale, offset)
         keep_dims = self.virtual_batch_size is not None or len(self.axis) > 1
         mean, variance = moments(cast(inputs, self._param_dtype), reduction_axes, keep_dims=keep_dims)
-        batch_mean, batch_variance = mean, variance
+        inputs_size = _size_if_possibly_empty(inputs)
+        batch_mean, batch_variance = _unless_empty(inputs_size, mean), _unless_empty(inputs_size, variance)
         mean = smart_cond(training, lambda: batch_mean, lambda: convert_to_tensor(self.moving_mean))
         variance = smart_cond(training, lambda: batch_variance, lambda: convert_to_tensor(self.moving_variance))
         new_mean, new_variance = mean, variance
@@ -297,7 +301,7 @@ class BatchNormalization(Layer):
             new_mean = reduce_mean(mean, axis=1, keepdims=True)
             new_variance = reduce_mean(variance, axis=1, keepdims=True)
         if self.renorm:
-            r, d, new_mean, new_variance = self._renorm_correction(new_mean, new_variance, training)
+            r, d, new_mean, new_variance = self._renorm_correction(new_mean, new_variance, training, inputs_size)
             r = broadcast(stop_gradient(r, name="renorm_r"))
             d = broadcast(stop_gradient(d, name="renorm_d"))
             scale, offset = _composed_transforms(r, d, scale, offset)
@@ -306,9 +310,9 @@ class BatchNormalization(Layer):
             return lambda: smart_cond(training, update, lambda: variable)
 
         self.add_update(
-            updating(self.moving_mean, lambda: self._assign_moving_average(self.moving_mean, new_mean, self.momentum))
+            updating(self.moving_mean, lambda: self._assign_moving_average(self.moving_mean, new_mean, self.momentum, inputs_size))
         )
-        self.add_update(updating(self.moving_variance, lambda: self._update_variance(new_variance, self.momentum)))
+        self.add_update(updating(self.moving_variance, lambda: self._update_variance(new_variance, self.momentum, inputs_size)))
         return mean, variance, scale, offset
 
     def _adjusted(self, inputs: Any, training: Any, scale: Any, offset: Any) -> tuple[Any, Any]:
@@ -317,7 +321,9 @@ class BatchNormalization(Layer):
         adjusted_bias = smart_cond(training, lambda: given_bias, lambda: zeros_like(given_bias))
         return _composed_transforms(adjusted_scale, adjusted_bias, scale, offset)
 
-    def _renorm_correction(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any, Any, Any]:
+    def _renorm_correction(
+        self, mean: Any, variance: Any, training: Any, inputs_size: Tensor | None
+    ) -> tuple[Any, Any, Any, Any]:
         """The factor r and shift d to the moving statistics, and the batch's own statistics after those are updated."""
         stddev = sqrt(variance + self.epsilon)
         renorm_stddev = maximum(self.renorm_stddev, sqrt(self.epsilon))
@@ -336,22 +342,34 @@ class BatchNormalization(Layer):
         r = smart_cond(training, lambda: clipped_r, lambda: ones_like(clipped_r))
         d = smart_cond(training, lambda: clipped_d, lambda: zeros_like(clipped_d))
         updates = [
-            self._update_renorm(self.renorm_mean, mean, training),
-            self._update_renorm(self.renorm_stddev, stddev, training),
+            self._update_renorm(self.renorm_mean, mean, training, inputs_size),
+            self._update_renorm(self.renorm_stddev, stddev, training, inputs_size),
         ]
         with control_dependencies(updates):
             return r, d, identity(mean), identity(variance)
 
-    def _update_renorm(self, variable: Any, value: Any, training: Any) -> Any:
+    def _update_renorm(self, variable: Any, value: Any, training: Any, inputs_size: Tensor | None) -> Any:
         value = identity(value)
         return smart_cond(
             training,
-            lambda: self._assign_moving_average(variable, value, self.renorm_momentum),
+            lambda: self._assign_moving_average(variable, value, self.renorm_momentum, inputs_size),
             lambda: identity(variable),
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape
+
+
+def _size_if_possibly_empty(inputs: Tensor) -> Tensor | None:
+    """The number of elements, where a strategy gives replicas without examples an empty batch; None elsewhere."""
+    strategy = distribution_context.strategy_in_use()
+    may_be_empty = strategy is not None and getattr(strategy.extended, "experimental_enable_get_next_as_optional", False)
+    return size(inputs) if may_be_empty else None
+
+
+def _unless_empty(inputs_size: Tensor | None, value: Tensor) -> Tensor:
+    """A statistic of inputs, or zeros where there are no inputs."""
+    return value if inputs_size is None else where(inputs_size > 0, value, zeros_like(value))
 
 
 def _composed_transforms(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[Any, Any]:

@@ -147,7 +147,9 @@ def _normalize_grad(dy, x, scale, mean, variance, *, epsilon, data_format, is_tr
         shift = _spread(lax.div(offset_grad, count), data_format)
         g = lax.sub(lax.sub(g, shift), lax.mul(centred, _spread(slope, data_format)))
     unused = np.zeros((), dtype)
-    return lax.convert_element_type(lax.mul(factor, g), x.dtype), lax.mul(products, root), offset_grad, unused, unused
+    # the statistics of an empty batch are NaN, but no example changes the scale
+    scale_grad = lax.mul(products, root) if _count(x, data_format) else products
+    return lax.convert_element_type(lax.mul(factor, g), x.dtype), scale_grad, offset_grad, unused, unused
 
 
 def _normalize_grad_v3(dy, x, scale, mean, variance, _, *, epsilon, data_format, is_training):
