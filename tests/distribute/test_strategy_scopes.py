@@ -11,6 +11,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.distribute import device_util
+from tfcompat._src.distribute.values import DistributedValues
 from tfcompat._src.eager.mode import eager_mode
 
 MIXED = "Mixing different tf.distribute.Strategy objects"
@@ -168,3 +169,32 @@ def test_a_tape_goes_back_through_a_reduction() -> None:
     with eager_mode():
         strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
         assert float(strategy.experimental_run_v2(step, args=(tf.constant(5.0),))) == 5.0
+
+
+def test_variables_of_functions_are_on_the_devices_around_them() -> None:
+    made = []
+
+    def make() -> Any:
+        with tf.device("/cpu:0"), tf.device("/job:localhost/cpu:0"), tf.init_scope():
+            made.append(tf.constant(1.0).op.device)
+        return tf.constant(0.0)
+
+    with tf.Graph().as_default(), tf.device("/job:worker"):
+        tf.function(make)()
+    assert made == ["/job:localhost/device:CPU:0"]
+
+
+def test_an_iterator_over_the_input_of_a_strategy() -> None:
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    rows = strategy.experimental_distribute_datasets_from_function(lambda context: tf.data.Dataset.range(2))
+    iterator = tf.data.make_initializable_iterator(rows)
+    element = iterator.get_next()
+    with tf.Session() as session:
+        session.run(iterator.initialize())
+        assert [session.run(element), session.run(element)] == [0, 1]
+
+
+def test_values_of_tensors_are_tensors() -> None:
+    devices, one = ("/device:CPU:0", "/device:GPU:0"), tf.constant(1.0)
+    assert tf.contrib.framework.is_tensor(DistributedValues(devices, (one, tf.constant(2.0))))
+    assert not tf.contrib.framework.is_tensor(DistributedValues(devices, (one, 2.0)))

@@ -113,8 +113,8 @@ Dataset = DatasetV1
 
 
 def as_v1(dataset: DatasetV2) -> DatasetV1:
-    """A dataset with iterators."""
-    return dataset if isinstance(dataset, DatasetV1) else DatasetV1Adapter(dataset)
+    """A dataset with iterators; what is no dataset, as the input of a strategy, has its own."""
+    return DatasetV1Adapter(dataset) if isinstance(dataset, DatasetV2) and not isinstance(dataset, DatasetV1) else dataset
 
 
 @export("data.make_one_shot_iterator")

@@ -73,13 +73,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def gradient_of_tensors(f: Callable[..., Any]) -> Callable[..., Any]:
     """`custom_gradient` for a function that uses no variables; safe while other threads add nodes to the graph."""
-
-    def call(*args: Any) -> Any:
-        if executing_eagerly():
-            return _call_now(f, args, {})
-        return _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
-
-    return call
+    return lambda *args: _call_now(f, args, {}) if executing_eagerly() else _call(f, [convert_to_tensor(x) for x in args], uses_variables=False)
 
 
 def _call(f: Callable[..., Any], args: list[Any], uses_variables: bool = True) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base import device as device_lib
 from tfcompat._src.base.traceable_stack import TraceableObject, from_program
 
 if TYPE_CHECKING:
+    from tfcompat._src.graph.graph import Graph
     from tfcompat._src.graph.operation import Operation
 
 
@@ -30,6 +33,14 @@ class DeviceEntry:
 def entry(device: object) -> TraceableObject:
     """Returns an entry of the device stack, with the program's file and line that opened the block."""
     return from_program(DeviceEntry(device))
+
+
+def leave(stack: list[TraceableObject], entry: TraceableObject) -> None:
+    """Takes an entry off the device stack; RuntimeError if one that was put there later is still open."""
+    is_innermost = stack[-1] is entry
+    stack.remove(entry)
+    if not is_innermost:
+        raise RuntimeError("Exiting device scope without proper scope nesting.")
 
 
 def apply(stack: list[TraceableObject], node: Operation) -> None:
@@ -55,3 +66,15 @@ def _of_function(function: Any, node: Operation) -> str:
     if not isinstance(device, str):
         raise TypeError(f"The device function {function!r} must return a string or a DeviceSpec for {node.name!r}, not {device!r}.")
     return device
+
+
+@contextlib.contextmanager
+def devices_of(body: Graph, outer: Graph) -> Iterator[None]:
+    """Places the nodes made in `outer` as `body`, a function body within it, places its own; or as the body around it if it says no device."""
+    while not body._devices and body is not outer:
+        body = body.outer_graph or outer
+    before, outer._devices = outer._devices, list(body._devices)
+    try:
+        yield
+    finally:
+        outer._devices = before

@@ -335,10 +335,7 @@ class Graph(VariableReads, Collections):
         try:
             yield
         finally:
-            is_innermost = stack[-1] is entry
-            stack.remove(entry)
-            if not is_innermost:
-                raise RuntimeError("Exiting device scope without proper scope nesting.")
+            device_scope.leave(stack, entry)
 
     @contextlib.contextmanager
     def colocate_with(self, op: object, ignore_existing: bool = False) -> Iterator[None]:

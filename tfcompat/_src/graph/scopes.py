@@ -13,6 +13,7 @@ from typing import Any
 
 from tfcompat._src.base.default_stack import GRAPHS
 from tfcompat._src.base.export import export
+from tfcompat._src.graph.device_scope import devices_of
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -202,12 +203,15 @@ def container(container_name: str) -> contextlib.AbstractContextManager[str]:
 @export("init_scope")
 @contextlib.contextmanager
 def init_scope() -> Iterator[None]:
-    """Lifts operations out of control flow, control dependencies and function bodies, to where variables are initialized."""
-    graph = get_default_graph()
+    """Lifts operations out of control flow, control dependencies and function bodies, to where variables are initialized.
+
+    They are placed as by the device blocks of the innermost function body that has any.
+    """
+    inner = get_default_graph()
     # The name scope is kept although the graph changes, so that variables get the names of where they are made.
-    scope = graph.get_name_scope()
-    graph = graph.outermost()
-    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None):
+    scope = inner.get_name_scope()
+    graph = inner.outermost()
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(scope + "/" if scope else None), devices_of(inner, graph):
         yield
 
 

@@ -9,8 +9,8 @@ from tfcompat._src.graph.tensor import Tensor
 
 @export("is_tensor", "contrib.framework.is_tensor")
 def is_tensor(x: object) -> bool:
-    """Returns whether `x` is a tensor or a variable; sparse tensors, ragged tensors and indexed slices count."""
-    return isinstance(x, CompositeTensor) or is_dense_tensor_like(x)
+    """Returns whether `x` is a tensor or a variable; sparse and ragged tensors, indexed slices, and objects with a true `is_tensor_like` count."""
+    return isinstance(x, CompositeTensor) or is_dense_tensor_like(x) or bool(getattr(x, "is_tensor_like", False))
 
 
 _TENSOR_LIKE_TYPES: list[type] = []
