@@ -49,6 +49,16 @@ def test_a_graph_def_keeps_them_and_leaves_the_rest_empty(capfd):
     assert capfd.readouterr().err == f"[Variant<type: int value: 4> {empty} {empty}]\n"
 
 
+def test_an_empty_variant_keeps_its_place():
+    parts = [messages.VariantTensorDataProto(), *_message("int", np.int32(5)).variant_val, messages.VariantTensorDataProto()]
+    shape = tf.TensorShape([3]).as_proto()
+    array = variant.array_of(messages.TensorProto(dtype=tf.variant.as_datatype_enum, tensor_shape=shape, variant_val=parts))
+    assert [value.variant_text(str) for value in array.tolist()] == ["[empty]", "5", "[empty]"]
+    written = variant.message_of(array)
+    assert [part.type_name for part in written.variant_val] == ["", "int"]
+    assert variant.array_of(written).tolist() == array.tolist()
+
+
 def test_a_fetched_variant_has_no_numpy_form():
     with tf.Graph().as_default(), tf.Session() as session:
         x = tf.constant(_message("int", np.int32(1)))

@@ -162,3 +162,16 @@ def test_outer_products():
 
 def test_arrays_taken_apart():
     check(lambda x: jnp.unstack(x, axis=1), IMAGES)
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "min", "max"])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_rows_of_a_transposed_array_are_combined_with_updates(name, axes):
+    """An array that is not in C order is written too, twice in the row that comes twice."""
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    updates = RANDOM.randn(3, *np.transpose(x, axes).shape[1:]).astype(np.float32)
+
+    def function(x, updates):
+        return getattr(jnp.transpose(x, axes).at[jnp.array([1, 0, 1])], name)(updates)
+
+    check(function, x, updates)

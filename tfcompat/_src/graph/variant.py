@@ -62,6 +62,8 @@ def array_of(proto: messages.TensorProto, numbers_only: bool = True) -> NDArray:
 
 
 def _number(message: messages.VariantTensorDataProto) -> NumberVariant:
+    if not message.type_name:
+        return _EMPTY
     kind = _NUMBERS.get(message.type_name)
     if kind is None:
         raise NotImplementedError(f"tfcompat has no constant that is a variant of type {message.type_name!r}.")
@@ -71,7 +73,7 @@ def _number(message: messages.VariantTensorDataProto) -> NumberVariant:
 
 
 def message_of(array: NDArray) -> messages.TensorProto:
-    """Returns the TensorProto of an array, whose elements may be variants; empty variants are not written."""
+    """Returns the TensorProto of an array, whose elements may be variants; empty variants at its end are not written."""
     # An object array holds strings unless its first element is a variant.
     flat = array.reshape(-1)
     if not (array.dtype == object and flat.size and isinstance(flat[0], EncodedVariant)):
@@ -80,6 +82,7 @@ def message_of(array: NDArray) -> messages.TensorProto:
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
-    for value in flat[flat != _EMPTY]:
+    written = np.flatnonzero(flat != _EMPTY)
+    for value in flat[: written[-1] + 1] if written.size else ():
         proto.variant_val.add(type_name=value.type_name, metadata=value.metadata)
     return proto

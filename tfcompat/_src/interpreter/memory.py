@@ -74,9 +74,12 @@ def is_lent(x: object) -> bool:
 
 
 def writable(x: NDArray) -> NDArray:
-    """Returns an array that a primitive's function may write: its argument `x` if only that function refers to it, else a copy."""
+    """Returns an array that a primitive's function may write, in C order: its argument `x` if only that function refers to it, else a copy.
+
+    Functions write through reshaped views of it, and an array in another order, as a transposed one, would be copied by a reshape.
+    """
     # One reference more than in the measured call: this function's own parameter.
-    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.writeable:
+    if _count(x) == _ALONE + 1 and type(x) is np.ndarray and x.flags.writeable and x.flags.c_contiguous:
         # A lent array is owned by its lender, which learns that the variable's value is gone.
         lender: object = x.base
         if isinstance(lender, _Lent):
@@ -84,7 +87,7 @@ def writable(x: NDArray) -> NDArray:
             return x
         if x.flags.owndata:
             return x
-    return np.array(x)
+    return np.array(x, order="C")
 
 
 def _root(x: NDArray) -> NDArray:
