@@ -1,4 +1,4 @@
-"""The op types of datasets whose elements are made of several elements of another: batches, padded batches, windows."""
+"""The op types of datasets that combine several elements into one (batches, padded and sparse batches, windows), and of their inverse, unbatch."""
 
 from __future__ import annotations
 
@@ -21,42 +21,43 @@ from tfcompat._src.ops.sparse.serialize import parts_vector
 
 
 def stacked(elements: list[Element]) -> Element:
-    """Elements as one, with a row for each; InvalidArgumentError where shapes differ."""
-    return tuple([_stacked_component(place, column) for place, column in enumerate(zip(*elements))])
+    """Stacks elements component by component; InvalidArgumentError if the shapes of a component differ."""
+    return tuple([_stacked_component(position, column) for position, column in enumerate(zip(*elements))])
 
 
-def _stacked_component(place: int, column: tuple[Any, ...]) -> NDArray:
+def _stacked_component(position: int, column: tuple[Any, ...]) -> NDArray:
     first = column[0]
     shape = first.shape
     for number, value in enumerate(column):
         if value.shape != shape:
             raise invalid(
-                f"Cannot batch tensors with different shapes in component {place}. First element had shape {shape_text(shape)} "
+                f"Cannot batch tensors with different shapes in component {position}. First element had shape {shape_text(shape)} "
                 f"and element {number} had shape {shape_text(value.shape)}."
             )
-    found = np.empty((len(column), *shape), first.dtype)
+    # Scalars of NumPy's own dtypes are assigned as a list of Python numbers, which is faster than one array scalar at a time.
+    batch = np.empty((len(column), *shape), first.dtype)
     if shape or first.dtype == object:
         for number, value in enumerate(column):
-            found[number] = value[()] if not shape else value
+            batch[number] = value[()] if not shape else value
     else:
-        found[:] = [value.item() for value in column] if first.dtype.kind in "biuf" and first.dtype.itemsize <= 8 and first.dtype.isbuiltin == 1 else column
-    return found
+        batch[:] = [value.item() for value in column] if first.dtype.kind in "biuf" and first.dtype.itemsize <= 8 and first.dtype.isbuiltin == 1 else column
+    return batch
 
 
 def gathered(following: Next, count: int, drop_remainder: bool) -> list[Element]:
-    """The next `count` elements, or those that are left; StopIteration where there are none, or too few."""
-    found: list[Element] = []
+    """Returns the next `count` elements, or the fewer that are left; StopIteration if none are left, or fewer with `drop_remainder`."""
+    elements: list[Element] = []
     try:
         for _ in range(count):
-            found.append(following())
+            elements.append(following())
     except StopIteration:
-        if drop_remainder or not found:
+        if drop_remainder or not elements:
             raise
-    return found
+    return elements
 
 
 def batch_count(size: int, count: int, drop_remainder: bool) -> int:
-    """How many batches `size` elements make."""
+    """Returns the number of batches of `count` that `size` elements make; INFINITE and UNKNOWN stay."""
     return size if size < 0 else size // count if drop_remainder else -(-size // count)
 
 
@@ -68,7 +69,7 @@ def _batch(context: HostContext, input_dataset: NDArray, batch_size: NDArray, dr
 
 
 def batched(source: DatasetValue, count: int, drops: bool) -> DatasetValue:
-    """A dataset of batches."""
+    """Returns the dataset of batches of `count` elements; `drops` says whether a smaller last batch is dropped."""
 
     def start(scope: Scope) -> Next:
         following = source.start(scope)
@@ -109,11 +110,12 @@ def _padded_batch(
     return DatasetValue(start, batch_count(source.size, count, drops))
 
 
-def _padded(place: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler: NDArray) -> NDArray:
+def _padded(position: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler: NDArray) -> NDArray:
+    """Stacks one component of a batch, padded with `filler` to the shape `wanted`, where -1 is the largest size in the batch."""
     for value in column:
         if value.ndim != len(wanted):
             raise invalid(
-                f"All elements in a batch must have the same rank as the padded shape for component{place}: expected rank "
+                f"All elements in a batch must have the same rank as the padded shape for component{position}: expected rank "
                 f"{len(wanted)} but got element with rank {value.ndim}"
             )
     sizes = list(wanted)
@@ -123,12 +125,12 @@ def _padded(place: int, column: tuple[Any, ...], wanted: tuple[Any, ...], filler
             sizes[axis] = most
         elif most > size:
             raise invalid("Attempted to pad to a smaller size than the input element.")
-    found = np.empty((len(column), *sizes), column[0].dtype)
-    found[...] = filler[()]
+    batch = np.empty((len(column), *sizes), column[0].dtype)
+    batch[...] = filler[()]
     for number, value in enumerate(column):
-        room: tuple[int | slice, ...] = (number, *map(slice, value.shape))
-        found[room] = value[()] if not value.ndim else value
-    return found
+        region: tuple[int | slice, ...] = (number, *map(slice, value.shape))
+        batch[region] = value[()] if not value.ndim else value
+    return batch
 
 
 _PADDED = "input_dataset: variant, batch_size: int64, padded_shapes: N*int64, padding_values: Toutput_types"
@@ -150,6 +152,8 @@ def _dense_to_sparse(context: HostContext, input_dataset: NDArray, batch_size: N
 
 
 def _sparse_batch(rows: list[NDArray], row_shape: list[int]) -> Element:
+    """Returns a batch of dense tensors as one SparseTensor, which holds all their values, zeros too."""
+    # The dense shape is `row_shape`, with each unknown (-1) size replaced by the largest in the batch.
     sizes = list(row_shape)
     for value in rows:
         if value.ndim != len(row_shape):
@@ -162,8 +166,9 @@ def _sparse_batch(rows: list[NDArray], row_shape: list[int]) -> Element:
                     None, None, f"Input element had shape {shape_text(value.shape)} that is larger than the row shape."
                 )
             sizes[axis] = max(sizes[axis], size)
-    places = [np.argwhere(np.ones(value.shape, bool)) for value in rows]
-    indices = np.concatenate([np.insert(p, 0, number, axis=1) for number, p in enumerate(places)]).astype(np.int64)
+    # The indices of a row are all its positions, in row-major order, after the number of the row.
+    positions = [np.argwhere(np.ones(value.shape, bool)) for value in rows]
+    indices = np.concatenate([np.insert(p, 0, number, axis=1) for number, p in enumerate(positions)]).astype(np.int64)
     return (parts_vector((indices, np.concatenate([value.reshape(-1) for value in rows]), np.array([len(rows), *sizes], np.int64))),)
 
 
@@ -191,6 +196,7 @@ def _window(context: HostContext, input_dataset: NDArray, size: NDArray, shift: 
 
         return window
 
+    # Without drop_remainder, each start of a window that has an element makes one.
     total = source.size
     if total >= 0:
         span = (length - 1) * apart + 1
@@ -203,7 +209,13 @@ def _element_of(column: tuple[Any, ...]) -> Any:
 
 
 def windows(following: Next, length: int, step: int, apart: int, drops: bool) -> Any:
-    """Lists of `length` elements `apart` from each other; each begins `step` after the one before."""
+    """Returns a function that returns the next window, a list of elements; StopIteration at the end.
+
+    Args:
+      length: elements of a window. step: distance between the starts of consecutive windows. apart: stride within a window.
+      drops: whether windows that reach beyond the end are dropped.
+    """
+    # The buffer holds the elements from the start of the next window on. If `step` is longer than a window, the rest is skipped.
     span = (length - 1) * apart + 1
     buffer: deque[Element] = deque()
     to_skip, is_over = 0, False
@@ -222,11 +234,11 @@ def windows(following: Next, length: int, step: int, apart: int, drops: bool) ->
                 buffer.append(element)
         if not buffer or (drops and len(buffer) < span):
             raise StopIteration
-        found = list(itertools.islice(buffer, 0, span, apart))
+        elements = list(itertools.islice(buffer, 0, span, apart))
         for _ in range(min(step, len(buffer))):
             buffer.popleft()
         to_skip = max(0, step - span)
-        return found
+        return elements
 
     return window
 
@@ -260,8 +272,8 @@ def _unbatch(context: HostContext, input_dataset: NDArray) -> DatasetValue:
         def row() -> Element:
             nonlocal rows
             while True:
-                for found in rows:
-                    return found
+                for element in rows:
+                    return element
                 batch = following()
                 rows = _rows_of(batch)
 
@@ -271,6 +283,7 @@ def _unbatch(context: HostContext, input_dataset: NDArray) -> DatasetValue:
 
 
 def _rows_of(batch: Element) -> Iterator[Element]:
+    """Returns the slices of a batch; InvalidArgumentError if its components have no, or different, first dimensions."""
     for component in batch:
         if not component.ndim:
             raise invalid("Cannot unbatch an element with scalar components.")

@@ -1,4 +1,7 @@
-"""The op types of datasets that keep elements: prefetching and parallel calls in threads, caches in memory and in files."""
+"""The op types of datasets that keep elements: prefetch buffers filled by a thread, and caches in memory and in files.
+
+A cache in files is a checkpoint of the V2 format (a tensor bundle), with an entry for each component of each element.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,18 @@ from tfcompat._src.platform import file_io
 
 AUTOTUNE = -1
 _AUTOTUNED_BUFFER = 8
+"""The size of a buffer for AUTOTUNE, which TensorFlow adjusts while the pipeline runs."""
 
 
 class Buffer:
-    """Elements that a thread takes from `following` ahead of those who ask, `size` of them at most.
+    """A bounded buffer that a thread fills with the elements of `following`.
 
-    `changed` is notified of each; several buffers may share one. `note` is told how many elements there are, of `size`, when one is taken.
+    Errors are buffered in place of elements, and raised when their turn comes.
+
+    Args:
+      following: returns the next element. size: the most elements that are buffered.
+      changed: notified of each new element; several buffers may share one condition, to wait for whichever is ready first.
+      note: called when an element is taken, with the number of elements in the buffer and its size.
     """
 
     def __init__(
@@ -34,7 +43,7 @@ class Buffer:
     ) -> None:
         self._note = note
         self._following, self._size = following, size
-        self._found: deque[tuple[Element | None, BaseException | None]] = deque()
+        self._buffered: deque[tuple[Element | None, BaseException | None]] = deque()
         self._changed = changed or threading.Condition()
         self._is_over = self._closed = False
         self._thread: threading.Thread | None = None
@@ -46,22 +55,26 @@ class Buffer:
 
     def is_ready(self) -> bool:
         """Whether `take` would not wait."""
-        return bool(self._found) or self._is_over or self._closed
+        return bool(self._buffered) or self._is_over or self._closed
 
     def take(self) -> Element:
-        """The next element, waited for."""
+        """Returns the next element, and waits for it; starts the thread if it does not run yet.
+
+        Raises:
+          StopIteration: there is none. errors.CancelledError: the buffer was closed.
+        """
         with self._changed:
             if self._thread is None:
                 self.begin()
-            while not self._found and not self._is_over and not self._closed:
+            while not self._buffered and not self._is_over and not self._closed:
                 self._changed.wait()
             if self._closed:
                 raise cancelled("Iterator was cancelled.")
-            if not self._found:
+            if not self._buffered:
                 raise StopIteration
             if self._note is not None:
-                self._note(len(self._found), self._size)
-            element, error = self._found.popleft()
+                self._note(len(self._buffered), self._size)
+            element, error = self._buffered.popleft()
             self._changed.notify_all()
         if error is not None:
             raise error
@@ -70,10 +83,11 @@ class Buffer:
     def _fill(self) -> None:
         while True:
             with self._changed:
-                while len(self._found) >= self._size and not self._closed:
+                while len(self._buffered) >= self._size and not self._closed:
                     self._changed.wait()
                 if self._closed:
                     return
+            # Elements are computed without the lock, so that consumers can take others meanwhile.
             element, error = None, None
             try:
                 element = self._following()
@@ -85,15 +99,16 @@ class Buffer:
             except Exception as e:  # noqa: BLE001  (raised again where the element is asked for)
                 error = e
             with self._changed:
-                self._found.append((element, error))
+                self._buffered.append((element, error))
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends the thread, and waits until it has."""
+        """Stops the thread and joins it; drops the elements in the buffer."""
         with self._changed:
             self._closed = True
-            self._found.clear()
+            self._buffered.clear()
             self._changed.notify_all()
+        # The filling thread itself may close the buffer, if an iteration ends inside it.
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -128,7 +143,7 @@ def _prefetch(context: HostContext, input_dataset: NDArray, buffer_size: NDArray
 
 
 class MemoryCache(SharedResource):
-    """The elements of a dataset, for all iterations: under the key of what owns them."""
+    """The resource of CacheDatasetV2: the complete lists of elements, by their owner; iterations share them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,6 +155,7 @@ def _cache(context: HostContext, input_dataset: NDArray, filename: NDArray, cach
     kinds = list(context.op.attrs["output_types"])
     owner: object = cache or object()
 
+    # Without a cache resource, elements are kept for the epochs of one iteration only.
     def start(scope: Scope) -> Next:
         if path:
             return _read_cache(path, len(kinds)) if os.path.exists(index_name(path)) else _write_cache(path, kinds, source.start(scope), scope)
@@ -149,30 +165,33 @@ def _cache(context: HostContext, input_dataset: NDArray, filename: NDArray, cach
 
 
 def _memory_cache(source: DatasetValue, kept: dict[object, list[Element]], owner: object, scope: Scope) -> Next:
+    """Returns the cached elements of `owner`; without them, those of `source`, which become the cache when the end is reached."""
     complete = kept.get(owner)
     if complete is not None:
         elements = iter(complete)
         return lambda: next(elements)
     following = source.start(scope)
-    found: list[Element] = []
+    elements_so_far: list[Element] = []
 
     def filling() -> Element:
         try:
             element = following()
         except StopIteration:
-            kept.setdefault(owner, found)
+            kept.setdefault(owner, elements_so_far)
             raise
-        found.append(element)
+        elements_so_far.append(element)
         return element
 
     return filling
 
 
 def _entry(number: int, component: int) -> str:
+    """Returns the bundle key of a component of an element, as TensorFlow 1.15 writes it: both numbers with 14 digits."""
     return f"{number:14d}_{component:14d}".replace(" ", "0")
 
 
 def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: Scope) -> Next:
+    """Returns the elements of `following` and writes them to the cache files; AlreadyExistsError if another iteration does so."""
     lock = path + "_0.lockfile"
     if os.path.exists(lock):
         raise errors.AlreadyExistsError(
@@ -186,6 +205,7 @@ def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: S
     number = 0
     is_done = False
 
+    # An iteration that ends early leaves no cache: the bundle is complete only once its index is written.
     def done(ended: bool) -> None:
         nonlocal is_done
         if not is_done:
@@ -205,10 +225,13 @@ def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: S
         except StopIteration:
             done(True)
             raise
-        for place, (value, kind) in enumerate(zip(element, kinds)):
+        for position, (value, kind) in enumerate(zip(element, kinds)):
             if kind == dtypes.variant:
-                raise NotImplementedError("a cache in a file of sparse tensors, ragged tensors or datasets; cache() keeps them in memory")
-            writer.add(_entry(number, place), value, kind)
+                raise NotImplementedError(
+                    f"Component {position} of the elements is a sparse tensor, a ragged tensor or a dataset. cache(filename) does not support "
+                    "these; use cache() without a file name, which keeps elements in memory."
+                )
+            writer.add(_entry(number, position), value, kind)
         number += 1
         return element
 
@@ -216,6 +239,7 @@ def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: S
 
 
 def _read_cache(path: str, width: int) -> Next:
+    """Returns the elements, of `width` components each, in the cache files."""
     reader = BundleReader(path)
     number = 0
 
@@ -224,7 +248,7 @@ def _read_cache(path: str, width: int) -> Next:
         if reader.info(_entry(number, 0)) is None:
             raise StopIteration
         number += 1
-        return tuple([np.asarray(reader.piece(_entry(number - 1, place), None)) for place in range(width)])
+        return tuple([np.asarray(reader.piece(_entry(number - 1, position), None)) for position in range(width)])
 
     return element
 

@@ -1,6 +1,7 @@
-"""Batches of what several runs ask for at the same time: Batch, Unbatch, UnbatchGrad and BatchFunction.
+"""Batching of concurrent runs: Batch, Unbatch, UnbatchGrad and BatchFunction.
 
-The runs that meet in a batch do its work themselves: one of them, when the batch is full or has waited long enough.
+Concurrent session runs add their rows to one open batch of a shared queue. The batch closes when it is full or its timeout is over. There
+are no threads of its own: one of the runs in the batch does the work for all, the others wait for its result.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Arrays = tuple[NDArray, ...]
 
 @dataclass(eq=False)
 class _Task:
-    """What one run adds to a batch: tensors with the same number of rows."""
+    """The share of one run in a batch: tensors with the same number of rows, and a random key that identifies the run."""
 
     inputs: Sequence[NDArray]
     captured: Sequence[Any] = ()
@@ -49,7 +50,13 @@ class _Task:
 
 @dataclass(eq=False)
 class _Batch:
-    """Tasks that are worked on together."""
+    """Tasks that are processed together.
+
+    Attributes:
+      deadline: when the batch closes even if it is not full, in seconds of the monotonic clock.
+      closed: whether it takes no more tasks. taken: whether a run has undertaken its work.
+      results: one per task, once done. error: raised by every run of the batch.
+    """
 
     deadline: float
     tasks: list[_Task] = field(default_factory=list)
@@ -68,7 +75,7 @@ class _Batch:
 
 
 class BatchQueue(SharedResource):
-    """Batches that are open, wait for a thread, or are worked on; at most `threads` of the last."""
+    """A queue of batches: at most one is open, some are closed and wait, and at most `threads` are in work."""
 
     def __init__(self, attrs: dict[str, Any]) -> None:
         super().__init__()
@@ -86,7 +93,8 @@ class BatchQueue(SharedResource):
         self._closed = self._running = 0
 
     def run(self, task: _Task, work: Callable[[list[_Task]], list[Any]]) -> Any:
-        """What `work`, which gets all tasks of the batch, gives for this task."""
+        """Adds a task to the open batch; returns its part of `work(tasks)`, which returns one result per task."""
+        # The first run that sees the batch closed does its work.
         with self.lock:
             batch = self._add(task)
             self._wait_until_closed(batch)
@@ -97,11 +105,13 @@ class BatchQueue(SharedResource):
             with self.lock:
                 self.wait(lambda: batch.done, "Batch")
         if batch.error is not None:
+            # The error belongs to no single node of the runs that raise it.
             e = batch.error
             raise e.at_node(None, None) if isinstance(e, errors.OpError) else e
         return (batch.results or [])[batch.tasks.index(task)]
 
     def _add(self, task: _Task) -> _Batch:
+        """Adds a task to the open batch, or to a new one if it does not fit; UnavailableError if too many batches wait."""
         if task.size > self.most_rows:
             raise invalid(f"Task size {task.size} is larger than maximum batch size {self.most_rows}")
         batch = self._open
@@ -122,6 +132,7 @@ class BatchQueue(SharedResource):
         self.changed.notify_all()
 
     def _wait_until_closed(self, batch: _Batch) -> None:
+        """Waits until a batch is full, or its deadline has passed and a thread is free: while all are busy, it may still grow."""
         def is_due() -> bool:
             return batch.closed or (self._running < self.threads and time.monotonic() >= batch.deadline)
 
@@ -155,6 +166,7 @@ def _check_allowed(allowed: Sequence[int], most_rows: int) -> None:
 
 
 def _rows_of(task: _Task) -> _Task:
+    """Returns a task after checking that its tensors have the same number of rows."""
     for x in task.inputs:
         if not x.ndim:
             raise invalid("Batching input tensors must have at least one dimension")
@@ -164,12 +176,12 @@ def _rows_of(task: _Task) -> _Task:
 
 
 def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[NDArray]:
-    """The inputs of all tasks, one after another, filled up to an allowed size with the first row."""
+    """Concatenates the inputs of all tasks and pads them with copies of the first row to the next allowed batch size."""
     if any(len(t.inputs) != len(tasks[0].inputs) for t in tasks):
         raise invalid("Batching inputs must have equal number of edges")
     size = sum(t.size for t in tasks)
     lacking = next((a for a in allowed if a >= size), size) - size
-    found = []
+    joined = []
     for parts in zip(*(t.inputs for t in tasks)):
         for index, part in enumerate(parts):
             if part.shape[1:] != parts[0].shape[1:]:
@@ -177,13 +189,15 @@ def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[NDArray]:
                 shapes = f"shape[0] = {shape_text(parts[0].shape)} vs. shape[{index}] = {shape_text(part.shape)}"
                 raise invalid(f"{what} should match: {shapes}")
         filler = parts[0][:1] if len(parts[0]) else np.zeros((1, *parts[0].shape[1:]), parts[0].dtype)
-        found.append(np.concatenate([*parts, *[filler] * lacking]))
-    return found
+        joined.append(np.concatenate([*parts, *[filler] * lacking]))
+    return joined
 
 
 def _queue_of(context: HostContext) -> BatchQueue:
+    """Returns the batch queue of a node; nodes with the same `shared_name` and `batching_queue` share one."""
     attrs = context.op.attrs
     _check_allowed(attrs["allowed_batch_sizes"], attrs["max_batch_size"])
+    # The caller postpones the kernel until it may block.
     if not may_wait():
         raise MustWait
     return shared_resource(context, f"batch/{attrs['batching_queue'].decode()}", lambda: BatchQueue(attrs))
@@ -193,12 +207,15 @@ def _queue_of(context: HostContext) -> BatchQueue:
 
 
 def _batched(tasks: list[_Task], allowed: Sequence[int]) -> list[tuple[Any, ...]]:
-    """What each task gives: the last one the batch and where each task stands in it, the others nothing."""
+    """Returns the outputs of Batch for each task: the last gets the whole batch and its index, the others empty tensors.
+
+    A row of the index is (key of the task, first row, end of its rows). So only one run computes the batch, and Unbatch splits its result.
+    """
     borders = np.cumsum([0, *(t.size for t in tasks)])
     index = np.array([(t.key, a, b) for t, a, b in zip(tasks, borders, borders[1:])], np.int64).reshape(-1, 3)
-    found = [(tuple(x[:0] for x in t.inputs), index[:0], np.int64(t.key)) for t in tasks]
-    found[-1] = (tuple(_joined(tasks, allowed)), index, np.int64(tasks[-1].key))
-    return found
+    outputs = [(tuple(x[:0] for x in t.inputs), index[:0], np.int64(t.key)) for t in tasks]
+    outputs[-1] = (tuple(_joined(tasks, allowed)), index, np.int64(tasks[-1].key))
+    return outputs
 
 
 def _batch(context: HostContext, inputs: Arrays, *, allowed_batch_sizes: Sequence[int]) -> Any:
@@ -207,7 +224,7 @@ def _batch(context: HostContext, inputs: Arrays, *, allowed_batch_sizes: Sequenc
 
 
 def _without_first(sizes: Sizes) -> Any:
-    """The shape with another, unknown number of rows."""
+    """Returns the shape with an unknown number of rows; ValueError for a scalar."""
     if sizes is None:
         return None
     if not sizes:
@@ -243,7 +260,7 @@ _add(
 
 
 class Unbatcher(SharedResource):
-    """Pieces of batches by the key of the run that they are for, and the keys that runs wait for."""
+    """Hands the pieces of batches to their runs: holds the pieces that wait, by the key of their run, and the keys that runs wait for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -251,8 +268,13 @@ class Unbatcher(SharedResource):
         self._waiting_keys: set[int] = set()
 
     def take(self, key: int, pieces: dict[int, NDArray], timeout: float) -> NDArray:
-        """The piece for `key`, after handing out `pieces`; waits for it `timeout` seconds."""
+        """Publishes `pieces`, then returns the piece for `key`; waits for it at most `timeout` seconds.
+
+        Raises:
+          errors.DeadlineExceededError: the piece did not come in time. errors.AlreadyExistsError: a key is used twice.
+        """
         with self.lock:
+            # Pieces that no run took in time are dropped.
             now = time.monotonic()
             self._pieces = {k: piece for k, piece in self._pieces.items() if piece[0] >= now}
             if key not in self._pieces:
@@ -286,6 +308,7 @@ def _unbatch(context: HostContext, data: NDArray, index: NDArray, key: NDArray, 
         raise invalid(text)
     if index.shape[1] != 3:
         raise invalid(f"Wrong shape for index tensor. Expected 1st dimension size to be 3 ; Got: {index.shape[1]}.")
+    # Of several rows of the index with the same key, the first counts.
     sizes = index[:, 2] - index[:, 1]
     if sizes.sum() > len(data) or (sizes < 0).any():
         raise invalid("Sum of split sizes must not exceed dim0-size of input tensor")
@@ -296,8 +319,8 @@ def _unbatch(context: HostContext, data: NDArray, index: NDArray, key: NDArray, 
 
 def _unbatch_gradient(node: Operation, grad: Tensor) -> list[Tensor | None]:
     data, index, key = node.inputs
-    found = raw.UnbatchGrad(data, index, grad, key, shared_name=f"unbatch_gradient_{node.name}")
-    return [found, None, None]
+    gradient = raw.UnbatchGrad(data, index, grad, key, shared_name=f"unbatch_gradient_{node.name}")
+    return [gradient, None, None]
 
 
 _add(
@@ -308,26 +331,27 @@ _add(
 
 
 class GradientCollector(SharedResource):
-    """The gradients of the pieces of batches, by the key of the run that they come from."""
+    """Collects the gradients of the pieces of batches, by the key of their run."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: dict[int, NDArray] = {}
+        self._grads: dict[int, NDArray] = {}
 
     def collect(self, key: int, grad: NDArray, wanted: list[int]) -> NDArray:
-        """Leaves a gradient; those of the keys `wanted` one after another, when all are there."""
+        """Stores the gradient of a run. Returns those of the runs `wanted` concatenated, once all are there; none if it is empty."""
         with self.lock:
-            if key in self._found:
+            if key in self._grads:
                 raise invalid("Two runs with the same batch key.")
             if not wanted:
-                self._found[key] = grad
+                self._grads[key] = grad
                 self.changed.notify_all()
                 return grad[:0]
-            if not may_wait() and any(k not in self._found for k in wanted if k != key):
+            # MustWait makes the caller run the kernel again where it may block, so that nothing is stored before it is raised.
+            if not may_wait() and any(k not in self._grads for k in wanted if k != key):
                 raise MustWait
-            self._found[key] = grad
-            self.wait(lambda: all(k in self._found for k in wanted), "UnbatchGrad")
-            return np.concatenate([self._found.pop(k) for k in wanted])
+            self._grads[key] = grad
+            self.wait(lambda: all(k in self._grads for k in wanted), "UnbatchGrad")
+            return np.concatenate([self._grads.pop(k) for k in wanted])
 
 
 def _unbatch_grad(context: HostContext, data: NDArray, index: NDArray, grad: NDArray, key: NDArray) -> NDArray:
@@ -349,9 +373,10 @@ _add(
 
 
 def _check_outputs(outputs: Sequence[NDArray], kinds: Sequence[DType], rows: int) -> None:
+    """Raises unless the batched function returned one tensor of each dtype, all with the rows of its inputs."""
     if len(outputs) != len(kinds):
         raise errors.InternalError(None, None, "Wrong number of batched output tensors")
-    for place, (x, kind) in enumerate(zip(outputs, kinds)):
+    for position, (x, kind) in enumerate(zip(outputs, kinds)):
         if not x.ndim:
             raise errors.FailedPreconditionError(None, None, "Batched output tensor has 0 dimensions")
         if len(x) != rows:
@@ -362,11 +387,11 @@ def _check_outputs(outputs: Sequence[NDArray], kinds: Sequence[DType], rows: int
         given = as_dtype(x.dtype)
         if given != kind:
             names = cpp_name(given.name), cpp_name(kind.name)
-            raise errors.InternalError(None, None, "Output {} of type {} does not match declared output type {}".format(place, *names))
+            raise errors.InternalError(None, None, "Output {} of type {} does not match declared output type {}".format(position, *names))
 
 
 def _called(tasks: list[_Task], call: Callable[..., Any], allowed: Sequence[int], kinds: Sequence[DType]) -> list[tuple[Any, ...]]:
-    """The results of the function of the batch, cut into those of each task."""
+    """Calls the function once for the whole batch and splits its results by task; the padding rows are dropped."""
     joined = _joined(tasks, allowed)
     outputs = [np.asarray(x) for x in call(*joined)]
     _check_outputs(outputs, kinds, len(joined[0]))
@@ -379,6 +404,7 @@ def _batch_function(context: HostContext, inputs: Arrays, captured: Arrays, *, a
     wanted, given = len(node._graph._get_function(node.attrs["f"].name).body.inputs), len(inputs) + len(captured)
     if wanted != given:
         raise invalid(f"Expects {wanted} arguments, but {given} {'is' if given == 1 else 'are'} provided")
+    # The captured tensors are those of the last run of the batch, which all runs share.
     queue = _queue_of(context)
     call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context_of(context)))
     task = _rows_of(_Task(inputs, captured, call))

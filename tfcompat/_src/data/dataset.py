@@ -1,4 +1,8 @@
-"""tf.data.Dataset: a pipeline that gives elements, each a structure of tensors."""
+"""tf.data.Dataset: a lazy pipeline whose elements are structures of tensors.
+
+Each method adds one node to the graph; its output is a variant that holds a `values.DatasetValue`. Nothing is read before an iterator
+takes an element. Beside the variant, a dataset keeps the types of its elements and its inputs, from which options are collected.
+"""
 
 from __future__ import annotations
 
@@ -54,15 +58,16 @@ from tfcompat._src.proto import messages
 
 AUTOTUNE = export("data.experimental.AUTOTUNE", "contrib.data.AUTOTUNE")(-1)
 _CPUS = os.cpu_count() or 1
+"""The cycle length that AUTOTUNE asks for."""
 
 
 def number(value: object, name: str, dtype: dtypes.DType = dtypes.int64) -> Tensor:
-    """An argument as a tensor."""
+    """Converts an argument of a transformation to a tensor."""
     return convert_to_tensor(value, dtype, name=name)
 
 
 def batch_spec(element_spec: object, batch_size: object, drop_remainder: Tensor) -> Any:
-    """The type of batches; their length is known where all are full."""
+    """Returns the element type of batches; their length is known statically only if the last, smaller batch is dropped."""
     drops = constant_value.constant_value(drop_remainder)
     size = constant_value.constant_value(batch_size) if drops is not None and drops else None
     return nest.map_structure(lambda spec: spec._batch(None if size is None else int(size)), element_spec)
@@ -70,12 +75,12 @@ def batch_spec(element_spec: object, batch_size: object, drop_remainder: Tensor)
 
 @export("compat.v2.data.Dataset")
 class DatasetV2(Trackable, CompositeTensor):
-    """A pipeline that gives elements, each a structure of tensors; methods give pipelines that take from this one.
+    """A lazy pipeline whose elements are structures of tensors; methods return new datasets that read from this one.
 
     Args:
       variant_tensor: the dataset in the graph, a scalar variant.
       element_spec: structure of the TypeSpecs of an element.
-      inputs: the datasets that this one takes from.
+      inputs: the datasets that this one reads from.
     """
 
     _preserve_cardinality = True
@@ -86,7 +91,7 @@ class DatasetV2(Trackable, CompositeTensor):
         self._own_options: Options | None = None
 
     def _made(self, variant_tensor: Tensor, element_spec: object, *more_inputs: object) -> DatasetV2:
-        """A dataset of the same kind that takes from this one."""
+        """Returns a dataset of the same class with this one (and `more_inputs`) as its inputs."""
         return self._class()(variant_tensor, element_spec, (self, *more_inputs))
 
     @classmethod
@@ -101,7 +106,7 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._variant_tensor_attr
 
     def _as_serialized_graph(self, stateful_whitelist: object = None) -> Tensor:
-        """The nodes of the dataset, a serialized GraphDef."""
+        """Returns the nodes that make the dataset as a serialized GraphDef, a string scalar."""
         found: Tensor = raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
         return found
 
@@ -109,19 +114,20 @@ class DatasetV2(Trackable, CompositeTensor):
         return list(self._input_datasets)
 
     def _functions(self) -> list[StructuredFunctionWrapper]:
-        """The functions that this dataset calls, without those of its inputs."""
+        """Returns the user functions that this dataset's own node calls, without those of its inputs."""
         node = self._variant_tensor.op
         named = [node.graph._get_function(value.name) for value in node.attrs.values() if isinstance(value, FunctionRef)]
         found = [None if function is None else function.of_elements for function in named]
         return [wrapper for wrapper in found if isinstance(wrapper, StructuredFunctionWrapper)]
 
     def _trace_variant_creation(self) -> WrappedFunction:
-        """A function without arguments that makes the dataset again; NotImplementedError for a dataset of a graph."""
+        """Returns a function without arguments that makes the dataset again; NotImplementedError if it was made in a graph."""
         if not self._graph.executes:
             raise NotImplementedError(
                 "Can only export Datasets which were created executing eagerly. Please file a feature request if this is important to you."
             )
         graph_def = messages.GraphDef.FromString(np.asarray(self._as_serialized_graph()).item())
+        # The last node of the serialized graph is a _Retval, whose input is the dataset.
         result = graph_def.node.pop()
         return function_from_graph_def(graph_def, [], f"{result.input[0]}:0")
 
@@ -166,21 +172,22 @@ class DatasetV2(Trackable, CompositeTensor):
     # ---- options ----
 
     def options(self) -> Options:
-        """The options of this dataset and of those that it takes from; ValueError where they contradict each other."""
+        """Returns the merged options of this dataset and all its inputs; ValueError if they contradict each other."""
         found = Options()
         for dataset in self._input_datasets:
             found = found.merge(dataset.options())
         return found if self._own_options is None else found.merge(self._own_options)
 
     def with_options(self, options: Options) -> DatasetV2:
-        """This dataset with further options; ValueError where they contradict what was set."""
+        """Returns this dataset with `options` added; ValueError if they contradict options that are already set."""
         found = self._made(self._variant_tensor, self.element_spec)
         found._own_options = Options().merge(options)
         found.options()
         return found
 
     def _apply_options(self) -> DatasetV2:
-        """The dataset as iterators take it: with the nodes that its options ask for."""
+        """Returns the dataset that an iterator runs: this one, wrapped in the nodes that implement its options."""
+        # The order of the wrappers is that of TensorFlow 1.15: threads, static optimizations, autotuning, statistics.
         options, found = self.options(), self._variant_tensor
         threads, optimization = options.experimental_threading, options.experimental_optimization
         if threads.max_intra_op_parallelism is not None:
@@ -213,7 +220,11 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def from_tensors(cls, tensors: object) -> DatasetV2:
-        """A dataset with one element, a structure of values."""
+        """Makes a dataset of one element.
+
+        Args:
+          tensors: the element, a structure of arrays, tensors or composite tensors.
+        """
         element = structure.normalize_element(tensors)
         spec = structure.type_spec_from_value(element)
         parts = structure.to_tensor_list(spec, element)
@@ -221,16 +232,16 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def from_tensor_slices(cls, tensors: object) -> DatasetV2:
-        """A dataset of the rows of a structure of values.
+        """Makes a dataset of the slices of tensors along their first dimension.
 
         Args:
-          tensors: arrays, tensors or a nest of them, of one first dimension.
+          tensors: an array, a tensor or a nest of them, all with the same first dimension.
 
         Returns:
-          a dataset with an element for each row, in the same structure.
+          a dataset with one element per slice, in the same structure.
 
         Raises:
-          ValueError: lengths differ, or a value is a scalar.
+          ValueError: the first dimensions differ, or a value is a scalar.
         """
         element = structure.normalize_element(tensors)
         batched = structure.type_spec_from_value(element)
@@ -243,7 +254,11 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def range(cls, *args: object) -> DatasetV2:
-        """A dataset of int64 numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`; ValueError otherwise."""
+        """Makes a dataset of int64 scalars, called as Python's `range`: `(stop)`, `(start, stop)` or `(start, stop, step)`.
+
+        Raises:
+          ValueError: there are no arguments, or more than three.
+        """
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
@@ -253,16 +268,16 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def from_generator(cls, generator: Callable[..., Any], output_types: object, output_shapes: object = None, args: Any = None) -> DatasetV2:
-        """A dataset of what a Python generator yields.
+        """Makes a dataset of the values that a Python generator yields.
 
         Args:
-          generator: called without arguments (or with `args` as arrays) for each pass; gives something to iterate over.
+          generator: callable that returns an iterable; called once per epoch, with the values of `args` as arrays.
           output_types: structure of the dtypes of an element.
-          output_shapes: structure of shapes; by default unknown.
+          output_shapes: structure of the shapes of an element; unknown by default.
           args: tuple of tensors.
 
         Raises:
-          TypeError: `generator` cannot be called.
+          TypeError: `generator` is not callable.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
@@ -271,6 +286,8 @@ class DatasetV2(Trackable, CompositeTensor):
         else:
             output_shapes = nest.map_structure_up_to(output_types, TensorShape, output_shapes)
         given = () if args is None else tuple(convert_to_tensor(a, name=f"args_{i}") for i, a in enumerate(args))
+        # Each epoch has its own id, under which `state` keeps the running Python iterator. A flat map over a single dummy element
+        # makes the inner dataset, so that each iteration starts its own generator.
         state = generators.GeneratorState(generator)
 
         def get_iterator_id_fn(unused: object) -> Tensor:
@@ -292,9 +309,11 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def list_files(cls, file_pattern: object, shuffle: bool | None = None, seed: object = None) -> DatasetV2:
-        """A dataset of the names of files that match patterns (string scalar or vector), shuffled unless `shuffle` is False.
+        """Makes a dataset of the names of the files that match patterns; a run raises InvalidArgumentError if there are none.
 
-        A run raises InvalidArgumentError where no file matches.
+        Args:
+          file_pattern: string scalar or vector of glob patterns.
+          shuffle: whether the order is random; by default it is. seed: int or int64 scalar, for the random order.
         """
         with name_scope("list_files"):
             shuffle = True if shuffle is None else shuffle
@@ -313,7 +332,14 @@ class DatasetV2(Trackable, CompositeTensor):
 
     @classmethod
     def zip(cls, datasets: object) -> DatasetV2:
-        """A dataset of elements of several ones, in a structure of datasets; TypeError where a leaf is no dataset."""
+        """Makes a dataset whose elements combine one element of each dataset; it ends with the shortest.
+
+        Args:
+          datasets: a structure of datasets, which is also that of the elements.
+
+        Raises:
+          TypeError: a leaf of the structure is not a dataset.
+        """
         sources = nest.flatten(datasets)
         for source in sources:
             if not isinstance(source, DatasetV2):
@@ -327,7 +353,7 @@ class DatasetV2(Trackable, CompositeTensor):
     # ---- order and number ----
 
     def concatenate(self, dataset: DatasetV2) -> DatasetV2:
-        """The elements of this dataset, then those of another; TypeError where types differ."""
+        """Returns the elements of this dataset followed by those of another; TypeError if their types or classes differ."""
         for what, label in (("types", "types"), ("classes", "classes")):
             mine, theirs = structure.legacy(self.element_spec, what), structure.legacy(dataset.element_spec, what)
             if mine != theirs:
@@ -336,24 +362,25 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._made(raw.ConcatenateDataset(self._variant_tensor, dataset._variant_tensor, **flat_attrs(spec)), spec, dataset)
 
     def _same(self, make: Callable[..., Any], *inputs: object, **attrs: object) -> DatasetV2:
-        """A dataset of the same type by a node that takes this one."""
+        """Returns the dataset of the node that `make` adds; its elements have the type of this dataset's."""
         return self._made(make(self._variant_tensor, *inputs, **attrs, **self._flat_structure), self.element_spec)
 
     def prefetch(self, buffer_size: object) -> DatasetV2:
-        """The elements, up to `buffer_size` (int64 scalar; AUTOTUNE) of them made ahead by a thread."""
+        """Computes up to `buffer_size` (int64 scalar, or AUTOTUNE) elements ahead in a background thread."""
         size = number(AUTOTUNE if buffer_size is None else buffer_size, "buffer_size")
         return self._same(raw.PrefetchDataset, size)
 
     def enumerate(self, start: object = 0) -> DatasetV2:
-        """Pairs of a number, from `start` (int64) on, and an element."""
+        """Pairs each element with its number, an int64 scalar that counts from `start`."""
         most = np.iinfo(np.int64).max
         return self._class().zip((self._class().range(start, most), self))
 
     def shuffle(self, buffer_size: object, seed: object = None, reshuffle_each_iteration: bool | None = None) -> DatasetV2:
-        """The elements in random order, each chosen among `buffer_size` (int64 scalar).
+        """Shuffles the elements: each is drawn at random from a buffer of the next `buffer_size`.
 
         Args:
-          seed: int or int64 scalar. reshuffle_each_iteration: whether each epoch has another order; by default it has.
+          buffer_size: int64 scalar. seed: int or int64 scalar.
+          reshuffle_each_iteration: whether each epoch has another order; by default it has.
         """
         size = number(buffer_size, "buffer_size")
         seeds = get_seed(seed)
@@ -361,51 +388,57 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._same(raw.ShuffleDataset, size, *seeds, reshuffle_each_iteration=reshuffles)
 
     def cache(self, filename: object = "") -> DatasetV2:
-        """The elements, kept after the first pass: in memory, or in files with a prefix (string scalar)."""
+        """Caches the elements during the first complete pass: in memory, or in files whose names begin with `filename`."""
         return self._same(raw.CacheDataset, number(filename, "filename", dtypes.string))
 
     def repeat(self, count: object = None) -> DatasetV2:
-        """The elements `count` (int64 scalar) times; for ever where it is None or -1."""
+        """Repeats the dataset `count` times (int64 scalar), or without end if `count` is None or -1."""
         return self._same(raw.RepeatDataset, number(-1 if count is None else count, "count"))
 
     def take(self, count: object) -> DatasetV2:
-        """The first `count` (int64 scalar) elements; all where it is -1."""
+        """Returns the first `count` elements (int64 scalar), or all of them if `count` is -1."""
         return self._same(raw.TakeDataset, number(count, "count"))
 
     def skip(self, count: object) -> DatasetV2:
-        """The elements after the first `count` (int64 scalar); none where it is -1."""
+        """Returns the elements after the first `count` (int64 scalar), or none if `count` is -1."""
         return self._same(raw.SkipDataset, number(count, "count"))
 
     def shard(self, num_shards: object, index: object) -> DatasetV2:
-        """Every `num_shards`-th element, from the `index`-th on (int64 scalars)."""
+        """Returns the elements whose number modulo `num_shards` is `index` (int64 scalars)."""
         shards = number(num_shards, "num_shards")
         return self._same(raw.ShardDataset, shards, number(index, "index"))
 
     # ---- several elements as one ----
 
     def batch(self, batch_size: object, drop_remainder: object = False) -> DatasetV2:
-        """Batches of `batch_size` (int64 scalar) elements; a shorter last one is left out where `drop_remainder`."""
+        """Stacks `batch_size` consecutive elements (int64 scalar) into one.
+
+        Args:
+          drop_remainder: whether a last batch with fewer elements is dropped; the batch dimension is then static.
+        """
         size = number(batch_size, "batch_size")
         drops = number(drop_remainder, "drop_remainder", dtypes.bool)
         spec = batch_spec(self.element_spec, size, drops)
         return self._made(raw.BatchDatasetV2(self._variant_tensor, size, drops, **flat_attrs(spec)), spec)
 
     def padded_batch(self, batch_size: object, padded_shapes: object, padding_values: object = None, drop_remainder: object = False) -> DatasetV2:
-        """Batches of elements that are filled up to the same shape.
+        """Stacks consecutive elements into one after padding them to the same shape.
 
         Args:
           batch_size: int64 scalar.
-          padded_shapes: structure of shapes; unknown sizes are those of the largest element of the batch.
-          padding_values: structure of scalars; by default 0, "" and False.
-          drop_remainder: whether a shorter last batch is left out.
+          padded_shapes: structure of shapes; an unknown dimension is padded to the largest size in the batch.
+          padding_values: structure of scalars; by default 0, "" or False.
+          drop_remainder: whether a last batch with fewer elements is dropped.
 
         Raises:
-          TypeError: elements are no tensors, or padding values of another type. ValueError: shapes do not fit.
+          TypeError: a component is not a dense tensor, or a padding value has another dtype than its component.
+          ValueError: a padded shape is not compatible with its component.
         """
         specs = nest.flatten(self.element_spec)
         for spec in specs:
             if not isinstance(spec, TensorSpec):
                 raise TypeError("Batching of padded sparse tensors is not currently supported")
+        # Each component has a target shape and a filler of its dtype.
         size = number(batch_size, "batch_size")
         types, shapes = structure.legacy(self.element_spec, "types"), structure.legacy(self.element_spec, "shapes")
         values = padding.padding_values_or_default(padding_values, types)
@@ -415,6 +448,7 @@ class DatasetV2(Trackable, CompositeTensor):
         ]
         fillers = [padding.padding_value_to_tensor(v, t) for v, t in zip(nest.flatten(values), nest.flatten(types))]
         drops = number(drop_remainder, "drop_remainder", dtypes.bool)
+        # The static shape of a batch is that of the padded rows, as far as the target shapes are constants.
         rows = [TensorSpec(constant_value.constant_value_as_shape(s), t) for s, t in zip(wanted, nest.flatten(types))]
         spec = batch_spec(nest.pack_sequence_as(self.element_spec, rows), size, drops)
         made = raw.PaddedBatchDatasetV2(
@@ -423,7 +457,12 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._made(made, spec)
 
     def window(self, size: object, shift: object = None, stride: object = 1, drop_remainder: object = False) -> DatasetV2:
-        """Datasets of `size` elements `stride` apart; each begins `shift` (by default `size`) elements after the one before."""
+        """Groups elements into windows; each component of an element becomes a dataset.
+
+        Args:
+          size: elements per window. shift: elements between the starts of consecutive windows; by default `size`.
+          stride: distance between the elements of a window. drop_remainder: whether windows with fewer elements are dropped.
+        """
         numbers = number(size, "size"), number(size if shift is None else shift, "shift"), number(stride, "stride")
         drops = number(drop_remainder, "drop_remainder", dtypes.bool)
         kinds = [DatasetSpec(spec) for spec in nest.flatten(self.element_spec)]
@@ -431,8 +470,9 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._made(raw.WindowDataset(self._variant_tensor, *numbers, drops, **flat_attrs(spec)), spec)
 
     def unbatch(self) -> DatasetV2:
-        """The rows of the elements."""
+        """Splits each element into its slices along the first dimension; the inverse of `batch`."""
 
+        # Sparse and ragged components are batched variants first: the node then slices dense tensors and variants alike.
         def normalize(*args: object) -> Any:
             element = args[0] if not nest.is_sequence(self.element_spec) or type(self.element_spec) is not tuple else args
             return tuple(structure.to_batched_tensor_list(self.element_spec, element))
@@ -454,18 +494,19 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._made(made, function.output_structure)
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: object = None) -> DatasetV2:
-        """What `map_func` gives for each element; the components of a tuple are its arguments.
+        """Applies `map_func` to each element.
 
         Args:
-          map_func: traced once. num_parallel_calls: int32 scalar, AUTOTUNE or None: calls at a time; order is kept.
+          map_func: traced once; takes the components of a tuple as separate arguments.
+          num_parallel_calls: how many calls may run at the same time, an int32 scalar or AUTOTUNE; None: one. The order is kept.
 
         Raises:
-          TypeError: it gives something that cannot be part of an element.
+          TypeError: `map_func` returns a value that cannot be part of an element.
         """
         return self._mapped(map_func, num_parallel_calls, False, self._preserve_cardinality)
 
     def filter(self, predicate: Callable[..., Any]) -> DatasetV2:
-        """The elements for which `predicate` gives True; ValueError where it gives no bool scalar."""
+        """Returns the elements for which `predicate` is true; ValueError if it does not return a bool scalar."""
         return self._filtered(predicate, False)
 
     def _filtered(self, predicate: Callable[..., Any], legacy: bool) -> DatasetV2:
@@ -475,20 +516,32 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._same(raw.FilterDataset, function.captured_inputs, predicate=function.reference)
 
     def _inner(self, map_func: Callable[..., Any], transformation_name: str) -> tuple[StructuredFunctionWrapper, Any]:
-        """A function that gives datasets, and the type of their elements; TypeError where it gives something else."""
+        """Traces a function that returns datasets; returns it and the type of their elements.
+
+        Raises:
+          TypeError: `map_func` does not return a dataset.
+        """
         function = StructuredFunctionWrapper(map_func, transformation_name, dataset=self)
         if not isinstance(function.output_structure, DatasetSpec):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(function.output_structure)}")
         return function, function.output_structure._element_spec
 
     def flat_map(self, map_func: Callable[..., Any]) -> DatasetV2:
-        """The elements of the datasets that `map_func` gives, one dataset after the other; TypeError where it gives none."""
+        """Maps each element to a dataset and concatenates these; TypeError if `map_func` does not return a dataset."""
         function, spec = self._inner(map_func, "Dataset.flat_map()")
         made = raw.FlatMapDataset(self._variant_tensor, function.captured_inputs, f=function.reference, **flat_attrs(spec))
         return self._made(made, spec)
 
     def interleave(self, map_func: Callable[..., Any], cycle_length: object = AUTOTUNE, block_length: object = 1, num_parallel_calls: object = None) -> DatasetV2:
-        """The elements of `cycle_length` datasets that `map_func` gives in turn, `block_length` of each; TypeError where it gives none."""
+        """Maps each element to a dataset and interleaves the elements of these.
+
+        Args:
+          map_func: takes an element, returns a dataset. cycle_length: how many datasets are read in turn; AUTOTUNE: the number of CPUs.
+          block_length: consecutive elements of one dataset. num_parallel_calls: int64 scalar or AUTOTUNE: read in threads.
+
+        Raises:
+          TypeError: `map_func` does not return a dataset.
+        """
         function, spec = self._inner(map_func, "Dataset.interleave()")
         if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
             cycle_length = _CPUS
@@ -502,22 +555,27 @@ class DatasetV2(Trackable, CompositeTensor):
         return self._made(made, spec)
 
     def apply(self, transformation_func: Callable[..., Any]) -> DatasetV2:
-        """`transformation_func(self)`; TypeError where it gives no dataset."""
+        """Returns `transformation_func(self)`; TypeError if that is not a dataset."""
         found = transformation_func(self)
         if not isinstance(found, DatasetV2):
             raise TypeError(f"`transformation_func` must return a Dataset. Got {found}.")
+        # The options of this dataset apply to the result even if the transformation made it from something else.
         if self not in found._input_datasets:
             found._input_datasets = (self, *found._input_datasets)
         return found
 
     def reduce(self, initial_state: object, reduce_func: Callable[..., Any]) -> Any:
-        """The state after `state = reduce_func(state, element)` for each element, a structure of tensors.
+        """Folds the elements: computes `state = reduce_func(state, element)` for each; returns the last state.
+
+        Args:
+          initial_state: structure of tensors. reduce_func: takes a state and an element, returns the next state.
 
         Raises:
-          TypeError: `reduce_func` gives a state of another type than `initial_state`.
+          TypeError: the classes or dtypes of a new state differ from those of `initial_state`.
         """
         state = structure.as_element(initial_state)
         spec = structure.type_spec_from_value(state)
+        # Fixed point: if the function returns wider shapes than it was traced for, it is traced again with the wider ones.
         while True:
             function = StructuredFunctionWrapper(reduce_func, "reduce()", input_structure=(spec, self.element_spec))
             found = function.output_structure
@@ -537,7 +595,10 @@ def _text(types: object) -> str:
 
 
 def _GeneratorDataset(init_args: object, init_func: Callable[..., Any], next_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> DatasetV2:
-    """A dataset of what `next_func` gives for the state that `init_func(init_args)` gives, until it raises OutOfRangeError."""
+    """Makes a dataset of the results of `next_func(state)`, until that raises OutOfRangeError.
+
+    `state` is the result of `init_func(init_args)`; `finalize_func(state)` is called at the end.
+    """
     spec = structure.type_spec_from_value(init_args)
     first = StructuredFunctionWrapper(init_func, "Dataset.from_generator()", input_structure=spec)
     following = StructuredFunctionWrapper(next_func, "Dataset.from_generator()", input_structure=first.output_structure)
@@ -547,7 +608,7 @@ def _GeneratorDataset(init_args: object, init_func: Callable[..., Any], next_fun
 
 
 def check_state(wanted: object, found: object, function: str) -> None:
-    """TypeError where a component of a state is of another type than in the state before; their number is checked in a run."""
+    """Raises TypeError if a component of a new state has another class or dtype than before; a run checks their number."""
     for what in ("classes", "types"):
         mine, theirs = structure.legacy(wanted, what), structure.legacy(found, what)
         if any(a != b for a, b in zip(nest.flatten(theirs), nest.flatten(mine))):
@@ -555,6 +616,6 @@ def check_state(wanted: object, found: object, function: str) -> None:
 
 
 def relaxed(wanted: object, found: object) -> Any:
-    """The type of a state that is of one type first and of the other after; components count by position."""
+    """Returns the most specific type of both states, component by component; components that only `wanted` has stay."""
     first, after = nest.flatten(wanted), nest.flatten(found)
     return nest.pack_sequence_as(wanted, [*(a.most_specific_compatible_type(b) for a, b in zip(first, after)), *first[len(after) :]])

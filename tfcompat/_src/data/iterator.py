@@ -1,4 +1,7 @@
-"""tf.data.Iterator: takes elements of a dataset in a graph."""
+"""tf.data.Iterator, the eager iterator, and tf.data.experimental.Optional.
+
+`Iterator` adds nodes to a graph; `EagerIterator` is what `iter(dataset)` returns. Both refer to a `iterator_resources.IteratorValue`.
+"""
 
 from __future__ import annotations
 
@@ -36,24 +39,24 @@ GLOBAL_ITERATORS = "iterators"
 
 
 class ElementAttrs(TypedDict):
-    """The attributes of a node that gives elements."""
+    """The attributes of a node that returns elements, one entry per tensor."""
 
     output_types: list[dtypes.DType]
     output_shapes: list[TensorShape]
 
 
 def flat_attrs(element_spec: object) -> ElementAttrs:
-    """The attributes of a node that gives elements of a type."""
+    """Returns the attributes of a node that returns elements of the type `element_spec`."""
     return {
         "output_types": structure.get_flat_tensor_types(element_spec), "output_shapes": structure.get_flat_tensor_shapes(element_spec)
     }  # fmt: skip
 
 
 class SaveableIterator(SaveableObject):
-    """The state of the iterator behind a handle in checkpoints.
+    """Saves the state of an iterator in checkpoints.
 
     Args:
-      name: of the object. entry: under which the state is saved.
+      handle: of the iterator. name: of the saveable. entry: the key of the state in the checkpoint.
     """
 
     def __init__(self, handle: Tensor, name: str, entry: str) -> None:
@@ -65,7 +68,7 @@ class SaveableIterator(SaveableObject):
 
 
 class _OfType(Trackable):
-    """An iterator as part of a tf.train.Checkpoint, over elements of a type."""
+    """Base of iterators: the types of their elements, and their state in a tf.train.Checkpoint."""
 
     _iterator_resource: Tensor
     _element_spec: Any
@@ -93,12 +96,12 @@ class _OfType(Trackable):
 
 @export("data.Iterator")
 class Iterator(_OfType):
-    """The state of an iteration over a dataset.
+    """An iterator over a dataset in a graph.
 
     Args:
       iterator_resource: the handle, a resource tensor.
-      initializer: the operation that begins the iteration, or None.
-      output_types, output_shapes, output_classes: structures of dtypes, shapes and classes of elements.
+      initializer: the operation that starts an iteration, or None.
+      output_types, output_shapes, output_classes: structures of the dtypes, shapes and classes of an element.
     """
 
     def __init__(self, iterator_resource: Tensor, initializer: Operation | None, output_types: object, output_shapes: object, output_classes: object) -> None:
@@ -112,12 +115,12 @@ class Iterator(_OfType):
 
     @staticmethod
     def from_structure(output_types: object, output_shapes: object = None, shared_name: str | None = None, output_classes: object = None) -> Iterator:
-        """An iterator without a dataset; `make_initializer` gives it one.
+        """Makes an iterator that any dataset of these types can initialize, by `make_initializer`.
 
         Args:
-          output_types: structure of dtypes. output_shapes: structure of shapes; by default unknown.
-          shared_name: under which sessions of a server share it.
-          output_classes: structure of classes; by default tf.Tensor.
+          output_types: structure of dtypes. output_shapes: structure of shapes; unknown by default.
+          shared_name: name under which the sessions of a server share the iterator.
+          output_classes: structure of classes; tf.Tensor by default.
         """
         spec = _given_spec(output_types, output_shapes, output_classes)
         handle = raw.IteratorV2(container="", shared_name=shared_name or "", **flat_attrs(spec))
@@ -125,23 +128,27 @@ class Iterator(_OfType):
 
     @staticmethod
     def from_string_handle(string_handle: object, output_types: object, output_shapes: object = None, output_classes: object = None) -> Iterator:
-        """An iterator that is the one whose `string_handle` (string scalar) is fed; other arguments as for `from_structure`."""
+        """Makes an iterator that refers to another one by its string handle, which a feed can choose in each run.
+
+        Args:
+          string_handle: string scalar, a value of `Iterator.string_handle`. Other arguments: as for `from_structure`.
+        """
         spec = _given_spec(output_types, output_shapes, output_classes)
         handle = raw.IteratorFromStringHandleV2(convert_to_tensor(string_handle, dtypes.string), **flat_attrs(spec))
         return Iterator(handle, None, *legacy_of(spec))
 
     @property
     def initializer(self) -> Operation:
-        """The operation that begins the iteration; ValueError where there is none."""
+        """The operation that starts an iteration; ValueError if the iterator has none."""
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer
 
     def make_initializer(self, dataset: DatasetV2, name: str | None = None) -> Operation:
-        """An operation that begins to iterate over `dataset`.
+        """Returns an operation that starts an iteration over `dataset`.
 
         Raises:
-          TypeError: its elements are of another type than the iterator's.
+          TypeError: the classes, dtypes or shapes of its elements are not those of the iterator.
         """
         self._check_types(dataset)
         with colocate_with(self._iterator_resource):
@@ -149,27 +156,29 @@ class Iterator(_OfType):
         return made
 
     def _check_types(self, dataset: DatasetV2) -> None:
-        found = dataset.element_spec
-        nest.assert_same_structure(self.output_types, structure.legacy(found, "types"))
-        nest.assert_same_structure(self.output_shapes, structure.legacy(found, "shapes"))
-        triples = zip(nest.flatten(self._element_spec), nest.flatten(found))
-        for mine, theirs in triples:
+        given = dataset.element_spec
+        nest.assert_same_structure(self.output_types, structure.legacy(given, "types"))
+        nest.assert_same_structure(self.output_shapes, structure.legacy(given, "shapes"))
+        pairs = zip(nest.flatten(self._element_spec), nest.flatten(given))
+        for mine, theirs in pairs:
             if mine._to_legacy_output_classes() != theirs._to_legacy_output_classes():
                 raise TypeError(
-                    f"Expected output classes {self.output_classes!r} but got dataset with output class {structure.legacy(found, 'classes')!r}."
+                    f"Expected output classes {self.output_classes!r} but got dataset with output class {structure.legacy(given, 'classes')!r}."
                 )
             if mine._to_legacy_output_types() != theirs._to_legacy_output_types():
                 raise TypeError(
-                    f"Expected output types {self.output_types!r} but got dataset with output types {structure.legacy(found, 'types')!r}."
+                    f"Expected output types {self.output_types!r} but got dataset with output types {structure.legacy(given, 'types')!r}."
                 )
             if not mine._to_legacy_output_shapes().is_compatible_with(theirs._to_legacy_output_shapes()):
                 raise TypeError(
                     f"Expected output shapes compatible with {self.output_shapes!r} but got dataset with output shapes "
-                    f"{structure.legacy(found, 'shapes')!r}."
+                    f"{structure.legacy(given, 'shapes')!r}."
                 )
 
     def get_next(self, name: str | None = None) -> Any:
-        """The next element, in the structure of the dataset's elements; a run raises OutOfRangeError where there is none.
+        """Returns the tensors of the next element, in the structure of the dataset's elements.
+
+        A run that evaluates them takes one element; at the end of the dataset it raises OutOfRangeError.
 
         Args:
           name: of the node.
@@ -180,7 +189,7 @@ class Iterator(_OfType):
         return get_next_of(self._iterator_resource, self._element_spec, name)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """What names the iterator for `from_string_handle`, a string scalar."""
+        """Returns the string scalar that identifies the iterator for `from_string_handle`."""
         if name is None:
             return self._string_handle
         named: Tensor = raw.IteratorToStringHandle(self._iterator_resource, name=name)
@@ -188,12 +197,12 @@ class Iterator(_OfType):
 
 
 def _is_in_for_statement(frame: FrameType) -> bool:
-    """Whether a frame is at the step of a `for` statement."""
+    """Whether a frame is advancing a `for` statement, judged by its current bytecode instruction."""
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "FOR_ITER"
 
 
 class EagerIterator(_OfType):
-    """An iterator over a dataset where operations run at once, or in a function of the graph: `next(iterator)` or `get_next()`.
+    """An iterator over a dataset in eager code or in a tf.function; elements come by `next(iterator)` or `get_next()`.
 
     Args:
       dataset: a tf.data.Dataset.
@@ -212,6 +221,7 @@ class EagerIterator(_OfType):
         return self
 
     def __next__(self) -> Any:
+        # While a function is traced, elements are symbolic and never end, so that a plain `for` would not either.
         if not executing_eagerly() and _is_in_for_statement(sys._getframe(1)):
             raise errors.OperatorNotAllowedInGraphError(f"iterating over a dataset, which would never end, is {autograph_status.advice()}")
         try:
@@ -222,7 +232,8 @@ class EagerIterator(_OfType):
     next = __next__
 
     def get_next(self, name: str | None = None) -> Any:
-        """The next element; OutOfRangeError where there is none."""
+        """Returns the next element; OutOfRangeError at the end."""
+        # Eager code takes the element from the iterator itself, without a node.
         handle, graph = self._iterator_resource, get_default_graph()
         if not graph.executes or not isinstance(handle, EagerTensor):
             return get_next_of(handle, self._element_spec, name)
@@ -237,7 +248,7 @@ IteratorV2 = EagerIterator
 
 
 def _given_spec(output_types: object, output_shapes: object, output_classes: object) -> Any:
-    """The type of elements that callers say; shapes are unknown by default, classes tf.Tensor."""
+    """Returns the element type for structures given by a caller; the default shapes are unknown, the default class is tf.Tensor."""
     output_types = nest.map_structure(dtypes.as_dtype, output_types)
     if output_shapes is None:
         output_shapes = nest.map_structure(lambda _: TensorShape(None), output_types)
@@ -250,13 +261,13 @@ def _given_spec(output_types: object, output_shapes: object, output_classes: obj
 
 
 def get_next_of(handle: Tensor, element_spec: object, name: str | None = None) -> Any:
-    """The next element of the iterator behind a handle."""
-    found = raw.IteratorGetNext(handle, name=name, **flat_attrs(element_spec))
-    return structure.from_tensor_list(element_spec, list(found) if isinstance(found, (list, tuple)) else [found])
+    """Adds a node that takes the next element of the iterator behind a handle; returns the element's tensors."""
+    tensors = raw.IteratorGetNext(handle, name=name, **flat_attrs(element_spec))
+    return structure.from_tensor_list(element_spec, list(tensors) if isinstance(tensors, (list, tuple)) else [tensors])
 
 
 def legacy_of(element_spec: object) -> tuple[Any, Any, Any]:
-    """The dtypes, shapes and classes of elements of a type."""
+    """Returns the structures of dtypes, shapes and classes of an element type."""
     return tuple(structure.legacy(element_spec, what) for what in ("types", "shapes", "classes"))
 
 
@@ -265,14 +276,14 @@ def legacy_of(element_spec: object) -> tuple[Any, Any, Any]:
 
 @export("data.experimental.Optional", "contrib.data.Optional")
 class Optional:
-    """A value that may be there or not: `has_value()`, `get_value()`; made by `from_value` and `none_from_structure`."""
+    """A structure of tensors that may be absent; made by `from_value` and `none_from_structure`."""
 
     def __init__(self, variant_tensor: Tensor, value_structure: object) -> None:
         self._variant_tensor, self._value_structure = variant_tensor, value_structure
 
     @staticmethod
     def from_value(value: object) -> Optional:
-        """An optional with a value, a structure of tensors."""
+        """Makes an optional that holds `value`, a structure of tensors."""
         graph = get_default_graph()
         with graph.name_scope("optional"), graph.name_scope("value"):
             value = structure.with_composites(value)
@@ -282,19 +293,19 @@ class Optional:
 
     @staticmethod
     def none_from_structure(value_structure: object) -> Optional:
-        """An optional of this type without a value."""
+        """Makes an optional without a value; `value_structure` is the structure of TypeSpecs that a value would have."""
         return Optional(raw.OptionalNone(), value_structure)
 
     def has_value(self, name: str | None = None) -> Tensor:
-        """Whether there is a value, a bool scalar."""
-        found: Tensor = raw.OptionalHasValue(self._variant_tensor, name=name)
-        return found
+        """Returns a bool scalar: whether the optional holds a value."""
+        has: Tensor = raw.OptionalHasValue(self._variant_tensor, name=name)
+        return has
 
     def get_value(self, name: str | None = None) -> Any:
-        """The value; a run raises InvalidArgumentError where there is none."""
+        """Returns the tensors of the value; a run raises InvalidArgumentError if the optional holds none."""
         with get_default_graph().name_scope(name or "OptionalGetValue") as inner:
-            found = raw.OptionalGetValue(self._variant_tensor, name=inner, **flat_attrs(self._value_structure))
-        return structure.from_tensor_list(self._value_structure, list(found) if isinstance(found, (list, tuple)) else [found])
+            tensors = raw.OptionalGetValue(self._variant_tensor, name=inner, **flat_attrs(self._value_structure))
+        return structure.from_tensor_list(self._value_structure, list(tensors) if isinstance(tensors, (list, tuple)) else [tensors])
 
     @property
     def value_structure(self) -> Any:
@@ -316,7 +327,7 @@ _OptionalImpl = Optional
 
 @export("OptionalSpec", "data.experimental.OptionalStructure")
 class OptionalSpec(TypeSpec):
-    """The type of an Optional.
+    """The TypeSpec of an Optional.
 
     Args:
       value_structure: structure of the TypeSpecs of its value.
@@ -353,7 +364,7 @@ class OptionalSpec(TypeSpec):
 
     @staticmethod
     def from_value(value: Optional) -> OptionalSpec:
-        """The type of an Optional."""
+        """Returns the TypeSpec of an optional."""
         return OptionalSpec(value.value_structure)
 
 
@@ -362,6 +373,6 @@ register_type_spec_from_value_converter(Optional, OptionalSpec.from_value, allow
 
 @export("data.experimental.get_next_as_optional", "contrib.data.get_next_as_optional")
 def get_next_as_optional(iterator: Iterator | EagerIterator) -> Optional:
-    """The next element of an iterator as an Optional, which has no value at the end."""
-    found = raw.IteratorGetNextAsOptional(iterator._iterator_resource, **flat_attrs(iterator.element_spec))
-    return Optional(found, iterator.element_spec)
+    """Returns the next element of an iterator as an Optional; at the end, it has no value."""
+    optional = raw.IteratorGetNextAsOptional(iterator._iterator_resource, **flat_attrs(iterator.element_spec))
+    return Optional(optional, iterator.element_spec)

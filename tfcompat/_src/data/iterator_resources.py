@@ -1,4 +1,7 @@
-"""The op types of iterators: resources of a session that hold the iteration of a dataset, and optional values."""
+"""The op types of iterators and of optional values.
+
+An iterator is a resource of the session, or of the process for eager programs; it holds the current iteration of a dataset.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +51,13 @@ _STATE = "tensorflow::Iterator"
 
 
 class IteratorValue(SharedResource):
-    """An iteration that can be begun again with another dataset of the same types.
+    """The resource behind an iterator handle; it can be initialized again, with another dataset of the same types.
 
     Args:
       kinds, shapes: dtypes and TensorShapes of the components of an element.
+
+    Attributes:
+      handle: its string handle. registry: where the handle is registered. dataset: of the current iteration, or None.
     """
 
     def __init__(self, kinds: list[dtypes.DType], shapes: list[Any]) -> None:
@@ -67,7 +73,11 @@ class IteratorValue(SharedResource):
         self.dataset: DatasetValue | None = None
 
     def begin(self, dataset: DatasetValue, context: RunContext, seed: int | None = None) -> None:
-        """Starts iterating over a dataset; `seed` is that of an iteration which is to be repeated."""
+        """Starts an iteration over a dataset, and ends the current one.
+
+        Args:
+          seed: of another iteration's random choices, to repeat them; by default new ones are made.
+        """
         scope = Scope(context, seed)
         following = begun(dataset, scope)
         with self._running:
@@ -77,47 +87,51 @@ class IteratorValue(SharedResource):
             old.end()
 
     def state(self) -> EncodedVariant:
-        """Where the iteration is: how often it was asked for an element, and the seed of what it chooses at random.
+        """Returns the position of the iteration for a checkpoint: the number of elements taken, and the seed of its random choices.
+
+        TensorFlow 1.15 saves the buffers of each dataset instead; here `go_to` repeats the iteration, so that the pipeline must be repeatable.
 
         Raises:
-          errors.FailedPreconditionError: nothing was begun, or a function of the pipeline is stateful. errors.UnimplementedError: a dataset
-          is never saved.
+          errors.FailedPreconditionError: the iterator is not initialized, or a function of the pipeline is stateful.
+          errors.UnimplementedError: the pipeline holds a dataset that cannot be saved.
         """
         with self._running:
             if self._scope is None or self.dataset is None:
                 raise errors.FailedPreconditionError(None, None, "SerializeIterator failed because the iterator has not been initialized.")
             require_repeatable(self.dataset)
-            found = {"asked": self._asked, "is_over": self._is_over, "seed": self._scope.seed}
-        return EncodedVariant(_STATE, json.dumps(found).encode())
+            state = {"asked": self._asked, "is_over": self._is_over, "seed": self._scope.seed}
+        return EncodedVariant(_STATE, json.dumps(state).encode())
 
     def go_to(self, state: EncodedVariant, context: RunContext) -> None:
-        """Starts the iteration over the same dataset again and asks for as many elements as `state` says.
+        """Restores a saved position: iterates over the current dataset again with the saved seed, and skips the elements taken then.
 
         Raises:
-          errors.InvalidArgumentError: it is no state of an iterator. errors.FailedPreconditionError: there is no dataset.
+          errors.InvalidArgumentError: `state` is not the state of an iterator.
+          errors.FailedPreconditionError: the iterator is not initialized.
         """
         if not isinstance(state, EncodedVariant) or state.type_name != _STATE:
-            raise invalid("The tensor holds no state of an iterator.")
+            raise invalid("DeserializeIterator needs the state of an iterator, as SerializeIterator returns it. The tensor holds something else.")
         if self.dataset is None:
             raise errors.FailedPreconditionError(
                 None, None, "Restore() failed because the iterator has not been initialized. Ensure that you have run the initializer "
                 "operation for this iterator before restoring it."
             )  # fmt: skip
-        found = json.loads(state.metadata)
-        self.begin(self.dataset, context, found["seed"])
-        for _ in range(found["asked"]):
+        saved = json.loads(state.metadata)
+        self.begin(self.dataset, context, saved["seed"])
+        # An element that raised an error counts as taken, as it did when the state was saved.
+        for _ in range(saved["asked"]):
             try:
                 self._take()
             except errors.OpError:
                 continue
-        self._is_over = found["is_over"]
+        self._is_over = saved["is_over"]
 
     def take(self) -> Element:
-        """The next element.
+        """Returns the next element.
 
         Raises:
-          errors.FailedPreconditionError: nothing was begun. errors.OutOfRangeError: there is none. errors.InvalidArgumentError: it has
-          other dtypes or shapes than the iterator.
+          errors.FailedPreconditionError: the iterator is not initialized. errors.OutOfRangeError: the dataset has no more elements.
+          errors.InvalidArgumentError: the element's dtypes or shapes are not those of the iterator.
         """
         if self._next is None:
             raise errors.FailedPreconditionError(
@@ -142,19 +156,20 @@ class IteratorValue(SharedResource):
                 raise end_of_sequence() from None
 
     def _check(self, element: Element) -> None:
+        """Raises InvalidArgumentError unless an element has the dtypes and shapes of the iterator."""
         if len(element) != len(self.kinds):
             raise invalid(f"Number of components does not match: expected {len(self.kinds)} types but got {len(element)}.")
-        for place, (value, kind, shape) in enumerate(zip(element, self.kinds, self.shapes)):
+        for position, (value, kind, shape) in enumerate(zip(element, self.kinds, self.shapes)):
             if kind.is_numpy_compatible and kind != dtypes.variant and value.dtype != kind.as_numpy_dtype:
-                raise invalid(f"Data type mismatch at component {place}: expected {kind.name} but got {value.dtype}.")
+                raise invalid(f"Data type mismatch at component {position}: expected {kind.name} but got {value.dtype}.")
             sizes = shape.sizes
             if sizes is not None and value.shape != sizes and not shape.is_compatible_with(value.shape):
                 raise invalid(
-                    f"Incompatible shapes at component {place}: expected {shape_text(sizes)} but got {shape_text(value.shape)}."
+                    f"Incompatible shapes at component {position}: expected {shape_text(sizes)} but got {shape_text(value.shape)}."
                 )
 
     def cancel(self) -> None:
-        """Ends the iteration: the session is closed, or the iterator is destroyed."""
+        """Ends the iteration, when the session is closed or the iterator is destroyed."""
         super().cancel()
         self.registry.pop(self.handle, None)
         scope, self._scope = self._scope, None
@@ -163,6 +178,7 @@ class IteratorValue(SharedResource):
 
 
 def end_of_sequence() -> errors.OutOfRangeError:
+    """Returns the error of an iterator without further elements."""
     return errors.OutOfRangeError(None, None, "End of sequence")
 
 
@@ -171,7 +187,7 @@ _NAMES = 'shared_name: string, container: string, '
 
 
 def _named(context: HostContext, iterator: IteratorValue) -> IteratorValue:
-    """Lets the iterator be found by its string handle."""
+    """Registers the iterator under its string handle; returns it."""
     iterator.registry = context.resources.setdefault(_HANDLES, {})
     iterator.registry[iterator.handle] = iterator
     return iterator
@@ -185,12 +201,13 @@ def _made(context: HostContext) -> IteratorValue:
 def _one_shot(context: HostContext) -> IteratorValue:
     attrs = context.op.attrs
 
+    # The first run of the node makes the dataset by its factory function and starts the iteration; later runs return the same iterator.
     def make() -> IteratorValue:
-        found = IteratorValue(attrs["output_types"], attrs["output_shapes"])
+        iterator = IteratorValue(attrs["output_types"], attrs["output_shapes"])
         run = context_of(context)
         factory = HostFunction(context, "dataset_factory", (), 0)
-        found.begin(dataset_of(factory.bound(Scope(run))()[0]), run)
-        return _named(context, found)
+        iterator.begin(dataset_of(factory.bound(Scope(run))()[0]), run)
+        return _named(context, iterator)
 
     return shared_resource(context, "iterator", make)
 
@@ -246,7 +263,7 @@ def _component_shapes_of_scalar(c: si.InferenceContext) -> list[si.Sizes]:
 
 
 def component_shapes(c: si.InferenceContext) -> list[si.Sizes]:
-    """The shapes that the attribute `output_shapes` says."""
+    """Shape function of ops that return an element: the attribute `output_shapes`."""
     return [shape.sizes for shape in c.attr("output_shapes")]
 
 
@@ -263,16 +280,19 @@ def _string_handle(iterator: IteratorValue) -> NDArray:
 def _from_string_handle(context: HostContext, string_handle: NDArray) -> IteratorValue:
     if string_handle.ndim:
         raise invalid("string_handle must be a scalar.")
-    found: IteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
-    if found is None:
+    iterator: IteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
+    if iterator is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type Iterator does not exist.")
     wanted = context.op.attrs["output_types"]
-    if wanted and list(wanted) != list(found.kinds):
-        raise invalid(f"Data type mismatch: the iterator gives {[k.name for k in found.kinds]}, not {[k.name for k in wanted]}.")
-    for place, (shape, other) in enumerate(zip(context.op.attrs["output_shapes"], found.shapes)):
+    if wanted and list(wanted) != list(iterator.kinds):
+        raise invalid(
+            f"Data type mismatch: the iterator's elements have the types {[k.name for k in iterator.kinds]}, but output_types is "
+            f"{[k.name for k in wanted]}."
+        )
+    for position, (shape, other) in enumerate(zip(context.op.attrs["output_shapes"], iterator.shapes)):
         if not shape.is_compatible_with(other):
-            raise invalid(f"Incompatible shapes at component {place}: expected {shape} but got {other}.")
-    return found
+            raise invalid(f"Incompatible shapes at component {position}: expected {shape} but got {other}.")
+    return iterator
 
 
 for _name in ("IteratorFromStringHandle", "IteratorFromStringHandleV2"):
@@ -289,17 +309,17 @@ for _name in ("IteratorGetDevice", "ExperimentalIteratorGetDevice"):
 
 
 class OptionalValue:
-    """The components of a value, or None."""
+    """The value behind an optional's variant: its components, or None."""
 
     def __init__(self, components: Element | None) -> None:
         self.components = components
 
     def zeros_like(self) -> OptionalValue:
-        """Zeros in place of the components."""
+        """Returns an optional with zeros for the components; gradients start from it."""
         return OptionalValue(None if self.components is None else tuple(map(zeros_like, self.components)))
 
     def __add__(self, other: OptionalValue) -> OptionalValue:
-        """The sums of the components; InvalidArgumentError where only one has a value."""
+        """Adds the components; InvalidArgumentError if only one of the optionals has a value."""
         if (self.components is None) != (other.components is None):
             raise invalid("Cannot add optionals because one has a value and the other doesn't.")
         if self.components is None or other.components is None:
@@ -318,9 +338,9 @@ def _value_of(context: HostContext, optional: NDArray) -> Element:
     components: Element | None = optional.item().components
     if components is None:
         raise invalid("The given optional does not have a value.")
-    for place, (value, shape) in enumerate(zip(components, context.op.attrs["output_shapes"])):
+    for position, (value, shape) in enumerate(zip(components, context.op.attrs["output_shapes"])):
         if not shape.is_compatible_with(value.shape):
-            raise invalid(f"Incompatible shapes at component {place}: expected {shape} but got {shape_text(value.shape)}.")
+            raise invalid(f"Incompatible shapes at component {position}: expected {shape} but got {shape_text(value.shape)}.")
     return components
 
 
@@ -328,8 +348,8 @@ op("IteratorGetNextAsOptional", f"(iterator: resource, *, {OUTPUTS}) -> (optiona
    kernel=_optional_next, side=HOST, effects=EXTERNAL)  # fmt: skip
 def _components_gradient(op: Operation, grad: object) -> list[Any]:
     components = op.inputs
-    found = raw.OptionalGetValue(grad, output_types=[t.dtype for t in components], output_shapes=[t.shape for t in components])
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+    grads = raw.OptionalGetValue(grad, output_types=[t.dtype for t in components], output_shapes=[t.shape for t in components])
+    return list(grads) if isinstance(grads, (list, tuple)) else [grads]
 
 
 op("OptionalFromValue", "(components: Toutput_types, *, Toutput_types: list(type) >= 1) -> (optional: variant)", shape=si.scalar,
@@ -341,16 +361,17 @@ op("OptionalGetValue", f"(optional: variant, *, {OUTPUTS}) -> (components: outpu
    gradient=lambda op, *grads: [raw.OptionalFromValue(list(grads))], kernel=_value_of, side=HOST, context=True)  # fmt: skip
 
 
-# ---- where operations run at once ----
+# ---- eager execution ----
+# These op types bypass the usual eager programs: an iterator outlives the call that makes it, so its functions need a context that does too.
 
 
 def _eager_context(state: EagerState) -> RunContext:
-    """The context of the iterations of the process."""
+    """Returns the run context of all eager iterations of the process."""
     resources = state.resources
     if _SESSION not in resources:
         resources.setdefault(_SESSION, EagerSession(state, Graph()))
-    found: RunContext = resources[_SESSION].context
-    return found
+    context: RunContext = resources[_SESSION].context
+    return context
 
 
 def _anonymous(state: EagerState, op: Operation) -> list[Any]:

@@ -1,4 +1,4 @@
-"""tf.data.Options: how a pipeline is run."""
+"""tf.data.Options: settings of how a pipeline is optimized, threaded, measured and distributed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tfcompat._src.base.export import export
 
 
 class OptionsBase:
-    """Named settings; setting another name raises AttributeError, a value of another type TypeError."""
+    """Base of option classes: `create_option` defines a setting.
+
+    Setting an undefined name raises AttributeError; a value of the wrong type raises TypeError.
+    """
 
     _options: dict[str, Any]
 
@@ -37,7 +40,11 @@ AnyOptions = TypeVar("AnyOptions", bound=OptionsBase)
 
 
 def create_option(name: str, ty: type, docstring: str, default_factory: Callable[[], object] = lambda: None) -> property:
-    """A setting of a subclass of OptionsBase."""
+    """Returns the property of one setting of an option class.
+
+    Args:
+      name: of the setting. ty: the type that values must have. docstring: of the property. default_factory: makes the default value.
+    """
 
     def get(options: OptionsBase) -> Any:
         return options._options.setdefault(name, default_factory())
@@ -51,31 +58,36 @@ def create_option(name: str, ty: type, docstring: str, default_factory: Callable
 
 
 def merge_options(*options_list: AnyOptions) -> AnyOptions:
-    """Settings of the same kind as one; TypeError for different kinds, ValueError where two say different things."""
+    """Merges options of one class.
+
+    Raises:
+      TypeError: the classes differ. ValueError: there are none, or two of them set an option to different values.
+    """
     if not options_list:
         raise ValueError("At least one options should be provided")
     first = options_list[0]
     for each in options_list:
         if not isinstance(each, type(first)):
             raise TypeError(f"Incompatible options type: {type(each)!r} vs {type(first)!r}")
-    found = type(first)()
+    merged = type(first)()
     for each in options_list:
         for name in each._options:
-            mine, theirs = getattr(found, name), getattr(each, name)
+            mine, theirs = getattr(merged, name), getattr(each, name)
+            # A default never overrides a value that was set before it, and a value overrides a default.
             default = getattr(type(first)(), name)
-            if mine == theirs or theirs is None or (name in found._options and theirs == default):
+            if mine == theirs or theirs is None or (name in merged._options and theirs == default):
                 continue
             if isinstance(mine, OptionsBase):
-                found._options[name] = merge_options(mine, theirs)
+                merged._options[name] = merge_options(mine, theirs)
             elif mine is not None and mine != default:
                 raise ValueError(f"Cannot merge incompatible values ({mine!r} and {theirs!r}) of option: {name}")
             else:
-                found._options[name] = theirs
-    return found
+                merged._options[name] = theirs
+    return merged
 
 
 def _flags(*names: str) -> Callable[[type[AnyOptions]], type[AnyOptions]]:
-    """A decorator that gives a class settings that are bool or None."""
+    """Returns a class decorator that adds settings with the values True, False and None."""
 
     def add(cls: type[AnyOptions]) -> type[AnyOptions]:
         for name in names:
@@ -86,14 +98,14 @@ def _flags(*names: str) -> Callable[[type[AnyOptions]], type[AnyOptions]]:
 
 
 def _refused(name: str, instead: str) -> Callable[[type[AnyOptions]], type[AnyOptions]]:
-    """A decorator that gives a class a setting that is bool or None, and that raises NotImplementedError where it is set to True."""
+    """Returns a class decorator that adds a setting whose value True raises NotImplementedError; `instead` says what to do."""
 
     def add(cls: type[AnyOptions]) -> type[AnyOptions]:
         kept = create_option(name, bool, f"bool or None: {name.replace('_', ' ')}; True is not supported.")
 
         def put(options: OptionsBase, value: object) -> None:
             if value is True:
-                raise NotImplementedError(f"{cls.__name__}.{name} = True changes what a pipeline gives in TensorFlow 1.15, and is not supported: {instead}.")
+                raise NotImplementedError(f"{cls.__name__}.{name} = True changes the results of a pipeline in TensorFlow 1.15, and is not supported. Instead, {instead}.")
             kept.__set__(options, value)
 
         setattr(cls, name, property(kept.fget, put, None, kept.__doc__))
@@ -105,7 +117,7 @@ def _refused(name: str, instead: str) -> Callable[[type[AnyOptions]], type[AnyOp
 @export("data.experimental.MapVectorizationOptions")
 @_flags("enabled", "use_choose_fastest")
 class MapVectorizationOptions(OptionsBase):
-    """Whether functions of elements are called on batches; changes no result."""
+    """Whether mapped functions are vectorized over batches. The settings are accepted and have no effect on results."""
 
     enabled: bool | None
     use_choose_fastest: bool | None
@@ -119,6 +131,7 @@ class MapVectorizationOptions(OptionsBase):
 
 
 _DEFAULTS = ("map_and_batch_fusion", "noop_elimination", "shuffle_and_repeat_fusion")
+"""The optimizations that TensorFlow 1.15 makes by default."""
 _OPTIMIZATIONS = (
     "filter_fusion", "filter_with_random_uniform_fusion", "map_and_batch_fusion", "map_and_filter_fusion",
     "map_parallelization", "map_fusion", "noop_elimination", "parallel_batch", "shuffle_and_repeat_fusion",
@@ -129,10 +142,11 @@ _OPTIMIZATIONS = (
 @_flags("apply_default_optimizations", "autotune", "autotune_buffers", *_OPTIMIZATIONS)
 @_refused("hoist_random_uniform", "draw the numbers in a dataset of their own (tf.data.experimental.RandomDataset) and zip it")
 class OptimizationOptions(OptionsBase):
-    """Which optimizations a pipeline gets. `shuffle_and_repeat_fusion` (on by default) changes the order, as in 1.15.
+    """The graph optimizations of a pipeline, as in TensorFlow 1.15.
 
-    `filter_with_random_uniform_fusion` raises InternalError when an iterator starts, as in 1.15, which has no such optimizer. Other
-    optimizations change no result, and are not made.
+    `shuffle_and_repeat_fusion` (on by default) changes the order of shuffled elements, as it does there.
+    `filter_with_random_uniform_fusion` raises InternalError when an iterator starts: TensorFlow 1.15 has no such optimizer.
+    The others do not change results; they are accepted and not applied.
     """
 
     apply_default_optimizations: bool | None
@@ -145,13 +159,13 @@ class OptimizationOptions(OptionsBase):
     )
 
     def _static_optimizations(self) -> list[str]:
-        found = {name for name in _OPTIMIZATIONS if getattr(self, name)}
+        names = {name for name in _OPTIMIZATIONS if getattr(self, name)}
         if self.apply_default_optimizations is not False:
-            found |= {name for name in _DEFAULTS if getattr(self, name) is not False}
+            names |= {name for name in _DEFAULTS if getattr(self, name) is not False}
         if self.autotune is not False and self.autotune_buffers:
-            found.add("inject_prefetch")
+            names.add("inject_prefetch")
         vectorization: MapVectorizationOptions = self.map_vectorization
-        return sorted(found) + vectorization._static_optimizations()
+        return sorted(names) + vectorization._static_optimizations()
 
     def _static_optimization_configs(self) -> list[str]:
         vectorization: MapVectorizationOptions = self.map_vectorization
@@ -168,9 +182,9 @@ class DistributeOptions(OptionsBase):
 
 
 @export("data.experimental.StatsOptions")
-@_refused("latency_all_edges", "apply tf.data.experimental.latency_stats behind the steps that are to be measured")
+@_refused("latency_all_edges", "apply tf.data.experimental.latency_stats after each transformation that is to be measured")
 class StatsOptions(OptionsBase):
-    """What is recorded of a pipeline: `aggregator`, `prefix`, `counter_prefix`, `latency_all_edges`."""
+    """The statistics that a pipeline records: `aggregator`, `prefix`, `counter_prefix`, `latency_all_edges`."""
 
     aggregator = create_option("aggregator", object, "StatsAggregator or None.")
     prefix = create_option("prefix", str, "str: before the names of statistics.", str)
@@ -179,7 +193,7 @@ class StatsOptions(OptionsBase):
 
 @export("data.experimental.ThreadingOptions")
 class ThreadingOptions(OptionsBase):
-    """Threads of a pipeline: `max_intra_op_parallelism`, `private_threadpool_size` (int or None)."""
+    """Limits on the threads of a pipeline: `max_intra_op_parallelism`, `private_threadpool_size` (int or None)."""
 
     max_intra_op_parallelism = create_option("max_intra_op_parallelism", int, "int or None: threads of one operation.")
     private_threadpool_size = create_option("private_threadpool_size", int, "int or None: threads of the pipeline.")
@@ -188,7 +202,7 @@ class ThreadingOptions(OptionsBase):
 @export("data.Options")
 @_flags("experimental_deterministic", "experimental_slack")
 class Options(OptionsBase):
-    """How a tf.data.Dataset is run.
+    """The options of a tf.data.Dataset, set by `Dataset.with_options`.
 
     Attributes: `experimental_deterministic`, `experimental_slack` (bool or None), `experimental_distribute`,
     `experimental_optimization`, `experimental_stats`, `experimental_threading` (their option classes), `experimental_stateful_whitelist`
@@ -207,20 +221,20 @@ class Options(OptionsBase):
 
     def _static_optimizations(self) -> list[str]:
         optimization: OptimizationOptions = self.experimental_optimization
-        found = optimization._static_optimizations()
+        names = optimization._static_optimizations()
         if self.experimental_deterministic is False:
-            found.append("make_sloppy")
+            names.append("make_sloppy")
         if self.experimental_slack:
-            found.append("slack")
-        return found
+            names.append("slack")
+        return names
 
     def _static_optimization_configs(self) -> list[str]:
         optimization: OptimizationOptions = self.experimental_optimization
-        found = optimization._static_optimization_configs()
+        configs = optimization._static_optimization_configs()
         if self.experimental_slack:
-            found.append(f"slack:slack_period:{self.experimental_distribute.num_devices or 1}")
-        return found
+            configs.append(f"slack:slack_period:{self.experimental_distribute.num_devices or 1}")
+        return configs
 
     def merge(self, options: Options) -> Options:
-        """These settings and those of `options` as one; ValueError where they contradict each other."""
+        """Returns these options merged with `options`; ValueError if they contradict each other."""
         return merge_options(self, options)

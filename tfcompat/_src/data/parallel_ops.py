@@ -1,7 +1,7 @@
-"""The op types of datasets that call functions, or take from several datasets, in threads.
+"""The op types of datasets that call functions, or read several datasets, in threads.
 
-Order and values are those of calls one after the other, except where a pipeline asks for "sloppy" order. Threads are used where calls
-wait for the world outside or take long; calls that hold Python's lock for microseconds are faster without.
+Order and values are those of serial calls, unless the pipeline asks for "sloppy" order. Threads are used only for calls that wait for
+the outside world (py_func, files) or take long: calls that hold Python's interpreter lock for microseconds are faster without.
 """
 
 from __future__ import annotations
@@ -40,20 +40,26 @@ if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
 
 _MOST_THREADS = 64
+"""Upper bound on the threads of one dataset, whatever num_parallel_calls says."""
 _LONG_CALL_SECONDS = 200e-6
+"""A function whose fastest trial call takes longer is called in threads."""
 _TRIED_CALLS = 4
+"""How many calls are timed before this is decided."""
 _CPUS = os.cpu_count() or 1
 
 
 def thread_count(calls: NDArray, name: str = "num_parallel_calls") -> int:
-    """How many calls run at a time; InvalidArgumentError for less than one."""
+    """Returns how many calls may run at the same time: the number of CPUs for AUTOTUNE; InvalidArgumentError for less than one."""
     if int(calls) < 1 and int(calls) != AUTOTUNE:
         raise invalid(f"{name} must be greater than zero.")
     return _CPUS if int(calls) == AUTOTUNE else int(calls)
 
 
 class _Turns:
-    """Random counters of calls that run at the same time: each operation draws for one call after the other, in order."""
+    """Orders the random draws of concurrent calls: each random operation draws for the calls in the order of their elements.
+
+    So the values are those of serial calls. `drawn` has, for each call in progress, the operations that have drawn for it.
+    """
 
     def __init__(self, state: RandomState) -> None:
         self.state = state
@@ -69,7 +75,7 @@ class _Turns:
             self.changed.notify_all()
 
     def wait(self, number: int, op: Operation) -> None:
-        """Waits until all earlier calls have drawn for `op`, or are over."""
+        """Waits until all earlier calls have drawn for `op` or ended."""
         with jax_threads.Waiting(), self.changed:
             while not all(op in done for earlier, done in list(self.drawn.items()) if earlier < number):
                 self.changed.wait()
@@ -81,7 +87,7 @@ class _Turns:
 
 
 class _TurnedRandomState(RandomState):
-    """The random counters of one of several calls, which wait for the calls before it."""
+    """The random state that one of several concurrent calls sees: draws wait for the turn of the call."""
 
     def __init__(self, turns: _Turns, number: int) -> None:
         self._turns, self._number = turns, number
@@ -91,7 +97,10 @@ class _TurnedRandomState(RandomState):
             self._turns.wait(self._number, op)
 
     def row(self, op: Operation) -> NDArray:
-        """What the iteration's random state gives, when `await_turn` has come back: a thread that waits here has the lock of the variables."""
+        """Returns the operation's counters in the shared random state; only after `await_turn`.
+
+        It does not wait itself: the caller holds the lock of the variables here, so that waiting could deadlock.
+        """
         return self._turns.state.row(op)
 
     def positions(self) -> dict[Operation, int]:
@@ -105,14 +114,17 @@ class _TurnedRandomState(RandomState):
         self._turns.pass_on(self._number, op)
 
     def advanced(self, moves: Iterable[tuple[Operation, int]]) -> tuple[dict[Operation, int], dict[Operation, int]]:
-        """Moves operations on at once; nothing is left to be put anywhere."""
+        """Advances the counters at once; the maps of moves to apply later are empty."""
         for op, steps in moves:
             self.advance(op, steps)
         return {}, {}
 
 
 class _Threads:
-    """Threads that make calls, `most` at a time. The program may end while they do: none of them may come back."""
+    """A pool of at most `most` daemon threads, started as calls are submitted.
+
+    Unlike those of concurrent.futures, daemon threads do not keep the process alive when a call never returns.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -128,7 +140,7 @@ class _Threads:
         return future
 
     def close(self) -> None:
-        """Ends the threads after the calls that they make now, and waits until they have."""
+        """Cancels the calls that wait, and joins the threads after the calls that are running."""
         with contextlib.suppress(queue.Empty):
             while True:
                 if (call := self._work.get_nowait()) is not None:
@@ -156,7 +168,12 @@ def _serve(work: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[
 
 
 class _Calls:
-    """Calls of a function for elements, up to `most` at a time; `take` gives results in order, or as they are done if `sloppy`."""
+    """Calls a function for the elements of a dataset, up to `most` at the same time.
+
+    Args:
+      following: returns the next element. finish: wraps a bound function before it is called.
+      sloppy: whether `take` returns results as they complete; otherwise it returns them in the order of the elements.
+    """
 
     def __init__(self, following: Next, function: HostFunction, finish: Callable[..., Any], most: int, sloppy: bool, scope: Scope) -> None:
         self._following, self._function, self._finish, self._most, self._scope = following, function, finish, most, scope
@@ -173,7 +190,7 @@ class _Calls:
 
     @property
     def share(self) -> float:
-        """How many of the calls that may run at a time do."""
+        """The fraction of the allowed concurrent calls that are running."""
         return sum(not future.done() for future in self._pending) / self._most
 
     def _begin(self, element: Element) -> None:
@@ -185,6 +202,7 @@ class _Calls:
             future.add_done_callback(self._done.put)
 
     def _run(self, number: int, element: Element) -> Any:
+        # StopIteration is a result here, as a future must not raise it; `take` raises it when its turn comes.
         try:
             call = self._function.bound(self._scope, _TurnedRandomState(self._turns, number))
             return self._finish(call)(*element)
@@ -194,6 +212,7 @@ class _Calls:
             self._turns.end(number)
 
     def take(self) -> Element:
+        # Elements are read by the consumer's thread, and only as many as may be in flight: errors of the source are raised here.
         while not self._is_over and len(self._pending) < self._most:
             try:
                 self._begin(self._following())
@@ -206,35 +225,36 @@ class _Calls:
         else:
             future = self._done.get()
             self._pending.remove(future)
-        found: Element | StopIteration = future.result()
-        if isinstance(found, StopIteration):
+        result: Element | StopIteration = future.result()
+        if isinstance(result, StopIteration):
             self._pending.clear()
             self._is_over = True
-            raise found
-        return found
+            raise result
+        return result
 
 
 class Trial:
-    """Whether calls take long: known when a few of them were timed."""
+    """Times the first calls of a function to decide whether threads pay; the shortest time counts, as first calls also compile."""
 
     def __init__(self) -> None:
         self.left, self._shortest = _TRIED_CALLS, float("inf")
 
     def call(self, function: Next) -> Element:
-        """Calls `function` and times it."""
+        """Calls `function` and records its time."""
         began = time.perf_counter()
-        found = function()
+        element = function()
         self._shortest = min(self._shortest, time.perf_counter() - began)
         self.left -= 1
-        return found
+        return element
 
     @property
     def found_long(self) -> bool:
+        """Whether enough calls were timed and all of them took long."""
         return self.left <= 0 and self._shortest > _LONG_CALL_SECONDS
 
 
 def tried(serial: Next, parallel: Callable[[], Next], trial: Trial) -> Next:
-    """`serial`, until its calls have turned out to take long: then what `parallel` gives."""
+    """Returns a function that calls `serial`, and switches to the result of `parallel()` once the trial shows that calls take long."""
     if trial.found_long:
         return parallel()
     following = serial
@@ -254,11 +274,12 @@ def tried(serial: Next, parallel: Callable[[], Next], trial: Trial) -> Next:
 
 
 def _is_sloppy(context: HostContext, scope: Scope) -> bool:
+    """Whether elements may come in any order: the node says so, or options (experimental_deterministic=False) do."""
     return bool(context.op.attrs.get("sloppy", False)) or "make_sloppy" in scope.fuses
 
 
 def _timed(call: Callable[..., Element], record: Recorder, tag: str) -> Callable[..., Element]:
-    """A function that takes down how many nanoseconds each of its calls takes."""
+    """Wraps `call` so that the duration of each call, in nanoseconds, is recorded under `tag`."""
 
     def run(*components: object) -> Element:
         began = time.perf_counter_ns()
@@ -271,7 +292,7 @@ def _timed(call: Callable[..., Element], record: Recorder, tag: str) -> Callable
 
 
 def _utilized(following: Next, record: Recorder | None, dataset: Callable[[], DatasetValue], share: Callable[[], float]) -> Next:
-    """`following`, with what share of the threads is at work after each element."""
+    """Wraps `following` so that the fraction of busy threads is recorded after each element, if statistics are collected."""
     if record is None:
         return following
 
@@ -286,10 +307,10 @@ def _utilized(following: Next, record: Recorder | None, dataset: Callable[[], Da
 def parallel_mapped(
     context: HostContext, source: DatasetValue, function: HostFunction, calls: int, kind: str, made: Callable[[], DatasetValue]
 ) -> DatasetValue:
-    """A dataset of a function of each element, called for up to `calls` elements at a time.
+    """Returns a dataset that applies a function to each element, to up to `calls` of them at the same time.
 
     Args:
-      kind: what statistics call it. made: gives the dataset whose statistics these are.
+      kind: the name of the dataset in statistics. made: returns the dataset under whose node name statistics are recorded.
     """
 
     def start(scope: Scope) -> Next:
@@ -306,6 +327,7 @@ def parallel_mapped(
             pending.append(_Calls(following, function, finish, calls, _is_sloppy(context, scope), scope))
             return pending[0].take
 
+        # A function with side effects outside the process (py_func, files) may wait for them: it gets threads at once, others after a trial.
         def run() -> Next:
             if calls > 1 and function.prepared(scope.context).is_external:
                 return parallel()
@@ -347,12 +369,13 @@ for _prefix in ("", "Experimental"):
 
 
 class _Inner:
-    """Starts the datasets that a function gives for elements of another dataset, some of them ahead, each perhaps in a thread.
+    """Starts the inner datasets of an interleaving, some of them ahead of their use, with a thread each where that pays.
 
     Args:
-      outer: gives the elements. begin: starts the dataset of one. ahead: how many are started before they are asked for.
-      size: elements that a thread takes ahead. threads: whether all datasets have one, and not only those whose elements take long.
-      keeps_errors: whether an error of `outer` or `begin` stands in place of a dataset, and is not raised at once.
+      outer: returns the next element of the outer dataset. begin: starts the inner dataset of an element.
+      ahead: how many inner datasets are started before they are taken. size: the number of elements that a thread buffers.
+      threads: whether each inner dataset has a thread; otherwise only those whose elements take long.
+      keeps_errors: whether an error of `outer` or `begin` becomes an inner dataset that raises it once; otherwise it is raised at once.
     """
 
     def __init__(
@@ -372,7 +395,7 @@ class _Inner:
             buffer.close()
 
     def take(self) -> Any:
-        """The next dataset that was started: what gives its elements, or a Buffer where all have threads."""
+        """Returns the next inner dataset: a function that returns its elements, or a Buffer if `threads`; StopIteration at the end."""
         while not self._is_over and len(self._started) <= self._ahead:
             try:
                 self._started.append(self._start())
@@ -402,11 +425,12 @@ class _Inner:
         return buffer
 
     def _in_thread(self, following: Next) -> Next:
-        """Elements by a thread; random numbers are drawn in order, without threads."""
+        """Moves `following` to a thread, unless the iteration draws random numbers: those are drawn in serial order."""
         return following if self._scope.context.random_state.positions() else self._buffered(following).take
 
 
 def _raises_once(error: Exception) -> Next:
+    """Returns a dataset without elements that first raises `error`."""
     pending = [error]
 
     def following() -> Element:
@@ -418,9 +442,9 @@ def _raises_once(error: Exception) -> Next:
 
 
 def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
-    """Elements of up to `cycle` datasets, `block` of one at a time; a dataset whose next element is not there yet is passed over."""
+    """Interleaves up to `cycle` datasets in sloppy order: `block` elements of one, then of the next that has an element ready."""
     slots: list[Buffer | None] = [None] * cycle
-    place = taken = 0
+    slot_index = taken = 0
 
     def fill() -> None:
         for i, slot in enumerate(slots):
@@ -430,33 +454,34 @@ def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
                 except StopIteration:
                     return
 
-    def ready_place() -> int:
+    # All buffers notify one condition, so that this waits for whichever is ready first, beginning with the current slot.
+    def ready_slot() -> int:
         with inner.changed:
             while True:
-                for i in range(place, place + cycle):
+                for i in range(slot_index, slot_index + cycle):
                     slot = slots[i % cycle]
                     if slot is not None and slot.is_ready():
                         return i % cycle
                 inner.changed.wait()
 
     def following() -> Element:
-        nonlocal place, taken
+        nonlocal slot_index, taken
         while True:
             fill()
             if all(slot is None for slot in slots):
                 raise StopIteration
-            chosen = ready_place()
-            if chosen != place:
-                place, taken = chosen, 0
+            ready = ready_slot()
+            if ready != slot_index:
+                slot_index, taken = ready, 0
             try:
-                element = slots[place].take()  # type: ignore[union-attr]  # a ready place has one
+                element = slots[slot_index].take()  # type: ignore[union-attr]  # a ready slot has one
             except StopIteration:
-                slots[place] = None
-                place, taken = (place + 1) % cycle, 0
+                slots[slot_index] = None
+                slot_index, taken = (slot_index + 1) % cycle, 0
                 continue
             taken += 1
             if taken == block:
-                place, taken = (place + 1) % cycle, 0
+                slot_index, taken = (slot_index + 1) % cycle, 0
             return element
 
     return following
@@ -465,15 +490,17 @@ def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
 def _interleaved_in_threads(
     context: HostContext, source: DatasetValue, function: HostFunction, cycle: int, block: int, ahead: int, size: int, sloppy: Callable[[Scope], bool], keeps_errors: bool
 ) -> DatasetValue:
+    """Returns a dataset that interleaves the results of `function`; see `_Inner` for `ahead`, `size` and `keeps_errors`."""
+
     def start(scope: Scope) -> Next:
         is_sloppy = sloppy(scope)
         begin = inner_start(function.bound(scope), scope)
         inner = _Inner(outer_start(context, source, scope), begin, ahead, size, is_sloppy, keeps_errors, scope)
         if is_sloppy:
-            found = _as_they_come(inner, cycle, block)
+            following = _as_they_come(inner, cycle, block)
         else:
-            found = interleaved(inner.take, lambda started: started, cycle, block, keeps_errors)
-        return _utilized(found, scope.record, lambda: made, lambda: 0.0)
+            following = interleaved(inner.take, lambda started: started, cycle, block, keeps_errors)
+        return _utilized(following, scope.record, lambda: made, lambda: 0.0)
 
     made = DatasetValue(start)
     return made
@@ -492,6 +519,7 @@ def _interleave(context: HostContext, input_dataset: NDArray, other_arguments: t
     return _interleaved_in_threads(context, source, function, cycle, block, 0, 2 * block, lambda scope: _is_sloppy(context, scope), False)
 
 
+# The older op of tf.data.experimental.parallel_interleave: sloppy is an input, and errors take the place of an element.
 def _buffered_interleave(
     context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], cycle_length: NDArray, block_length: NDArray, sloppy: NDArray, buffer_output_elements: NDArray,
     prefetch_input_elements: NDArray,

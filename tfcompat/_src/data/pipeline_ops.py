@@ -1,4 +1,4 @@
-"""The op types of whole pipelines (reduction, optimization, options) and of groups, errors, duplicates."""
+"""The op types that run a whole pipeline in one step (reduce, single element, TFRecord writing), and those that group, skip or delay elements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid
 from tfcompat._src.runtime.run_context import context_of
 
-# ---- pipelines that run at once ----
+# ---- pipelines that run in one step ----
 
 
 @op(
@@ -45,6 +45,7 @@ from tfcompat._src.runtime.run_context import context_of
 )  # fmt: skip
 def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element, other_arguments: Element) -> Element:
     function = HostFunction(context, "f", other_arguments, 1 + len(initial_state))
+    # Closing the session ends the scope, so that a pipeline without end does not keep the run alive.
     scope = Scope(context_of(context))
     context.run.life.on_close(scope.end)
     call, state = function.bound(scope), tuple(map(np.asarray, initial_state))
@@ -56,7 +57,7 @@ def _reduce(context: HostContext, input_dataset: NDArray, initial_state: Element
             except StopIteration:
                 return state
             if scope.closed:
-                raise cancelled("The reduction was cancelled: the session is closed.")
+                raise cancelled("ReduceDataset was cancelled because its session was closed.")
             state = call(*state, *element)
             if len(state) != len(initial_state):
                 raise invalid(
@@ -120,6 +121,7 @@ op("DatasetToGraph", "(input_dataset: variant, *, stateful_whitelist: list(strin
 
 
 def _ignore_errors(context: HostContext, input_dataset: NDArray) -> DatasetValue:
+    """Skips elements that raise an error, except CancelledError: it would be raised without end."""
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -147,6 +149,7 @@ def _unique(context: HostContext, input_dataset: NDArray) -> DatasetValue:
         def new() -> Element:
             while True:
                 element = following()
+                # Arrays are not hashable: the key is the shape and the elements.
                 key = element[0].shape, element[0].item() if not element[0].ndim else tuple(element[0].reshape(-1).tolist())
                 if key not in seen:
                     seen.add(key)
@@ -182,6 +185,7 @@ for _prefix in ("", "Experimental"):
 
 
 def _group_by_window(context: HostContext, input_dataset: NDArray, key_args: tuple[Any, ...], reduce_args: tuple[Any, ...], size_args: tuple[Any, ...]) -> DatasetValue:
+    """Collects elements by key; a group that reaches its window size becomes a dataset, which `reduce_func` transforms."""
     source = dataset_of(input_dataset)
     key_function = HostFunction(context, "key_func", key_args, 1)
     reduce_function = HostFunction(context, "reduce_func", reduce_args, 1 + len(key_args))
@@ -200,6 +204,7 @@ def _group_by_window(context: HostContext, input_dataset: NDArray, key_args: tup
             group = variant(listed(elements.__getitem__, len(elements)))
             return dataset_of(reduce(np.array(key, np.int64), group)[0]).start(scope)
 
+        # At the end of the input, the incomplete groups follow in the order of their keys.
         def full_group() -> Next:
             while True:
                 try:
@@ -236,6 +241,7 @@ def _group_by_window(context: HostContext, input_dataset: NDArray, key_args: tup
 def _group_by_reducer(
     context: HostContext, input_dataset: NDArray, key_args: Element, init_args: Element, reduce_args: Element, finalize_args: Element
 ) -> DatasetValue:
+    """Folds the elements of each key by init, reduce and finalize functions; the results come in the order of their keys."""
     source, first = dataset_of(input_dataset), 1
     functions = []
     for name, captured in (("key_func", key_args), ("init_func", init_args), ("reduce_func", reduce_args), ("finalize_func", finalize_args)):
@@ -247,6 +253,7 @@ def _group_by_reducer(
         key_of, initial, reduce, finalize = (function.bound(scope) for function in functions)
         results: Any = None
 
+        # The first result needs the whole input.
         def gather() -> Any:
             states: dict[int, tuple[Any, ...]] = {}
             while True:
@@ -271,13 +278,14 @@ def _group_by_reducer(
 
 
 def _captured(*names: str) -> tuple[str, str]:
-    """The inputs and attributes of functions with these names."""
+    """Returns the input and attribute signatures of an op type that calls functions with these names."""
     inputs = ", ".join(f"{n}_other_arguments: T{n}_other_arguments" for n in names)
     functions = ", ".join(f"{n}: func" for n in names)
     return inputs, functions + "".join(f", T{n}_other_arguments: list(type) >= 0" for n in names) + f", {OUTPUTS}"
 
 
 def _grouping(name: str, kernel: Callable[..., Any], *functions: str) -> None:
+    """Registers the op type `name` and its older name with the prefix Experimental."""
     inputs, attrs = _captured(*functions)
     for prefix in ("", "Experimental"):
         dataset_op(prefix + name, f"input_dataset: variant, {inputs}", attrs)(kernel)

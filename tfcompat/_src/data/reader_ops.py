@@ -1,4 +1,7 @@
-"""The op types of datasets of the records, lines and rows of files."""
+"""The op types of datasets that read files: TFRecords, text lines, fixed-length records, CSV, LMDB and SQLite.
+
+An error in a file is raised once; the next element then comes from the next file.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +28,27 @@ _COMPRESSIONS = ("", "ZLIB", "GZIP")
 
 
 def _compression(value: NDArray) -> str:
-    found = str(value.item().decode())
-    if found not in _COMPRESSIONS:
-        raise invalid(f"Unsupported compression_type: {found}.")
-    return found
+    name = str(value.item().decode())
+    if name not in _COMPRESSIONS:
+        raise invalid(f"Unsupported compression_type: {name}.")
+    return name
 
 
 def file_names(filenames: NDArray) -> list[str]:
-    """The names in a scalar or vector; InvalidArgumentError for any other array."""
+    """Returns the file names in a scalar or vector; InvalidArgumentError for an array of higher rank."""
     if filenames.ndim > 1:
         raise invalid("`filenames` must be a scalar or a vector.")
     return [name.decode() for name in filenames.reshape(-1).tolist()]
 
 
 def files_in_turn(paths: list[str], read: Callable[[str], Iterator[Element]]) -> DatasetValue:
-    """A dataset of what `read` finds in each file; a file that fails is left."""
+    """Returns the dataset of the elements that `read` yields for each path; after an error, it goes on with the next file."""
 
     def start(scope: Scope) -> Next:
         pending = list(reversed(paths))
         rows: Iterator[Element] = iter(())
 
+        # A generator that raised is exhausted, so that the call after an error opens the next file.
         def element() -> Element:
             nonlocal rows
             while True:
@@ -60,7 +64,11 @@ def files_in_turn(paths: list[str], read: Callable[[str], Iterator[Element]]) ->
 
 
 def contents(path: str, compression: str) -> Any:
-    """A file of bytes, decompressed while it is read; NotFoundError where there is none."""
+    """Opens a file for reading bytes, decompressed; NotFoundError if it does not exist.
+
+    Args:
+      compression: "", "GZIP" (decompressed while it is read) or "ZLIB" (decompressed at once).
+    """
     local = file_io.local(path)
     with file_io.tensorflow_errors(local):
         file = open(local, "rb")  # noqa: SIM115
@@ -70,17 +78,18 @@ def contents(path: str, compression: str) -> Any:
 
 
 class _Zlib:
-    """The lines and bytes of a zlib file, which is decompressed whole."""
+    """A file object for a zlib file, which it decompresses as a whole."""
 
     def __init__(self, file: IO[bytes]) -> None:
         with file:
-            self._data, self._place = zlib.decompress(file.read()), 0
+            self._data, self._position = zlib.decompress(file.read()), 0
 
     def read(self, count: int = -1) -> bytes:
-        end = len(self._data) if count < 0 else self._place + count
-        found = self._data[self._place : end]
-        self._place += len(found)
-        return found
+        """Returns the next `count` bytes, or all that are left if it is negative."""
+        end = len(self._data) if count < 0 else self._position + count
+        data = self._data[self._position : end]
+        self._position += len(data)
+        return data
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._data.splitlines(keepends=True)) if b"\r" not in self._data else iter(self._data.replace(b"\r\n", b"\n").splitlines(keepends=True))
@@ -92,6 +101,7 @@ class _Zlib:
 def _matching_files(context: HostContext, patterns: NDArray) -> DatasetValue:
     names = [pattern.decode() for pattern in patterns.reshape(-1).tolist()]
 
+    # Matching is lazy and per pattern; a pattern whose folder does not exist is an error, one that matches no file is not if another does.
     def matches() -> Iterator[Element]:
         found_one = False
         for pattern in names:
@@ -109,7 +119,7 @@ def _matching_files(context: HostContext, patterns: NDArray) -> DatasetValue:
 
 
 def fixed_folder(pattern: str) -> str:
-    """The folder that a pattern of paths names before its first wildcard."""
+    """Returns the folder part of a glob pattern before its first wildcard."""
     fixed = re.split(r"[*?\[\\]", pattern, maxsplit=1)[0]
     return os.path.dirname(fixed)
 
@@ -166,6 +176,7 @@ def _fixed_length(
         file = contents(path, compression)
         with_body = file.read()
         file.close()
+        # "Excepted" is TensorFlow's spelling of the message.
         body = len(with_body) - header - footer
         if body < 0 or body % size:
             raise invalid(
@@ -189,7 +200,7 @@ dataset_op("FixedLengthRecordDatasetV2", _LENGTHS + ", compression_type: string"
 def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, query: NDArray) -> DatasetValue:
     driver = driver_name.item().decode()
     if driver != "sqlite":
-        raise invalid(f"tensorflow: driver_name {driver} is not supported; sqlite is")
+        raise invalid(f"The database type, {driver}, is not supported by SqlDataset. The set of supported databases is: {{'sqlite'}}.")
     kinds = list(context.op.attrs["output_types"])
     source, statement = data_source_name.item().decode(), query.item().decode()
 
@@ -217,6 +228,7 @@ def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, 
 
 
 def _sql_value(value: float | str | bytes | None, kind: dtypes.DType) -> NDArray:
+    """Converts a column to the dtype asked for, as SQLite's column functions do: NULL is 0, "" or False; text is parsed as a number."""
     if kind == dtypes.string:
         return text(b"" if value is None else value if isinstance(value, bytes) else str(value).encode())
     if kind == dtypes.bool:
@@ -245,6 +257,7 @@ def _csv(
         raise invalid("field_delim should be only 1 char")
     if int(buffer_size) <= 0:
         raise invalid("buffer_size should be positive")
+    # An empty select_cols selects every column.
     selected = select_cols.tolist()
     if selected and (any(b <= a for a, b in zip(selected, selected[1:])) or selected[0] < 0):
         raise invalid("select_cols should be strictly increasing indices")
@@ -266,7 +279,7 @@ def _csv(
 
 
 class _Rows:
-    """Rows that were found, each of which may raise and leave those behind it."""
+    """An iterator of rows that goes on after a row that raises: a generator would end at the first error."""
 
     def __init__(self, makers: Iterator[Callable[[], Element]]) -> None:
         self._makers = makers
@@ -279,51 +292,60 @@ class _Rows:
 
 
 def csv_records(data: bytes, delimiter: bytes, quotes: bool) -> Iterator[list[tuple[bytes, str]]]:
-    """The records of CSV text: fields, each with what is wrong about it or ""."""
-    place, end = 0, len(data)
-    while place < end:
+    """Parses CSV text (RFC 4180, with any one-byte delimiter) and yields its records.
+
+    A record is a list of (value, problem); the problem is a message, or "" for a valid field. As in TensorFlow 1.15, a bad field does not
+    end its record, so that the caller can report it and go on with the next one.
+    """
+    position, end = 0, len(data)
+    while position < end:
         record: list[tuple[bytes, str]] = []
         while True:
-            if quotes and data[place : place + 1] == _QUOTE:
-                value, problem, place = _quoted(data, place + 1, delimiter)
+            if quotes and data[position : position + 1] == _QUOTE:
+                value, problem, position = _quoted(data, position + 1, delimiter)
             else:
-                stop = place
+                stop = position
                 while stop < end and data[stop : stop + 1] not in (delimiter, b"\n", b"\r"):
                     stop += 1
-                value, problem, place = data[place:stop], "", stop
+                value, problem, position = data[position:stop], "", stop
                 if quotes and _QUOTE in value:
                     problem = "Unquoted fields cannot have quotes inside"
             record.append((value, problem))
-            if place < end and data[place : place + 1] == delimiter:
-                place += 1
+            if position < end and data[position : position + 1] == delimiter:
+                position += 1
                 continue
             break
-        if data[place : place + 2] == b"\r\n":
-            place += 2
+        # A record ends with LF, CR or CRLF.
+        if data[position : position + 2] == b"\r\n":
+            position += 2
         else:
-            place += 1
+            position += 1
         yield record
 
 
-def _quoted(data: bytes, place: int, delimiter: bytes) -> tuple[bytes, str, int]:
-    """A quoted field from behind its quote on: the value, what is wrong, and where it ends."""
+def _quoted(data: bytes, position: int, delimiter: bytes) -> tuple[bytes, str, int]:
+    """Parses a quoted field whose opening quote is before `position`; returns its value, its problem or "", and where it ends."""
     parts: list[bytes] = []
     while True:
-        stop = data.find(_QUOTE, place)
+        stop = data.find(_QUOTE, position)
         if stop < 0:
-            return b"".join([*parts, data[place:]]), "Reached end of file without closing quoted field in record", len(data)
-        parts.append(data[place:stop])
+            return b"".join([*parts, data[position:]]), "Reached end of file without closing quoted field in record", len(data)
+        parts.append(data[position:stop])
+        # A doubled quote is one quote of the value.
         if data[stop + 1 : stop + 2] == _QUOTE:
             parts.append(_QUOTE)
-            place = stop + 2
+            position = stop + 2
             continue
         if data[stop + 1 : stop + 2] in (delimiter, b"\n", b"\r", b""):
             return b"".join(parts), "", stop + 1
+        # After a stray quote, parsing goes on at the next delimiter or line end.
         following = min((i for i in (data.find(c, stop) for c in (delimiter, b"\n")) if i >= 0), default=len(data))
         return b"".join(parts), "Quote inside a string has to be escaped by another quote", following
 
 
 def _csv_row(record: list[Any], selected: list[int], kinds: list[dtypes.DType], defaults: tuple[Any, ...], missing: bytes) -> Callable[[], Element]:
+    """Returns a function that converts a record to an element, or raises InvalidArgumentError for its first problem."""
+
     def make() -> Element:
         for _, problem in record:
             if problem:
@@ -341,10 +363,11 @@ def _csv_row(record: list[Any], selected: list[int], kinds: list[dtypes.DType], 
     return make
 
 
-def _csv_value(place: int, field: bytes, kind: dtypes.DType, default: NDArray, missing: bytes) -> NDArray:
+def _csv_value(position: int, field: bytes, kind: dtypes.DType, default: NDArray, missing: bytes) -> NDArray:
+    """Converts a field to its dtype, or returns the default of a missing one; an empty default means that the field is required."""
     if not field or field == missing:
         if default.size != 1:
-            raise invalid(f"Field {place} is required but missing in record!")
+            raise invalid(f"Field {position} is required but missing in record!")
         return default.reshape(())
     if kind == dtypes.string:
         return text(field)
@@ -356,7 +379,7 @@ def _csv_value(place: int, field: bytes, kind: dtypes.DType, default: NDArray, m
             return value.astype(kind.as_numpy_dtype)
         return np.array(float(field), kind.as_numpy_dtype)
     except (ValueError, OverflowError):
-        raise invalid(f"Field {place} in record is not a valid {dtypes.cpp_name(kind.name)}: {field.decode('latin-1')}") from None
+        raise invalid(f"Field {position} in record is not a valid {dtypes.cpp_name(kind.name)}: {field.decode('latin-1')}") from None
 
 
 _CSV = (

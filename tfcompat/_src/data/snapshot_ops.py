@@ -1,8 +1,9 @@
-"""The op type of datasets that write their elements to files once and read them from there afterwards.
+"""SnapshotDataset: writes the elements of a pipeline to files in the first iteration, and reads them from there in later ones.
 
-As TensorFlow 1.15 lays them out: PATH/HASH/snapshot.metadata says which run is complete, PATH/HASH/RUN/00000000.snapshot and so on hold
-its elements; a record is its length (uint64, little-endian) and a message of data/experimental/snapshot.proto. HASH is of the pipeline
-before; 1.15's own number for a pipeline is another one, so its snapshots are written anew.
+The files have TensorFlow 1.15's layout: PATH/HASH/snapshot.metadata names the current run and says whether it is complete;
+PATH/HASH/RUN/00000000.snapshot and so on hold its elements. A record is its length (uint64, little-endian) and a message of
+data/experimental/snapshot.proto. HASH identifies the input pipeline. TensorFlow computes another hash for the same pipeline, so its
+snapshots are not found here, and are written again.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ from tfcompat._src.proto import messages
 
 _LENGTH = struct.Struct("<Q")
 _SHARD_BYTES, _LEAST_SHARD_BYTES = 10 << 30, 1 << 20
+"""The default (10 GiB) and the smallest (1 MiB) size of a file."""
 _EXPIRY_SECONDS = 86400
+"""By default, a run that is not complete after a day counts as abandoned."""
 Metadata: TypeAlias = "messages.data.experimental.SnapshotMetadataRecord"
 
 
 class _Settings(NamedTuple):
-    """The attributes of a node that matter here; reading and writing keep the order of elements, so the numbers of threads do not."""
+    """The attributes of a node that have an effect. The numbers of threads have none: elements are read and written in order."""
 
     compression: str
     reader_prefix: str
@@ -49,27 +52,31 @@ class _Settings(NamedTuple):
 
 
 def _settings(context: HostContext) -> _Settings:
-    """The settings of a node, -1 being a default; InvalidArgumentError where one is out of range."""
+    """Returns the settings of a node, where -1 means the default; InvalidArgumentError if one is out of range."""
     attrs = context.op.attrs
     shard, expiry = attrs["shard_size_bytes"], attrs["pending_snapshot_expiry_seconds"]
-    found = _Settings(
+    settings = _Settings(
         attrs["compression"].decode(), attrs["reader_path_prefix"].decode(), attrs["writer_path_prefix"].decode(),
         _SHARD_BYTES if shard == -1 else shard, _EXPIRY_SECONDS if expiry == -1 else expiry,
     )  # fmt: skip
-    if found.compression not in ("", "GZIP"):
+    if settings.compression not in ("", "GZIP"):
         raise invalid("compression must be either '' or 'GZIP'.")
-    if found.shard_bytes < _LEAST_SHARD_BYTES:
+    if settings.shard_bytes < _LEAST_SHARD_BYTES:
         raise invalid("shard_size_bytes must be at least 1 MiB.")
-    if found.expiry_seconds < 1:
+    if settings.expiry_seconds < 1:
         raise invalid("pending_snapshot_expiry_seconds must be at least 1 second.")
-    return found
+    return settings
 
 
-# ---- which pipeline it is ----
+# ---- the hash of a pipeline ----
 
 
 def _fingerprint(dataset: DatasetValue) -> str:
-    """16 hexadecimal digits of a pipeline: its op types, attributes, functions and values, not the names of its nodes."""
+    """Returns the hash of a pipeline, 16 hexadecimal digits of SHA-256, so that a changed pipeline does not read an old snapshot.
+
+    It covers op types, attributes, functions and values, but no names of nodes: building the same pipeline twice gives the same hash.
+    """
+    # Each part is preceded by its length, so that different parts never hash as the same bytes.
     digest = hashlib.sha256()
     for part in _facts(dataset):
         digest.update(_LENGTH.pack(len(part)) + part)
@@ -77,6 +84,7 @@ def _fingerprint(dataset: DatasetValue) -> str:
 
 
 def _facts(dataset: DatasetValue) -> Iterator[bytes]:
+    """Yields what identifies a dataset: op type, attributes, functions, and the same of its inputs."""
     node = dataset.op
     yield node.type.encode()
     for name, value in sorted(node.node_def.attr.items()):
@@ -92,6 +100,7 @@ def _facts(dataset: DatasetValue) -> Iterator[bytes]:
 
 
 def _facts_of_value(value: object) -> Iterator[bytes]:
+    """Yields the dtype, shape and contents of a captured value; a resource is identified by its type alone."""
     if not isinstance(value, np.ndarray):
         yield type(value).__name__.encode()
         return
@@ -107,7 +116,7 @@ def _facts_of_value(value: object) -> Iterator[bytes]:
 
 
 def _facts_of_function(graph: Graph, name: str, seen: set[str]) -> Iterator[bytes]:
-    """The definition of a function without the numbers in the names of functions, then the functions that it calls."""
+    """Yields the definition of a function and of those that it calls, without the unique numbers at the ends of function names."""
     function = graph._get_function(name)
     if function is None or name in seen:
         return
@@ -126,12 +135,13 @@ def _facts_of_function(graph: Graph, name: str, seen: set[str]) -> Iterator[byte
 
 
 def _framed(message: Message) -> bytes:
-    """A message as a record."""
+    """Returns a message as a record: its length and its bytes."""
     data: bytes = message.SerializeToString()
     return _LENGTH.pack(len(data)) + data
 
 
 def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
+    """Yields the messages in a file; DataLossError if it ends inside a record."""
     while head := file.read(_LENGTH.size):
         if len(head) == _LENGTH.size:
             (length,) = _LENGTH.unpack(head)
@@ -139,7 +149,7 @@ def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
             if len(data) == length:
                 yield data
                 continue
-        raise errors.DataLossError(None, None, f"The snapshot {path} ends inside a record.")
+        raise errors.DataLossError(None, None, f"The snapshot file {path} is truncated: it ends inside a record. Delete it to write a new one.")
 
 
 def _opened(path: str, mode: str, compression: str) -> BinaryIO:
@@ -151,7 +161,7 @@ def _metadata_path(folder: str) -> str:
 
 
 def _read_metadata(folder: str) -> Metadata | None:
-    """The record of the run that is complete or under way, or None."""
+    """Returns the metadata of the run that is complete or in progress, or None."""
     path = _metadata_path(folder)
     if not os.path.exists(path):
         return None
@@ -166,7 +176,7 @@ def _write_metadata(folder: str, record: Metadata) -> None:
 
 
 class _Writer:
-    """Writes elements into the files of a new run; `finish` makes it the one that is read."""
+    """Writes elements to the files of a new run; `finish` marks the run as complete."""
 
     def __init__(self, folder: str, settings: _Settings, fingerprint: str) -> None:
         self._folder, self._settings = folder, settings
@@ -177,6 +187,7 @@ class _Writer:
         with file_io.tensorflow_errors(self._run):
             os.makedirs(self._run, exist_ok=True)
             os.makedirs(folder, exist_ok=True)
+        # From here on, other iterations see a pending run and do not write a snapshot of their own.
         _write_metadata(folder, self._record)
         self._numbers = itertools.count()
         self._file = self._next_file()
@@ -198,8 +209,9 @@ class _Writer:
 
     def finish(self) -> None:
         self._file.close()
-        now = _read_metadata(self._folder)
-        if now is not None and now.run_id == self._record.run_id:
+        # If this run took longer than the expiry time, another one may have replaced it meanwhile.
+        current = _read_metadata(self._folder)
+        if current is not None and current.run_id == self._record.run_id:
             self._record.finalized = True
             _write_metadata(self._folder, self._record)
 
@@ -221,6 +233,7 @@ def _snapshot(context: HostContext, input_dataset: NDArray, path: NDArray) -> Da
     fingerprint = _fingerprint(source)
     folder = os.path.join(path.item().decode(), fingerprint)
 
+    # Whether to read or to write is decided when the first element is asked for, not when the iteration starts.
     def start(scope: Scope) -> Next:
         following: Next | None = None
 
@@ -236,12 +249,13 @@ def _snapshot(context: HostContext, input_dataset: NDArray, path: NDArray) -> Da
 
 
 def _begin(source: DatasetValue, folder: str, settings: _Settings, fingerprint: str, scope: Scope) -> Next:
-    """The elements of a complete snapshot, else those of the dataset: they are written unless another run has begun to."""
-    found = _read_metadata(folder)
-    if found is not None and found.finalized:
-        elements = _read(os.path.join(folder, found.run_id), settings)
+    """Starts reading a complete snapshot; without one, starts the dataset, and writes its elements unless another run is doing so."""
+    record = _read_metadata(folder)
+    if record is not None and record.finalized:
+        elements = _read(os.path.join(folder, record.run_id), settings)
         return lambda: next(elements)
-    if found is not None and found.creation_timestamp >= time.time_ns() // 1000 - settings.expiry_seconds * 1000000:
+    # The timestamp is in microseconds.
+    if record is not None and record.creation_timestamp >= time.time_ns() // 1000 - settings.expiry_seconds * 1000000:
         return source.start(scope)
     return _writing(source.start(scope), _Writer(folder, settings, fingerprint), scope)
 
@@ -259,7 +273,10 @@ def _read(run: str, settings: _Settings) -> Iterator[Element]:
 
 
 def _writing(following: Next, writer: _Writer, scope: Scope) -> Next:
-    """The elements, each written one ahead, so that the snapshot is complete when the last one is given."""
+    """Returns the elements of `following` and writes each to the snapshot.
+
+    It reads one element ahead: the snapshot is complete when the last element is returned, even if the end is never asked for.
+    """
     scope.on_end(writer.abandon)
     ahead: Element | None = None
     is_begun = is_over = False
@@ -281,10 +298,10 @@ def _writing(following: Next, writer: _Writer, scope: Scope) -> Next:
         if not is_begun:
             advance()
             is_begun = True
-        found = ahead
-        if found is None:
+        current = ahead
+        if current is None:
             raise StopIteration
         advance()
-        return found
+        return current
 
     return element

@@ -1,4 +1,8 @@
-"""The op types of datasets that take elements of another one by one: order, number and functions of them."""
+"""The op types of datasets that transform another dataset element by element: functions, counts, order, and datasets of datasets.
+
+Each kernel returns a DatasetValue whose `start(scope)` returns a closure over the state of one iteration. A kernel also computes the
+number of elements where its inputs determine it.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +37,13 @@ CALLED = "input_dataset: variant, other_arguments: Targuments"
 
 
 def ends_sequence(call: Callable[..., Any], context: HostContext) -> Callable[..., Any]:
-    """A function of elements for which OutOfRangeError means the end, or an error where the number of elements is kept."""
+    """Wraps a function of elements: OutOfRangeError ends the sequence, or is InvalidArgumentError if preserve_cardinality is set."""
     keeps_size = context.op.attrs.get("preserve_cardinality", False)
 
     def run(*components: object) -> Element:
         try:
-            found: Element = call(*components)
-            return found
+            result: Element = call(*components)
+            return result
         except errors.OutOfRangeError as e:
             if keeps_size:
                 raise invalid(f"Function invocation produced OutOfRangeError: {e.message}") from None
@@ -49,7 +53,7 @@ def ends_sequence(call: Callable[..., Any], context: HostContext) -> Callable[..
 
 
 def mapped(context: HostContext, source: DatasetValue, function: HostFunction) -> DatasetValue:
-    """A dataset of a function of each element."""
+    """Returns the dataset of `function` applied to each element of `source`."""
 
     def start(scope: Scope) -> Next:
         following, call = source.start(scope), ends_sequence(function.bound(scope), context)
@@ -93,6 +97,7 @@ def _filter(context: HostContext, input_dataset: NDArray, other_arguments: Eleme
 
 @dataset_op("FilterByLastComponentDataset", "input_dataset: variant", output="output")
 def _filter_by_last(context: HostContext, input_dataset: NDArray) -> DatasetValue:
+    """Keeps the elements whose last component is true, without that component."""
     source = dataset_of(input_dataset)
 
     def start(scope: Scope) -> Next:
@@ -138,11 +143,14 @@ def _scan(context: HostContext, input_dataset: NDArray, initial_state: Element, 
 
         def scanned() -> Element:
             nonlocal state
-            found: Element = call(*state, *following())
-            if len(found) != total:
-                raise invalid(f"The scan function gave {len(found)} components for {count} of the state and {total - count} of the element.")
-            state = found[:count]
-            return found[count:]
+            result: Element = call(*state, *following())
+            if len(result) != total:
+                raise invalid(
+                    f"The scan function returned {len(result)} components. It must return {total}: {count} of the state and {total - count} of "
+                    "the element."
+                )
+            state = result[:count]
+            return result[count:]
 
         return scanned
 
@@ -186,6 +194,7 @@ def _skip(context: HostContext, input_dataset: NDArray, count: NDArray) -> Datas
     def start(scope: Scope) -> Next:
         following, left = source.start(scope), least
 
+        # Elements are skipped when the first one is asked for, not when the iteration starts. A negative count skips all.
         def rest() -> Element:
             nonlocal left
             if least < 0:
@@ -206,6 +215,7 @@ def _repeat(context: HostContext, input_dataset: NDArray, count: NDArray) -> Dat
     source, times = dataset_of(input_dataset), int(count)
 
     def start(scope: Scope) -> Next:
+        # TensorFlow 1.15 fuses shuffle and repeat by default. The fused dataset draws other random numbers, so its order differs.
         fused: Callable[[Scope, int], Next] | None = source.notes.get("repeated")
         if fused is not None and "shuffle_and_repeat_fusion" in scope.fuses:
             return fused(scope, times)
@@ -222,27 +232,27 @@ def _repeat(context: HostContext, input_dataset: NDArray, count: NDArray) -> Dat
 
 
 def repeated(source: DatasetValue, times: int, scope: Scope) -> Next:
-    """The elements of `source` over and over, `times` times; negative: for ever, as long as it has any."""
+    """Repeats the elements of `source` `times` times; if `times` is negative, until an epoch has no elements."""
     epoch = 0
     following: Next | None = None
-    found_one = False
+    has_elements = False
 
     def again() -> Element:
-        nonlocal epoch, following, found_one
+        nonlocal epoch, following, has_elements
         while epoch != times:
             if following is None:
-                following, found_one = source.start(scope), False
+                following, has_elements = source.start(scope), False
             try:
                 element = following()
-                found_one = True
+                has_elements = True
                 return element
             except StopIteration:
                 following = None
                 epoch += 1
-                if times < 0 and not found_one:
+                if times < 0 and not has_elements:
                     epoch = times
                 elif epoch == times:
-                    # 1.15 begins one epoch more, which takes seeds from a generator that several iterations share.
+                    # TensorFlow 1.15 starts one more epoch. This shows where iterations share a seed generator: the epoch takes two seeds.
                     source.start(scope)
         raise StopIteration
 
@@ -265,28 +275,32 @@ def _shard(context: HostContext, input_dataset: NDArray, num_shards: NDArray, in
 
 
 def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) -> Next:
-    """Every `shards`-th element, from the `own`-th on; InvalidArgumentError where `needs_all` and another shard gets none."""
-    place = 0
+    """Returns the elements whose number modulo `shards` is `own`.
+
+    Raises:
+      errors.InvalidArgumentError: `needs_all` is set, and there are fewer elements than shards.
+    """
+    count = 0
 
     def check_others() -> None:
-        nonlocal place
-        while place < shards:
+        nonlocal count
+        while count < shards:
             try:
                 following()
             except StopIteration:
                 raise invalid(
-                    f"There aren't enough elements in this dataset for each shard to have at least one element (# elems = {place}, "
+                    f"There aren't enough elements in this dataset for each shard to have at least one element (# elems = {count}, "
                     f"# shards = {shards}). If you are using datasets with distribution strategy, considering turning off dataset "
                     "autosharding with `tf.data.Options.experimental_distribute.auto_shard = False`."
                 ) from None
-            place += 1
+            count += 1
 
     def own_element() -> Element:
-        nonlocal place
+        nonlocal count
         while True:
             element = following()
-            place += 1
-            if (place - 1) % shards == own:
+            count += 1
+            if (count - 1) % shards == own:
                 if needs_all:
                     check_others()
                 return element
@@ -326,10 +340,10 @@ def _zip(context: HostContext, input_datasets: Element) -> DatasetValue:
         all_following = [source.start(scope) for source in sources]
 
         def row() -> Element:
-            found: Element = ()
+            element: Element = ()
             for following in all_following:
-                found += following()
-            return found
+                element += following()
+            return element
 
         return row
 
@@ -341,14 +355,14 @@ def _zip(context: HostContext, input_datasets: Element) -> DatasetValue:
 
 
 def outer_start(context: HostContext, source: DatasetValue, scope: Scope) -> Next:
-    """The elements that a function of datasets is called for: this worker's, where the pipeline is split over workers."""
+    """Starts the dataset whose elements become inner datasets; with autosharding, only this worker's shard of them."""
     following = source.start(scope)
     shard = scope.shards.get(id(context))
     return following if shard is None else shard_of(following, *shard)
 
 
 def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[Element], Next]:
-    """Starts the dataset that a function gives for an element."""
+    """Returns a function that maps an element to its inner dataset and starts that."""
     return lambda element: dataset_of(function(*element)[0]).start(scope)
 
 
@@ -376,17 +390,18 @@ def _flat_map(context: HostContext, input_dataset: NDArray, other_arguments: Ele
 
 
 def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, block: int, counts_errors: bool = False) -> Next:
-    """Elements of up to `cycle` datasets in turn, `block` of each; one that ends makes room for the next.
+    """Interleaves inner datasets in a deterministic order: round-robin over `cycle` slots, `block` elements at a time.
 
-    `counts_errors` says whether an error of a dataset takes the place of an element.
+    Args:
+      outer: returns the next inner dataset. begin: starts it. counts_errors: whether an error counts as an element of its block.
     """
     slots: list[Next | None] = [None] * cycle
-    place = taken = 0
+    current = taken = 0
     is_over = False
 
     def advance() -> None:
-        nonlocal place, taken
-        place, taken = (place + 1) % cycle, 0
+        nonlocal current, taken
+        current, taken = (current + 1) % cycle, 0
 
     def count() -> None:
         nonlocal taken
@@ -398,7 +413,8 @@ def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, 
         nonlocal is_over
         empty = 0
         while True:
-            slot = slots[place]
+            slot = slots[current]
+            # A free slot takes the next inner dataset; when there are none left, it is passed over until all slots are free.
             if slot is None:
                 if not is_over:
                     try:
@@ -406,7 +422,7 @@ def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, 
                     except StopIteration:
                         is_over = True
                     else:
-                        slots[place] = begin(begun)
+                        slots[current] = begin(begun)
                         continue
                 empty += 1
                 if empty > cycle or all(slot is None for slot in slots):
@@ -415,8 +431,9 @@ def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, 
                 continue
             try:
                 element = slot()
+            # The end of an inner dataset also ends its block: the next slot is read, and this one refilled a cycle later.
             except StopIteration:
-                slots[place] = None
+                slots[current] = None
                 advance()
                 continue
             except errors.OpError:
@@ -430,7 +447,7 @@ def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, 
 
 
 def check_cycle(cycle: int, block: int) -> None:
-    """InvalidArgumentError where one of the lengths of an interleaving is less than 1."""
+    """Raises InvalidArgumentError if the cycle or block length of an interleaving is less than 1."""
     if cycle <= 0:
         raise invalid("cycle_length must be greater than zero.")
     if block <= 0:

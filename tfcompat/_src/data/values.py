@@ -1,7 +1,7 @@
-"""What a dataset is while a graph runs: something that starts iterations, each a function that gives the next element.
+"""The run-time values of datasets: a DatasetValue starts iterations; an iteration is a function that returns the next element.
 
-An element is a tuple of NumPy arrays, strings and variants in arrays of objects. The function raises StopIteration at the end;
-after another error it may be called again for the element that follows.
+An element is a tuple of NumPy arrays; strings and variants are in arrays of objects. The function raises StopIteration at the end;
+after another error it may be called again, for the element that follows.
 """
 
 from __future__ import annotations
@@ -32,30 +32,34 @@ from tfcompat._src.runtime.run_context import RunContext
 Element = tuple[Any, ...]
 Next = Callable[[], Element]
 INFINITE, UNKNOWN = -1, -2
+"""Sizes of datasets, with the numbers of tf.data.experimental.cardinality."""
 NO_GRADIENT = NotDifferentiable("a dataset has no derivative", raises=True)
 OUTPUTS = "output_types: list(type) >= 1, output_shapes: list(shape) >= 1"
+"""The attributes of every op type that makes a dataset or returns its elements."""
 
 
 class Recorder(Protocol):
-    """What takes down statistics of an iteration by tag."""
+    """Records statistics of an iteration by tag."""
 
     def add(self, tag: str, value: float) -> None:
         """Adds a value to the histogram of a tag."""
 
     def put(self, tag: str, value: float) -> None:
-        """Makes a value the last one of a tag."""
+        """Sets the scalar of a tag."""
 
 
 class Scope:
-    """One iteration of a pipeline: the context in which its functions run, and what must end with it.
-
-    `record` takes down statistics where they are wanted.
+    """The state of one iteration of a pipeline: the context in which its functions run, and the resources that end with it.
 
     Args:
-      context: of the run that begins it. seed: of all that the iteration chooses at random; that of another iteration for one that is to be the same.
+      context: of the run that starts the iteration.
+      seed: of all random choices of the iteration. To repeat an iteration, as a restored iterator does, pass its seed.
 
-    Functions have random counters of their own in each iteration. `kept` holds what datasets remember between epochs, `shards`
-    the number of workers and the own one for kernels, by the id of their context, whose input is split over workers.
+    Attributes:
+      context: that of the run, with fresh random counters: with fixed seeds, each iteration draws the same numbers.
+      fuses: names of the optimizations asked for. most_threads: limit on the threads of a parallel call, or None.
+      record: records statistics, if they are collected. kept: state that datasets keep between epochs.
+      shards: (number of workers, own index) by the id of a kernel's context, for kernels whose input is split over workers.
     """
 
     def __init__(self, context: RunContext, seed: int | None = None) -> None:
@@ -72,56 +76,56 @@ class Scope:
         self.closed = False
 
     def fusing(self, names: frozenset[str]) -> Scope:
-        """This iteration, inside a pipeline whose optimizations have these names."""
+        """Sets the names of the optimizations that the pipeline asks for; returns this iteration."""
         self.fuses = names
         return self
 
     def limited(self, most_threads: int) -> Scope:
-        """This iteration, inside a pipeline whose parallel calls have this many threads at most."""
+        """Limits the threads of each parallel call; returns this iteration."""
         self.most_threads = most_threads
         return self
 
     def seeds_or_chosen(self, seed: int, seed2: int) -> tuple[int, int]:
-        """Two seeds, or, where both are 0, the next two that the iteration chooses."""
+        """Returns the seeds of an op, or, if both are 0 (no seed), two that are drawn for this iteration."""
         if seed or seed2:
             return seed, seed2
         with self.lock:
             return self._chosen.getrandbits(63), self._chosen.getrandbits(63)
 
     def numbers(self, seed: int, seed2: int) -> Iterator[int]:
-        """The 32-bit numbers of a generator with two seeds; see `seeds_or_chosen`."""
+        """Returns the 32-bit numbers of TensorFlow's generator with two seeds; see `seeds_or_chosen`."""
         return iter(uniform_numbers(*self.seeds_or_chosen(seed, seed2)))
 
     def keep(self, owner: object, make: Callable[[], Any]) -> Any:
-        """What a dataset keeps for the iteration, made when it first asks."""
+        """Returns the state that `owner` keeps for the iteration; `make()` makes it at the first call."""
         with self.lock:
             if owner not in self.kept:
                 self.kept[owner] = make()
             return self.kept[owner]
 
     def on_end(self, closer: Callable[[], None]) -> None:
-        """Calls `closer` when the iteration is given up."""
+        """Registers `closer`, which runs when the iteration ends, or at once if it has ended."""
         self._closers.append(closer)
         if self.closed:
             closer()
 
     def end(self) -> None:
-        """Lets go of threads, files and generators."""
+        """Releases threads, files and generators, the last registered first."""
         self.closed = True
         while self._closers:
             self._closers.pop()()
 
 
 class DatasetValue:
-    """A dataset.
+    """A dataset at run time.
 
     Args:
-      start: `start(scope) -> next`.
-      size: number of elements, INFINITE or UNKNOWN.
-      **notes: what other datasets want to know of this one.
+      start: `start(scope)` begins an iteration and returns the function that returns its elements.
+      size: the number of elements, INFINITE or UNKNOWN.
+      **notes: facts that other datasets of the pipeline ask for, such as `repeated` (a fused repetition) and `check`.
 
     Attributes:
-      context: of the kernel that made it. arguments: of that kernel. inputs: the datasets that it takes from.
+      context: of the kernel that made it. arguments: of that kernel. inputs: the datasets that it reads from.
     """
 
     context: HostContext
@@ -133,7 +137,7 @@ class DatasetValue:
         self.arguments, self.inputs = (), []
 
     def made_by(self, context: HostContext, arguments: Iterable[Any]) -> DatasetValue:
-        """Notes which kernel made it, of which arguments."""
+        """Records the kernel's context and arguments; a dataset that a kernel passes on unchanged keeps its first ones."""
         if not hasattr(self, "context"):
             flat = [part for each in arguments for part in (each if isinstance(each, tuple) else (each,))]
             found = [part.item() for part in flat if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim]
@@ -143,12 +147,15 @@ class DatasetValue:
 
     @property
     def op(self) -> Any:
-        """The node of the kernel that made it."""
+        """The node whose kernel made the dataset."""
         return self.context.op
 
     @property
     def node_name(self) -> str:
-        """The name of its node in a graph of the pipeline alone, in which each argument has a node: "PrefetchDataset/_5"."""
+        """The node's name in statistics, e.g. "PrefetchDataset/_5".
+
+        TensorFlow 1.15 numbers the nodes of the pipeline's serialized graph, in which every argument is a node of its own.
+        """
         return f"{self.op.type}/_{self._count_nodes() - 1}"
 
     def _count_nodes(self) -> int:
@@ -158,7 +165,7 @@ class DatasetValue:
 
 
 def dataset_of(value: object) -> DatasetValue:
-    """The dataset in a variant; InvalidArgumentError where it holds something else."""
+    """Returns the dataset in a variant; InvalidArgumentError if it holds something else."""
     found = value.item() if isinstance(value, np.ndarray) else value
     if not isinstance(found, DatasetValue):
         raise invalid("Tensor must be a Dataset object.")
@@ -166,7 +173,7 @@ def dataset_of(value: object) -> DatasetValue:
 
 
 class Consumer(NamedTuple):
-    """A dataset of a pipeline that takes from another one, its `place`-th input; `later` takes from it, None at the end."""
+    """The user of a dataset's elements: `dataset` reads them as its `place`-th input, and is read by `later` (None at the end)."""
 
     dataset: DatasetValue
     place: int
@@ -174,7 +181,7 @@ class Consumer(NamedTuple):
 
 
 def begun(last: DatasetValue, scope: Scope) -> Next:
-    """Starts the iteration of a pipeline, after each dataset with a note `check` was called with the Consumer that takes from it."""
+    """Starts the iteration of a pipeline. First calls each `check` note (assert_next has one) with the Consumer of its dataset."""
     pending: list[tuple[DatasetValue, Consumer | None]] = [(last, None)]
     while pending:
         value, later = pending.pop()
@@ -185,17 +192,17 @@ def begun(last: DatasetValue, scope: Scope) -> Next:
 
 
 def array(value: object, kind: np.typing.DTypeLike) -> NDArray:
-    """A result as an array of a NumPy dtype."""
+    """Returns a result as an array, of dtype `kind` if it is not an array yet."""
     return value if isinstance(value, np.ndarray) else np.asarray(value, kind)
 
 
 def text(value: object) -> NDArray:
-    """A scalar string."""
+    """Returns a string as a scalar array of objects."""
     return variant(value)
 
 
 def nothing() -> Element:
-    """The next element where there is none."""
+    """The next-element function of an empty dataset: raises StopIteration."""
     raise StopIteration
 
 
@@ -204,12 +211,12 @@ def number(value: NDArray) -> int:
 
 
 def has_reached(error: errors.OpError) -> bool:
-    """Whether an error of a function says that its input is at an end."""
+    """Whether an error that a function raised means the end of the sequence."""
     return isinstance(error, errors.OutOfRangeError)
 
 
 def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "handle") -> Callable[..., Any]:
-    """Registers an op type that makes a dataset; its kernel takes the HostContext first and gives a DatasetValue."""
+    """Registers an op type that makes a dataset; its kernel takes the HostContext, then the inputs, and returns a DatasetValue."""
 
     def add(kernel: Callable[..., Any]) -> Callable[..., Any]:
         check = require_scalars(name, inputs)
@@ -229,7 +236,7 @@ def dataset_op(name: str, inputs: str, attrs: str = OUTPUTS, output: str = "hand
 
 
 def anonymous_op(name: str, inputs: str, make: Callable[..., SharedResource]) -> None:
-    """Registers `Anonymous...`, whose results are a resource that nothing else names, and what `Delete...` ends it with."""
+    """Registers `Anonymous{name}`, which makes a resource without a name and its deleter, and `Delete{name}`, which destroys it."""
 
     def run(*arguments: object) -> tuple[SharedResource, NDArray]:
         made = make(*arguments)
@@ -246,7 +253,7 @@ def anonymous_op(name: str, inputs: str, make: Callable[..., SharedResource]) ->
 
 
 def deleted(handle: SharedResource, *deleter: object) -> tuple[()]:
-    """The kernel that ends a resource which nothing names."""
+    """Kernel of the `Delete...` op types: destroys the resource."""
     handle.cancel()
     return ()
 

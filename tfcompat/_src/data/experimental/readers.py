@@ -1,4 +1,8 @@
-"""tf.data.experimental: rows of CSV files and databases, and batches of parsed examples."""
+"""tf.data.experimental: readers of CSV files, databases and tf.Example files, and a writer of TFRecord files.
+
+`make_csv_dataset` and `make_batched_features_dataset` combine a reader with shuffling, repetition, batching and prefetching, in the order
+of TensorFlow 1.15.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +36,19 @@ from tfcompat._src.platform import file_io
 
 _CSV_TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 _BUFFER_BYTES = 4 * 1024 * 1024
+"""The default read buffer of CsvDataset."""
 
 
 @export("data.experimental.CsvDataset", "contrib.data.CsvDataset")
 class CsvDatasetV1(DatasetV1Adapter):
-    """The rows of CSV files, as tuples of scalars.
+    """A dataset of the rows of CSV files, as tuples of scalars.
 
     Args:
       filenames: string tensor.
-      record_defaults: list with a dtype (the field is required) or a tensor of at most one value (for lacking fields) per column.
-      compression_type: "", "ZLIB" or "GZIP". buffer_size: int64. header: whether files begin with a line of names.
-      field_delim: str. use_quote_delim: whether quotes enclose fields. na_value: str that counts as lacking.
-      select_cols: list of the numbers of the columns wanted, rising; by default all.
+      record_defaults: list with one entry per column: a dtype if the field is required, or a tensor with the default of a missing field.
+      compression_type: "", "ZLIB" or "GZIP". buffer_size: int64, bytes. header: whether the first line of each file is skipped.
+      field_delim: str, one character. use_quote_delim: whether double quotes enclose fields. na_value: str that means a missing field.
+      select_cols: list of the indices of the columns to read, in increasing order; all by default.
     """
 
     def __init__(
@@ -74,10 +79,10 @@ CsvDataset = CsvDatasetV1
 
 @export("data.experimental.SqlDataset", "contrib.data.SqlDataset")
 class SqlDatasetV1(DatasetV1Adapter):
-    """The rows that a query of a database gives, as tuples of scalars.
+    """A dataset of the rows of a database query, as tuples of scalars.
 
     Args:
-      driver_name: "sqlite". data_source_name: the path of the database. query: in SQL. output_types: tuple of the columns' dtypes.
+      driver_name: "sqlite". data_source_name: path of the database. query: SQL statement. output_types: tuple of the columns' dtypes.
     """
 
     def __init__(self, driver_name: object, data_source_name: object, query: object, output_types: Any) -> None:
@@ -104,17 +109,18 @@ def make_batched_features_dataset_v1(
     num_epochs: object = None, shuffle: bool = True, shuffle_buffer_size: object = 10000, shuffle_seed: object = None, prefetch_buffer_size: object = None,
     reader_num_threads: object = None, parser_num_threads: object = None, sloppy_ordering: bool = False, drop_final_batch: bool = False,
 ) -> DatasetV2:  # fmt: skip
-    """A dataset of batches of parsed tf.Example messages from files.
+    """Makes a dataset of batches of parsed tf.Example messages from files.
 
     Args:
-      file_pattern: names or patterns of files. batch_size: int. features: dict of features, as for `tf.io.parse_example`.
-      reader: gives a dataset for a file name and `reader_args`. label_key: feature that is given apart.
-      num_epochs: int, None for no end. shuffle, shuffle_buffer_size, shuffle_seed: how elements are shuffled.
-      prefetch_buffer_size, reader_num_threads, parser_num_threads: what is done ahead and at a time. sloppy_ordering: accepted; order is kept.
-      drop_final_batch: whether a shorter last batch is left out.
+      file_pattern: file names or glob patterns. batch_size: int. features: dict of features, as for `tf.io.parse_example`.
+      reader: function or class that makes a dataset of serialized examples from a file name and `reader_args`.
+      label_key: name of a feature that elements hold apart: (features, label). num_epochs: int, or None for no end.
+      shuffle, shuffle_buffer_size, shuffle_seed: whether and how files and examples are shuffled.
+      prefetch_buffer_size: batches computed ahead. reader_num_threads: files read in turn. parser_num_threads: concurrent parsing calls.
+      sloppy_ordering: whether examples may come in any order of files. drop_final_batch: whether a smaller last batch is dropped.
 
     Raises:
-      TypeError: `reader` is a tf.ReaderBase. ValueError: `label_key` is no feature.
+      TypeError: `reader` is a tf.ReaderBase. ValueError: `label_key` is not one of `features`.
     """
     threads = 1 if reader_num_threads is None else reader_num_threads
     dataset = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
@@ -134,6 +140,7 @@ def make_batched_features_dataset_v1(
         dataset = dataset.interleave(read, num_parallel_calls=threads).with_options(options)
     else:
         dataset = dataset.apply(parallel_interleave(read, cycle_length=threads, sloppy=sloppy_ordering))
+    # A reader of (key, value) pairs: the key is dropped.
     if dataset._flat_types == [dtypes.string, dtypes.string]:
         dataset = dataset.map(lambda _, value: value)
     dataset = _shuffled_and_repeated(dataset, num_epochs, shuffle, shuffle_buffer_size, shuffle_seed)
@@ -154,9 +161,12 @@ def make_tf_record_dataset(
     shuffle_seed: object = None, prefetch_buffer_size: object = None, num_parallel_reads: object = None, num_parallel_parser_calls: object = None,
     drop_final_batch: bool = False,
 ) -> DatasetV2:  # fmt: skip
-    """A dataset of batches of the records of TFRecord files; `parser_fn`, of a record, gives tensors of one shape.
+    """Makes a dataset of batches of the records of TFRecord files.
 
-    Other arguments: as for `make_batched_features_dataset`.
+    Args:
+      parser_fn: maps a record to a structure of tensors whose shapes do not vary; None: elements are the records.
+      num_parallel_reads: files read in turn, 24 by default. num_parallel_parser_calls: `batch_size` by default.
+      Other arguments: as for `make_batched_features_dataset`.
     """
     files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     dataset: DatasetV2 = TFRecordDatasetV1(files, num_parallel_reads=24 if num_parallel_reads is None else num_parallel_reads)
@@ -183,7 +193,7 @@ def _file_names(file_pattern: object, shuffle: bool) -> list[str]:
 
 
 def _rows(names: list[str], field_delim: str, use_quote_delim: bool, header: bool, compression: str) -> Any:
-    """The rows of files as lists of str, without headers."""
+    """Yields the rows of files as lists of str; skips the first row of each if `header`."""
     for name in names:
         file = contents(name, compression)
         lines = file.read().decode().splitlines(keepends=True)
@@ -195,12 +205,13 @@ def _rows(names: list[str], field_delim: str, use_quote_delim: bool, header: boo
 
 
 def _column_names(names: list[str], field_delim: str, use_quote_delim: bool, compression: str) -> list[str]:
+    """Returns the header row, which must be the same in all files."""
     columns = None
     for name in names:
-        found = next(_rows([name], field_delim, use_quote_delim, False, compression))
-        if columns is not None and found != columns:
+        header = next(_rows([name], field_delim, use_quote_delim, False, compression))
+        if columns is not None and header != columns:
             raise ValueError("Files have different column names in the header row.")
-        columns = found
+        columns = header
     return columns or []
 
 
@@ -209,7 +220,7 @@ _INT64 = np.iinfo(np.int64)
 
 
 def _inferred_type(text: str, na_value: str, before: dtypes.DType | None) -> dtypes.DType | None:
-    """The first of int32, int64, float32, float64 and string, from `before` on, that a field can be."""
+    """Returns the first of int32, int64, float32, float64 and string that can hold a field, and is not before `before` in this list."""
     if text in ("", na_value):
         return before
     candidates = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
@@ -231,9 +242,10 @@ def _is_of(text: str, kind: dtypes.DType) -> bool:
 
 
 def _inferred_defaults(rows: Any, columns: list[int], total: int, na_value: str, most: int | None) -> list[Tensor]:
+    """Returns the default of each column, 0 or "" in the dtype that holds its fields in the first `most` rows (None: all rows)."""
     kinds: list[dtypes.DType | None] = [None] * len(columns)
-    for place, row in enumerate(rows):
-        if most is not None and place >= most:
+    for row_index, row in enumerate(rows):
+        if most is not None and row_index >= most:
             break
         if len(row) != total:
             raise ValueError("Problem inferring types: CSV row has different number of fields than expected.")
@@ -242,20 +254,21 @@ def _inferred_defaults(rows: Any, columns: list[int], total: int, na_value: str,
 
 
 def _selected(select_columns: list[Any], column_names: list[str]) -> list[int]:
+    """Returns the sorted indices of the selected columns; ValueError if one does not exist or is there twice."""
     if all(isinstance(c, int) for c in select_columns):
-        found = list(select_columns)
-        if any(c < 0 or c >= len(column_names) for c in found):
+        indices = list(select_columns)
+        if any(c < 0 or c >= len(column_names) for c in indices):
             raise ValueError("Indices in `select_columns` must be in range.")
     elif all(isinstance(c, str) for c in select_columns):
         for name in select_columns:
             if name not in column_names:
-                raise ValueError(f"`select_columns` has {name!r}, which is no column.")
-        found = [column_names.index(c) for c in select_columns]
+                raise ValueError(f"`select_columns` contains {name!r}, which is not a column. The columns are {column_names}.")
+        indices = [column_names.index(c) for c in select_columns]
     else:
         raise ValueError("Elements of `select_columns` must all be integers or all be column names.")
-    if len(set(found)) != len(found):
+    if len(set(indices)) != len(indices):
         raise ValueError("Cannot have duplicate columns in `select_columns`.")
-    return sorted(found)
+    return sorted(indices)
 
 
 @export("data.experimental.make_csv_dataset", "contrib.data.make_csv_dataset")
@@ -266,17 +279,18 @@ def make_csv_dataset_v1(
     num_parallel_reads: object = None, sloppy: bool = False, num_rows_for_inference: int | None = 100, compression_type: object = None,
     ignore_errors: bool = False,
 ) -> DatasetV2:  # fmt: skip
-    """A dataset of batches of the rows of CSV files: dicts of columns, with the label's apart where `label_name` is given.
+    """Makes a dataset of batches of the rows of CSV files: dicts of columns, or (dict, label) if `label_name` is given.
 
     Args:
-      file_pattern: names or patterns of files. batch_size: int. column_names: list of str; by default those of the header.
-      column_defaults: as `record_defaults` of CsvDataset; by default found from the first `num_rows_for_inference` rows.
-      select_columns: names or numbers of the columns wanted. Other arguments: as for CsvDataset and `make_batched_features_dataset`.
-      ignore_errors: whether rows that cannot be read are left out.
+      file_pattern: file names or glob patterns. batch_size: int. column_names: list of str; by default read from the header.
+      column_defaults: as `record_defaults` of CsvDataset; by default inferred from the first `num_rows_for_inference` rows.
+      select_columns: names or indices of the columns to read. ignore_errors: whether rows that cannot be parsed are skipped.
+      Other arguments: as for CsvDataset and `make_batched_features_dataset`.
 
     Raises:
-      ValueError: no file matches, headers differ, or names do not fit.
+      ValueError: no file matches, headers differ between files, or a column does not exist or is there twice.
     """
+    # Names and types of columns are needed while the graph is built, so headers and first rows are read now.
     names = _file_names(file_pattern, False)
     dataset = Dataset.from_tensor_slices(names)
     if shuffle:
@@ -295,6 +309,7 @@ def make_csv_dataset_v1(
         rows = _rows(names, field_delim, use_quote_delim, header, compression)
         wanted = list(range(len(column_names))) if columns is None else columns
         defaults = _inferred_defaults(rows, wanted, len(column_names), na_value, num_rows_for_inference)
+    # From here on, names and defaults are those of the selected columns.
     if columns is not None and len(defaults) != len(columns):
         raise ValueError("If specified, column_defaults and select_columns must have same length.")
     if columns is not None:
@@ -323,11 +338,11 @@ def make_csv_dataset_v1(
 
 
 def _probed_compression(compression_type: object) -> str:
-    """The compression of files whose names and types of columns are to be found; ValueError where such files are not read for it."""
-    found = constant_value.constant_value(compression_type) if isinstance(compression_type, Tensor) else compression_type
-    if isinstance(compression_type, Tensor) and found is None:
+    """Returns the compression of files whose columns are inferred; ValueError unless it is known and "" or "GZIP"."""
+    value = constant_value.constant_value(compression_type) if isinstance(compression_type, Tensor) else compression_type
+    if isinstance(compression_type, Tensor) and value is None:
         raise ValueError("Received unkown compression_type")
-    text = "" if found is None else found if isinstance(found, str) else np.asarray(found).item().decode()
+    text = "" if value is None else value if isinstance(value, str) else np.asarray(value).item().decode()
     if text not in ("", "GZIP"):
         raise ValueError(f"compression_type ({text}) is not supported{' for probing columns' if text == 'ZLIB' else ''}")
     return text
@@ -338,7 +353,7 @@ make_csv_dataset = make_csv_dataset_v1
 
 @export("data.experimental.TFRecordWriter", "contrib.data.TFRecordWriter")
 class TFRecordWriter:
-    """Writes a dataset of strings to a TFRecord file.
+    """A writer of a dataset of strings to a TFRecord file.
 
     Args:
       filename: string scalar. compression_type: "", "ZLIB" or "GZIP".
@@ -349,7 +364,7 @@ class TFRecordWriter:
         self._compression_type = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)
 
     def write(self, dataset: DatasetV2) -> Any:
-        """The operation that writes all elements of `dataset`; TypeError where they are no string scalars."""
+        """Returns the operation that writes all elements of `dataset` to the file; TypeError if they are not string scalars."""
         if not isinstance(dataset, DatasetV2):
             raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
         if dataset._flat_types != [dtypes.string] or not dataset._flat_shapes[0].is_compatible_with([]):
