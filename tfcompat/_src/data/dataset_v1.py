@@ -1,4 +1,4 @@
-"""tf.data.Dataset of TensorFlow 1: pipelines with iterators."""
+"""tf.data.Dataset of TensorFlow 1: DatasetV2 with the graph iterators and the methods that TensorFlow 2 has not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATELESS_READERS = ("MatchingFiles", "ReadFile")
 
 @export("data.Dataset")
 class DatasetV1(DatasetV2):
-    """A pipeline that gives elements, each a structure of tensors, and iterators over it."""
+    """A lazy pipeline whose elements are structures of tensors, with one-shot and initializable iterators."""
 
     _preserve_cardinality = False
 
@@ -35,14 +35,15 @@ class DatasetV1(DatasetV2):
     output_types = structure.legacy_property("types")
 
     def make_one_shot_iterator(self) -> Iterator | EagerIterator:
-        """An iterator that passes once and needs no initialization.
+        """Makes an iterator that needs no initialization and runs through the dataset once per session.
 
         Raises:
-          ValueError: the dataset takes placeholders or state (variables, tables) of the graph.
+          ValueError: the dataset depends on placeholders or on state of the graph (variables, tables).
         """
         graph = get_default_graph()
         if graph.executes:
             return EagerIterator(self)
+        # The dataset is made inside a function, which captures all its inputs by value. Nodes that only read files may be captured too.
         readers = {op for op in graph.get_operations() if op.type in _STATELESS_READERS}
 
         @Defun(capture_by_value=True, whitelisted_stateful_ops=readers)
@@ -65,10 +66,13 @@ class DatasetV1(DatasetV2):
         return Iterator(handle, None, *legacy_of(self.element_spec))
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """An iterator whose `initializer` begins a pass.
+        """Makes an iterator whose `initializer` operation starts an iteration.
 
         Args:
-          shared_name: under which sessions of a server share it.
+          shared_name: name under which the sessions of a server share the iterator.
+
+        Raises:
+          RuntimeError: eager execution is enabled.
         """
         if get_default_graph().executes:
             raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled.")
@@ -80,7 +84,10 @@ class DatasetV1(DatasetV2):
 
     @classmethod
     def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> DatasetV2:
-        """A dataset of (indices, values, dense_shape) of the rows of a SparseTensor, which is ordered by rows."""
+        """Makes a dataset of the rows of a SparseTensor, each a tuple (indices, values, dense_shape).
+
+        A run raises UnimplementedError if the indices are not ordered by rows.
+        """
         rank = sparse_tensor.dense_shape.shape.dims[0].value
         inner = None if rank is None else rank - 1
         spec = (
@@ -91,16 +98,16 @@ class DatasetV1(DatasetV2):
         return cls._source(made, spec)
 
     def map_with_legacy_function(self, map_func: Callable[..., Any], num_parallel_calls: object = None) -> DatasetV2:
-        """`map` with a function made by Defun."""
+        """Is `map`, except that the function is traced by Defun."""
         return self._mapped(map_func, num_parallel_calls, True, False)
 
     def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> DatasetV2:
-        """`filter` with a function made by Defun."""
+        """Is `filter`, except that the function is traced by Defun."""
         return self._filtered(predicate, True)
 
 
 class DatasetV1Adapter(DatasetV1):
-    """A dataset that a method made; given another dataset alone, that one with iterators."""
+    """The class of datasets that methods return; called with a DatasetV2 alone, it wraps that as a DatasetV1."""
 
     def __init__(self, variant_tensor: Any, element_spec: Any = None, inputs: tuple[Any, ...] = ()) -> None:
         if isinstance(variant_tensor, DatasetV2):
@@ -119,19 +126,19 @@ def as_v1(dataset: DatasetV2) -> DatasetV1:
 
 @export("data.make_one_shot_iterator")
 def make_one_shot_iterator(dataset: DatasetV2) -> Iterator | EagerIterator:
-    """An iterator over `dataset` that passes once; errors as for `Dataset.make_one_shot_iterator`."""
+    """Makes an iterator that runs through `dataset` once; raises the errors of `Dataset.make_one_shot_iterator`."""
     return as_v1(dataset).make_one_shot_iterator()
 
 
 @export("data.make_initializable_iterator")
 def make_initializable_iterator(dataset: DatasetV2, shared_name: str | None = None) -> Iterator:
-    """An iterator over `dataset` whose `initializer` begins a pass."""
+    """Makes an iterator over `dataset` whose `initializer` operation starts an iteration."""
     return as_v1(dataset).make_initializable_iterator(shared_name)
 
 
 @export("data.experimental.get_structure")
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """The structure of TypeSpecs of the elements of a dataset or iterator; TypeError for anything else."""
+    """Returns the structure of TypeSpecs of an element of a dataset or iterator; TypeError for anything else."""
     try:
         return dataset_or_iterator.element_spec
     except AttributeError:
@@ -140,43 +147,43 @@ def get_structure(dataset_or_iterator: Any) -> Any:
 
 @export("data.get_output_classes")
 def get_legacy_output_classes(dataset_or_iterator: object) -> Any:
-    """The structure of classes of the elements of a dataset or iterator."""
+    """Returns the structure of the classes of an element of a dataset or iterator."""
     return structure.legacy(get_structure(dataset_or_iterator), "classes")
 
 
 @export("data.get_output_shapes")
 def get_legacy_output_shapes(dataset_or_iterator: object) -> Any:
-    """The structure of shapes of the elements of a dataset or iterator."""
+    """Returns the structure of the shapes of an element of a dataset or iterator."""
     return structure.legacy(get_structure(dataset_or_iterator), "shapes")
 
 
 @export("data.get_output_types")
 def get_legacy_output_types(dataset_or_iterator: object) -> Any:
-    """The structure of dtypes of the elements of a dataset or iterator."""
+    """Returns the structure of the dtypes of an element of a dataset or iterator."""
     return structure.legacy(get_structure(dataset_or_iterator), "types")
 
 
 @export("data.experimental.from_variant")
 def from_variant(variant: Tensor, structure: object) -> DatasetV1:
-    """The dataset in a variant tensor, whose elements are of this type."""
+    """Returns the dataset in a variant tensor; `structure` is the structure of TypeSpecs of its elements."""
     return DatasetV1Adapter(variant, structure)
 
 
 @export("data.experimental.to_variant")
 def to_variant(dataset: DatasetV2) -> Tensor:
-    """A dataset as a variant tensor."""
+    """Returns the variant tensor, a scalar, that holds a dataset."""
     variant: Tensor = dataset._variant_tensor
     return variant
 
 
 @export("data.experimental.get_single_element", "contrib.data.get_single_element")
 def get_single_element(dataset: DatasetV2) -> Any:
-    """The only element of a dataset; a run raises InvalidArgumentError where it has none or several.
+    """Returns the only element of a dataset; a run raises InvalidArgumentError if there is not exactly one.
 
     Raises:
-      TypeError: it is no dataset.
+      TypeError: `dataset` is not a dataset.
     """
     if not isinstance(dataset, DatasetV2):
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
-    found = raw.DatasetToSingleElement(dataset._variant_tensor, **flat_attrs(dataset.element_spec))
-    return structure.from_compatible_tensor_list(dataset.element_spec, list(found) if isinstance(found, (list, tuple)) else [found])
+    tensors = raw.DatasetToSingleElement(dataset._variant_tensor, **flat_attrs(dataset.element_spec))
+    return structure.from_compatible_tensor_list(dataset.element_spec, list(tensors) if isinstance(tensors, (list, tuple)) else [tensors])

@@ -1,4 +1,7 @@
-"""The op types of datasets that try several pipelines of the same elements and go on with the fastest."""
+"""The op types of datasets that time several pipelines with the same elements, and continue with the fastest.
+
+ChooseFastestDataset has several datasets, ChooseFastestBranchDataset several functions of one dataset.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,17 @@ from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import invalid
 
 _PERCENTILE = 90
+"""Pipelines are compared by this percentile of the times of their elements, as in TensorFlow 1.15."""
 
 
 def _fastest(times: list[list[float]]) -> int:
-    """The number of the pipeline whose 90th percentile of times is the least; the last of equal ones."""
+    """Returns the index of the pipeline with the smallest 90th percentile; of several, the last."""
     slowness = [np.percentile(each, _PERCENTILE) if each else 0.0 for each in times]
-    return max(place for place, value in enumerate(slowness) if value == min(slowness))
+    return max(index for index, value in enumerate(slowness) if value == min(slowness))
 
 
 def _timed(following: Next, times: list[float]) -> Element:
+    """Returns the next element and appends the seconds that it took to `times`, also if it raises."""
     began = time.perf_counter()
     try:
         return following()
@@ -39,28 +44,29 @@ def _timed(following: Next, times: list[float]) -> Element:
 
 
 def _check_alike(context: HostContext, sources: list[DatasetValue]) -> int:
-    """The number of elements that all datasets have; InvalidArgumentError where they differ in it, in dtypes or in shapes."""
+    """Returns the number of elements of the datasets; InvalidArgumentError if their numbers, dtypes or shapes are not compatible."""
     kinds: list[dtypes.DType] = context.op.attrs["output_types"]
     shapes: list[TensorShape] = list(context.op.attrs["output_shapes"])
     size = sources[0].size
-    for place, source in enumerate(sources[1:], 1):
+    for index, source in enumerate(sources[1:], 1):
         attrs = source.op.attrs
-        found = attrs.get("output_types") or attrs["Toutput_types"]
-        if list(found) != list(kinds):
-            have, want = (", ".join(dtypes.cpp_name(kind.name) for kind in each) for each in (found, kinds))
+        types = attrs.get("output_types") or attrs["Toutput_types"]
+        if list(types) != list(kinds):
+            have, want = (", ".join(dtypes.cpp_name(kind.name) for kind in each) for each in (types, kinds))
             raise invalid(
-                f"All inputs to ChooseFastestDataset must have the same output types. Input {place} has output types: {have}. Expected: {want}."
+                f"All inputs to ChooseFastestDataset must have the same output types. Input {index} has output types: {have}. Expected: {want}."
             )
+        # Each input is compared with the shapes that all before it have in common.
         for component, (shape, other) in enumerate(zip(shapes, attrs["output_shapes"])):
             if not shape.is_compatible_with(other):
                 raise invalid(
-                    f"All inputs to ChooseFastestDataset must have compatible output shapes. Component {component} of input {place} has "
+                    f"All inputs to ChooseFastestDataset must have compatible output shapes. Component {component} of input {index} has "
                     f"shape: {shape_text(other.sizes)}. Expected to be compatible with shape: {shape_text(shape.sizes)}."
                 )
             shapes[component] = shape.merge_with(other)
         if UNKNOWN not in (size, source.size) and source.size != size:
             raise invalid(
-                f"All inputs to ChooseFastestDataset must have compatible cardinalities. Input {place} has cardinality: {source.size}, "
+                f"All inputs to ChooseFastestDataset must have compatible cardinalities. Input {index} has cardinality: {source.size}, "
                 f"while all prior inputs have cardinality: {size}."
             )
         size = source.size if size == UNKNOWN else size
@@ -71,6 +77,7 @@ def _choose_fastest(context: HostContext, input_datasets: Element) -> DatasetVal
     sources = [dataset_of(each) for each in input_datasets]
     size, experiments = _check_alike(context, sources), context.op.attrs["num_experiments"]
 
+    # All pipelines run for the first elements, so that they stay at the same position; then the slower ones are dropped.
     def start(scope: Scope) -> Next:
         begun = [source.start(scope) for source in sources]
         times: list[list[float]] = [[] for _ in sources]
@@ -91,7 +98,7 @@ def _choose_fastest(context: HostContext, input_datasets: Element) -> DatasetVal
 
 
 def _experiment(begun: list[Next], times: list[list[float]]) -> Element:
-    """The next element of the first dataset, after all others gave theirs; raises what the first one raises."""
+    """Takes and times an element of every dataset; returns, or raises, the result of the first. Errors of the others are ignored."""
     for following, own_times in zip(begun[1:], times[1:]):
         try:
             _timed(following, own_times)
@@ -108,7 +115,10 @@ for _prefix in ("", "Experimental"):
 
 
 def _part(following: Next, most: int | None) -> DatasetValue:
-    """The dataset of the next `most` elements of an iteration, of all that are left where it is None; it can be iterated over once."""
+    """Returns a dataset of the next `most` elements of a running iteration, or all that are left if it is None.
+
+    It can be iterated over only once: a second iteration raises InvalidArgumentError.
+    """
     numbers = itertools.count() if most is None else iter(range(most))
     is_begun = False
 
@@ -146,12 +156,13 @@ def _choose_fastest_branch(
         raise invalid("`ratio_denominator` must be greater than zero.")
     if trial % produced:
         raise invalid("`num_elements_per_branch` must be divisible by `ratio_denominator`.")
+    # The captured values of all branches are one list of inputs, after the three numeric inputs and the dataset.
     ends = list(itertools.accumulate(attrs["other_arguments_lengths"], initial=0))
     if len(ends) != len(attrs["branches"]) + 1:
         raise invalid("branches and other_arguments_lengths must have the same length.")
     functions = [
-        HostFunction(context, "branches", other_arguments[first:end], 3 + first, place)
-        for place, (first, end) in enumerate(itertools.pairwise(ends))
+        HostFunction(context, "branches", other_arguments[first:end], 3 + first, index)
+        for index, (first, end) in enumerate(itertools.pairwise(ends))
     ]  # fmt: skip
 
     def start(scope: Scope) -> Next:
@@ -162,13 +173,16 @@ def _choose_fastest_branch(
 
 
 def _trying(outer: Next, branches: list[Callable[..., Element]], trial: int, taken: int, scope: Scope) -> Next:
-    """`trial` elements of each branch, which gets `taken` elements for them, then those of the fastest branch."""
+    """Returns `trial` elements of each branch in turn, then all further elements of the fastest.
+
+    A branch in trial is applied to the next `taken` elements of `outer`, so that no element is computed twice.
+    """
     times: list[list[float]] = [[] for _ in branches]
     current: Next | None = None
     branch = done = 0
 
-    def begin(place: int, most: int | None) -> Next:
-        return dataset_of(branches[place](variant(_part(outer, most)))[0]).start(scope)
+    def begin(index: int, most: int | None) -> Next:
+        return dataset_of(branches[index](variant(_part(outer, most)))[0]).start(scope)
 
     def element() -> Element:
         nonlocal current, branch, done
@@ -176,7 +190,7 @@ def _trying(outer: Next, branches: list[Callable[..., Element]], trial: int, tak
             current = current or begin(_fastest(times), None)
             return current()
         following = current = current or begin(branch, taken)
-        # The first element of a branch counts what preparing it takes, so it says nothing of its speed.
+        # The time of a branch's first element includes starting the branch, so it is not counted.
         own_times = times[branch] if done else []
         done += 1
         if done == trial:

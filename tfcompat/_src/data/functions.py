@@ -1,6 +1,7 @@
-"""Functions that datasets call for each element, run on the host.
+"""Functions that datasets call for each element, on the host.
 
-Where all of a function has NumPy twins, it is a list of them that is walked through; else it is a plan of the session.
+A function is inlined and planned once per session. If every operation of the plan is a pure NumPy kernel, it runs as a list of
+closures over a list of values (`_numpy_program`), which costs a few microseconds per operation; otherwise its plan is executed like a run.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ from tfcompat._src.runtime.run_context import RunContext, context_of
 
 
 def _waiting_for_nothing(tensor: Tensor) -> Tensor:
-    """A captured tensor; for a constant that other nodes come before, one that is the same without them: they ran before the dataset was made."""
+    """Returns a captured tensor; for a constant with control inputs, a copy without them.
+
+    The control inputs have run before the dataset was made, and are not to run again for each element.
+    """
     op = tensor.op
     if op.type != "Const" or not op.control_inputs:
         return tensor
@@ -43,12 +47,22 @@ def _waiting_for_nothing(tensor: Tensor) -> Tensor:
 
 
 class Prepared:
-    """A function of a node, inlined and planned: shared by all its calls in a session."""
+    """A function of a dataset's node, inlined and planned; all its calls in a session share it.
+
+    Args:
+      context: of the run that prepares it. node: whose function `reference` is.
+      captured: the tensors that the function captures. given: for each, whether its value is given at each call.
+
+    Attributes:
+      plan: of the function. program: the plan as one Python function, or None. is_external: whether it has external side effects.
+    """
 
     def __init__(self, context: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
         function = node._graph._get_function(reference.name)
         if function is None:
             raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")
+        # The body is copied into the node's graph, as if it were called there. Constants stay constants, which the planner folds; other
+        # captured tensors are feeds.
         body = function.body
         count = len(body.inputs) - len(captured)
         elements, inner = body.inputs[:count], body.inputs[count:]
@@ -63,7 +77,7 @@ class Prepared:
         self.program = _numpy_program(self.plan)
 
     def call(self, arguments: list[Any], context: RunContext) -> tuple[Any, ...]:
-        """The results for one element and the captured values."""
+        """Returns the results of a call as arrays; `arguments` are the components of an element, then the captured values."""
         with np.errstate(all="ignore"):
             if self.program is not None:
                 return self.program(arguments)
@@ -73,7 +87,7 @@ class Prepared:
 
 
 def _is_plain(item: Item) -> bool:
-    """Whether a step is a NumPy kernel of values alone."""
+    """Whether an item is a pure NumPy kernel: no side effects, no context, no variables or resources."""
     if not isinstance(item, OpItem) or item.type in ROUTES or item.facts.names_variable:
         return False
     spec = item.spec
@@ -83,29 +97,33 @@ def _is_plain(item: Item) -> bool:
 
 
 def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
-    """The plan as one Python function, where it is NumPy kernels only."""
+    """Compiles a plan of NumPy kernels to one Python function; returns None if another step is in it.
+
+    The program is a register machine: `values` begins with the feeds and constants, and each step appends its outputs.
+    """
     items = [item for step in plan.steps for item in step.items]
     if not all(isinstance(step, HostStep) for step in plan.steps) or not all(map(_is_plain, items)):
         return None
     plain = [item for item in items if isinstance(item, OpItem)]
-    places: dict[Tensor, int] = {t: i for i, t in enumerate(plan.feeds)}
+    # The index of each tensor in `values`.
+    indices: dict[Tensor, int] = {t: i for i, t in enumerate(plan.feeds)}
     constants: list[Any] = []
     for tensor in dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched]):
         if tensor in plan.known:
-            places[tensor] = len(plan.feeds) + len(constants)
+            indices[tensor] = len(plan.feeds) + len(constants)
             constants.append(np.asarray(plan.known[tensor]))
     count = len(plan.feeds) + len(constants)
     steps = []
     for item in plain:
         if item.type == "Identity":
-            places[item.outputs[0]] = places[item.takes[0]]
+            indices[item.outputs[0]] = indices[item.takes[0]]
             continue
         if item.outputs:
             for t in item.outputs:
-                places[t] = count
+                indices[t] = count
                 count += 1
-        steps.append(_numpy_step(item, [places[t] for t in item.takes]))
-    wanted = [places[t] for t in plan.fetched]
+        steps.append(_numpy_step(item, [indices[t] for t in item.takes]))
+    wanted = [indices[t] for t in plan.fetched]
 
     def run(arguments: list[Any]) -> tuple[Any, ...]:
         values = [*arguments, *constants]
@@ -116,37 +134,41 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
     return run
 
 
-def _numpy_step(item: OpItem, places: list[int]) -> Callable[[list[Any]], list[Any]]:
+def _numpy_step(item: OpItem, indices: list[int]) -> Callable[[list[Any]], list[Any]]:
+    """Returns a closure that calls an item's kernel with the values at `indices` and returns its outputs, in their dtypes."""
     spec = item.spec
     kernel = spec.kernel if spec.side == op_spec.HOST or spec.numpy_kernel is None else spec.numpy_kernel
     names = spec.kernel_attrs if kernel is spec.kernel else spec.fold_attrs
-    attrs = constant_value.kernel_arguments(item.op, [None] * len(places))[1]
+    attrs = constant_value.kernel_arguments(item.op, [None] * len(indices))[1]
     keywords = {k: attrs[k] for k in names}
     kinds = [np.dtype(t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object) for t in item.outputs]
     groups, op, kind = constant_value.argument_groups(item.op), item.op, kinds[0] if len(kinds) == 1 else None
 
     def step(values: list[Any]) -> list[Any]:
-        arguments = [values[i] for i in places]
+        arguments = [values[i] for i in indices]
         if groups is not None:
             arguments = constant_value.grouped(arguments, groups)
+        # The common case first: one output that already has its dtype.
         result = call_kernel(op, kernel, arguments, keywords)
         if kind is not None and isinstance(result, (np.ndarray, np.generic)) and result.dtype is kind:
             return [result if isinstance(result, np.ndarray) else np.asarray(result)]
-        found = flatten_results(result)
-        return [v if isinstance(v, np.ndarray) and v.dtype == k else np.asarray(v, k) for v, k in zip(found, kinds)]
+        results = flatten_results(result)
+        return [v if isinstance(v, np.ndarray) and v.dtype == k else np.asarray(v, k) for v, k in zip(results, kinds)]
 
     return step
 
 
 _PREPARED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+"""The prepared functions of each session, by the key (node, attribute, index)."""
 
 
 class HostFunction:
-    """A function that a dataset calls, with the values that it captured.
+    """A function that a dataset calls, together with its captured values.
 
     Args:
-      context: of the kernel of the dataset. attribute: which of the node's functions. place: which of a list of them.
-      captured: the captured values, one for each of the node's inputs from `first` on.
+      context: of the kernel that makes the dataset. attribute: the node's attribute that holds the function.
+      captured: the captured values, which are the node's inputs from index `first` on; None for one that is not given.
+      place: the index of the function, if the attribute is a list of functions.
     """
 
     def __init__(self, context: HostContext, attribute: str, captured: Sequence[Any], first: int, place: int | None = None) -> None:
@@ -158,7 +180,7 @@ class HostFunction:
         self._captured = [value for value in captured if value is not None]
 
     def prepared(self, context: RunContext) -> Prepared:
-        """The plan of the function in a session."""
+        """Returns the prepared function for the session of `context`; prepares it at the first call."""
         node, reference = self._node, self._node.attrs[self._attribute]
         if self._place is not None:
             reference = reference[self._place]
@@ -171,7 +193,12 @@ class HostFunction:
         return prepared
 
     def bound(self, scope: Scope, random_state: RandomState | None = None) -> Callable[..., tuple[Any, ...]]:
-        """The function of one element's components, for an iteration, with its random numbers or those of `random_state`."""
+        """Returns the function of an element's components for one iteration.
+
+        Args:
+          scope: the iteration. random_state: the random counters that the function uses; by default those of the iteration.
+        """
+        # Variables are those of the session that made the dataset, random counters those of the iteration.
         prepared, captured, context = self.prepared(scope.context), self._captured, scope.context
         if prepared.program is None:
             randoms = random_state or context.random_state

@@ -1,4 +1,7 @@
-"""The op types of datasets that shuffle or choose at random, with the order of TensorFlow 1.15 for given seeds."""
+"""The op types of datasets that shuffle or choose at random.
+
+For given seeds, the order is that of TensorFlow 1.15: the random numbers and the way a buffer is used are the same.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,15 @@ from tfcompat._src.ops.queues.resource import SharedResource, invalid
 from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
 
 _COMPACT_FROM = 4096
+"""A slice drops its unused beginning when that has this many entries, and more than half of all."""
 
 
 class _Slice:
-    """The elements of one epoch in the buffer; the first takes the place of one that is taken out."""
+    """The elements of one epoch in the shuffle buffer.
+
+    TensorFlow's buffer is a ring: a taken element is replaced by the first one of the slice, and the slice then begins one later. The
+    replacement decides the order, so it is done alike here.
+    """
 
     def __init__(self) -> None:
         self.items: list[Element | None] = []
@@ -40,16 +48,17 @@ class _Slice:
     def __len__(self) -> int:
         return len(self.items) - self.first
 
-    def take(self, place: int) -> Element:
+    def take(self, index: int) -> Element:
+        """Removes and returns an element."""
         items, first = self.items, self.first
-        found = items[first + place]
-        items[first + place] = items[first]
+        element = items[first + index]
+        items[first + index] = items[first]
         items[first] = None
         self.first += 1
         if self.first >= _COMPACT_FROM and self.first * 2 > len(items):
             del items[: self.first]
             self.first = 0
-        return found  # type: ignore[return-value]  # only those before `first` are None
+        return element  # type: ignore[return-value]  # only those before `first` are None
 
 
 def _check(size: NDArray) -> int:
@@ -59,30 +68,38 @@ def _check(size: NDArray) -> int:
 
 
 def shuffled(begin: Callable[[], Next], size: int, numbers: Iterator[int], times: int) -> Next:
-    """Elements in random order from a buffer of `size`; over `times` epochs, which `begin()` starts, each in whole before the next."""
+    """Returns the elements of `times` epochs (negative: without end) in random order, drawn from a buffer of `size` elements.
+
+    The buffer may hold elements of several epochs, but all of one epoch are returned before those of the next.
+
+    Args:
+      begin: starts an epoch. numbers: the random numbers that choose elements.
+    """
     slices: deque[_Slice] = deque()
     count, epoch = 0, 0
     following: Next | None = None
-    found_one = False
+    has_elements = False
 
     def fill() -> None:
-        nonlocal count, epoch, following, found_one
+        nonlocal count, epoch, following, has_elements
         while count < size and epoch != times:
             if following is None:
-                following, found_one = begin(), False
+                following, has_elements = begin(), False
                 slices.append(_Slice())
             try:
                 slices[-1].items.append(following())
-                found_one = True
+                has_elements = True
                 count += 1
             except StopIteration:
                 following = None
                 epoch += 1
-                if times < 0 and not found_one:
+                # Repeating an empty dataset without end stops after its first epoch.
+                if times < 0 and not has_elements:
                     epoch = times
 
     def element() -> Element:
         nonlocal count
+        # A slice that is empty is dropped, unless it is the only one and its epoch still has elements.
         fill()
         while slices and not len(slices[0]) and (len(slices) > 1 or following is None):
             slices.popleft()
@@ -96,7 +113,7 @@ def shuffled(begin: Callable[[], Next], size: int, numbers: Iterator[int], times
 
 
 def _seeds(scope: Scope, owner: object, seed: int, seed2: int) -> tuple[int, int]:
-    """The seeds of the next epoch, from a generator that the iteration keeps."""
+    """Returns the two seeds of the next epoch, drawn from a generator that the iteration keeps for `owner`."""
     numbers = scope.keep(owner, lambda: scope.numbers(seed, seed2))
     return next(numbers), next(numbers)
 
@@ -111,6 +128,7 @@ def _shuffle(context: HostContext, input_dataset: NDArray, buffer_size: NDArray,
     reshuffles = context.op.attrs["reshuffle_each_iteration"]
     owner = object()
 
+    # With reshuffle_each_iteration, each epoch has seeds of its own; without, all epochs of an iteration share theirs.
     def start(scope: Scope) -> Next:
         own = _seeds(scope, owner, *seeds) if reshuffles else scope.keep(owner, lambda: scope.seeds_or_chosen(*seeds))
         return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*own), 1)
@@ -122,7 +140,7 @@ def _shuffle(context: HostContext, input_dataset: NDArray, buffer_size: NDArray,
 
 
 class RandomSeedGenerator(SharedResource):
-    """The seeds of one epoch after the other, from two seeds; from random ones where both are 0."""
+    """The resource that draws the seeds of each epoch for ShuffleDatasetV2, itself seeded; both seeds 0 mean random ones."""
 
     def __init__(self, seed: NDArray, seed2: NDArray) -> None:
         super().__init__()
@@ -168,6 +186,7 @@ def _sampling(context: HostContext, input_dataset: NDArray, rate: NDArray, seed:
         def chosen() -> Element:
             while True:
                 element = following()
+                # A float32 in [0, 1): 23 random bits as the mantissa of a number in [1, 2), less 1. TensorFlow makes it the same way.
                 bits = np.uint32((next(numbers) & 0x7FFFFF) | 0x3F800000)
                 if bits.view(np.float32) - np.float32(1) < rate:
                     return element
@@ -178,6 +197,7 @@ def _sampling(context: HostContext, input_dataset: NDArray, rate: NDArray, seed:
 
 
 def _directed_interleave(context: HostContext, selector_input_dataset: NDArray, data_input_datasets: tuple[Any, ...]) -> DatasetValue:
+    """Takes each element from the dataset whose number the selector says; ended datasets are skipped, until all have ended."""
     selector, sources = dataset_of(selector_input_dataset), [dataset_of(each) for each in data_input_datasets]
 
     def start(scope: Scope) -> Next:
@@ -186,16 +206,16 @@ def _directed_interleave(context: HostContext, selector_input_dataset: NDArray, 
 
         def chosen() -> Element:
             while any(open_ones):
-                place = int(choose()[0])
-                if not 0 <= place < len(open_ones):
-                    raise invalid(f"Selector index out of range: {place} >= {len(open_ones)}")
-                following = open_ones[place]
+                index = int(choose()[0])
+                if not 0 <= index < len(open_ones):
+                    raise invalid(f"Selector index out of range: {index} >= {len(open_ones)}")
+                following = open_ones[index]
                 if following is None:
                     continue
                 try:
                     return following()
                 except StopIteration:
-                    open_ones[place] = None
+                    open_ones[index] = None
             raise StopIteration
 
         return chosen

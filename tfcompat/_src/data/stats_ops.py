@@ -1,4 +1,7 @@
-"""The op types of statistics of pipelines: what elements weigh and how long they take, summed up in a resource."""
+"""The op types of pipeline statistics: sizes and latencies of elements, collected in an aggregator resource.
+
+SetStatsAggregatorDataset makes the aggregator the `record` of an iteration's Scope; the datasets of the pipeline record their values there.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from tfcompat._src.proto import messages
 
 
 class StatsAggregator(SharedResource):
-    """Values by tag."""
+    """The resource that collects values by tag: histograms (`add`) and scalars (`put`)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,23 +36,23 @@ class StatsAggregator(SharedResource):
             self._values[tag].append(value)
 
     def put(self, tag: str, value: float) -> None:
-        """Makes a value the last one of a tag."""
+        """Sets the scalar of a tag."""
         with self.lock:
             self._last[tag] = value
 
     def summary(self) -> bytes:
-        """A Summary with a histogram or the last value for each tag."""
-        found = messages.Summary()
+        """Returns a serialized Summary with the histogram or the scalar of each tag."""
+        summary = messages.Summary()
         with self.lock:
             for tag, values in self._values.items():
-                add_histogram(found, tag.encode(), np.array(values), tag)
+                add_histogram(summary, tag.encode(), np.array(values), tag)
             for tag, value in self._last.items():
-                found.value.add(tag=tag, simple_value=value)
-        return bytes(found.SerializeToString())
+                summary.value.add(tag=tag, simple_value=value)
+        return bytes(summary.SerializeToString())
 
 
 class WritingAggregator(StatsAggregator):
-    """Writes the histogram or the value of a tag with each value that comes; its summary is empty."""
+    """The aggregator of StatsAggregatorHandleV2: writes an event to a summary writer for each recorded value; its own summary is empty."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +99,7 @@ op("StatsAggregatorSetSummaryWriter", "(stats_aggregator: resource, summary: res
 
 
 class _Prefixed:
-    """An aggregator whose tags begin with a prefix."""
+    """A recorder that adds a prefix to the tags of an aggregator."""
 
     def __init__(self, aggregator: StatsAggregator, prefix: str) -> None:
         self._aggregator, self._before = aggregator, f"{prefix}::" if prefix else ""
@@ -136,6 +139,7 @@ def _bytes_produced(context: HostContext, input_dataset: NDArray, tag: NDArray) 
 
 
 def _bytes_of(value: NDArray) -> int:
+    """Returns the size of a component in bytes; of strings, the sum of their lengths."""
     return value.nbytes if value.dtype != object else sum(len(v) for v in value.reshape(-1).tolist() if isinstance(v, bytes))
 
 

@@ -1,4 +1,7 @@
-"""The types of dataset elements: structures of TypeSpecs, and elements as flat lists of tensors."""
+"""The types of dataset elements, structures of TypeSpecs, and the conversion of elements to flat lists of tensors and back.
+
+Nodes of datasets have one dtype and shape per flat tensor. A sparse or ragged component is one variant tensor in this list.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ Structure = export("data.experimental.Structure")(TypeSpec)
 
 
 def normalize_element(element: object) -> Any:
-    """An element whose leaves are tensors, composite tensors or datasets, named component_0, component_1, ..."""
+    """Converts the leaves of a structure to tensors named component_0, component_1, ...; composite tensors and datasets stay."""
     parts: list[Any] = []
     with name_scope("normalize_element"):
         for i, part in enumerate(nest.flatten(element)):
@@ -46,12 +49,12 @@ def normalize_element(element: object) -> Any:
 
 
 def with_composites(element: object) -> Any:
-    """An element with SparseTensors in place of SparseTensorValues."""
+    """Converts the SparseTensorValues of an element to SparseTensors."""
     return nest.map_structure(lambda part: SparseTensor.from_value(part) if isinstance(part, SparseTensorValue) else part, element)
 
 
 def as_element(value: object) -> Any:
-    """A structure of values as an element: arrays and numbers become tensors."""
+    """Converts the leaves of a structure to tensors; composite tensors and datasets stay."""
     return nest.map_structure(_as_part, with_composites(value))
 
 
@@ -60,12 +63,12 @@ def _as_part(part: object) -> Any:
 
 
 def _becomes_tensor(part: object) -> bool:
-    """Whether a part of an element is no composite tensor, dataset or list of datasets."""
+    """Whether a leaf is converted to a tensor: it is not a composite tensor, a dataset or a list of datasets."""
     return isinstance(type_spec._registered_spec(part), TensorSpec | None) and DatasetSpec.of_list(part) is None
 
 
 def type_spec_from_value(element: object) -> Any:
-    """The structure of TypeSpecs of an element; TypeError where a part has none."""
+    """Returns the structure of TypeSpecs of an element; TypeError if a leaf has no TypeSpec."""
     if nest.is_sequence(element):
         return nest.map_structure(_spec_of, element)
     return _spec_of(element)
@@ -76,7 +79,7 @@ def _spec_of(part: object) -> TypeSpec:
 
 
 def convert_legacy_structure(output_types: object, output_shapes: object, output_classes: object) -> Any:
-    """The structure of TypeSpecs that three structures of dtypes, shapes and classes say; TypeError for an unknown class."""
+    """Returns the structure of TypeSpecs for structures of dtypes, shapes and classes; TypeError for an unknown class."""
     types, classes = nest.flatten(output_types), nest.flatten(output_classes)
     shapes = nest.flatten_up_to(output_types, _as_shapes(output_types, output_shapes))
     return nest.pack_sequence_as(output_types, [_spec(*each) for each in zip(types, shapes, classes)])
@@ -93,6 +96,7 @@ def _spec(dtype: Any, shape: Any, kind: Any) -> TypeSpec:
         return SparseTensorSpec(shape, dtype)
     if issubclass(kind, Tensor):
         return TensorSpec(shape, dtype)
+    # The legacy shape of a TensorArray begins with two flags.
     if issubclass(kind, tensor_arrays.TensorArray):
         grows, infers = (bool(n) for n in shape.as_list()[:2])
         return tensor_arrays.TensorArraySpec(shape[2:], dtype, grows, infers)
@@ -100,12 +104,12 @@ def _spec(dtype: Any, shape: Any, kind: Any) -> TypeSpec:
 
 
 def to_tensor_list(element_spec: object, element: object) -> list[Tensor]:
-    """The tensors of an element of this type, in order."""
+    """Returns the flat tensors of an element."""
     return _tensors(element_spec, element, "_to_tensor_list")
 
 
 def to_batched_tensor_list(element_spec: object, element: object) -> list[Tensor]:
-    """The tensors of a batch of elements, one row for each; ValueError where a part is a scalar."""
+    """Returns the flat tensors of a batch, each with the batch as its first dimension; ValueError if a component is a scalar."""
     return _tensors(element_spec, element, "_to_batched_tensor_list")
 
 
@@ -116,12 +120,12 @@ def _tensors(element_spec: object, element: object, method: str) -> list[Tensor]
 
 
 def from_tensor_list(element_spec: object, tensor_list: list[Any]) -> Any:
-    """The element of this type made of these tensors; ValueError where they do not fit."""
+    """Returns the element with these flat tensors; ValueError if their number, dtypes or shapes do not fit `element_spec`."""
     return _element(element_spec, tensor_list, "_from_tensor_list")
 
 
 def from_compatible_tensor_list(element_spec: object, tensor_list: list[Any]) -> Any:
-    """`from_tensor_list` without a look at dtypes and shapes."""
+    """Is `from_tensor_list` without the check of dtypes and shapes."""
     return _element(element_spec, tensor_list, "_from_compatible_tensor_list")
 
 
@@ -142,22 +146,22 @@ def _flat_specs(element_spec: object) -> list[TensorSpec]:
 
 
 def get_flat_tensor_specs(element_spec: object) -> list[TensorSpec]:
-    """The TensorSpecs of the tensors of an element."""
+    """Returns the TensorSpecs of the flat tensors of an element."""
     return _flat_specs(element_spec)
 
 
 def get_flat_tensor_types(element_spec: object) -> list[dtypes.DType]:
-    """The dtypes of the tensors of an element."""
+    """Returns the dtypes of the flat tensors of an element."""
     return [spec.dtype for spec in _flat_specs(element_spec)]
 
 
 def get_flat_tensor_shapes(element_spec: object) -> list[TensorShape]:
-    """The shapes of the tensors of an element."""
+    """Returns the shapes of the flat tensors of an element."""
     return [spec.shape for spec in _flat_specs(element_spec)]
 
 
 def are_compatible(spec1: object, spec2: object) -> bool:
-    """Whether elements of one type may stand where the other is asked for."""
+    """Whether two element types have the same structure and compatible TypeSpecs."""
     try:
         nest.assert_same_structure(spec1, spec2)
     except (TypeError, ValueError):
@@ -166,10 +170,10 @@ def are_compatible(spec1: object, spec2: object) -> bool:
 
 
 def legacy(element_spec: object, what: str) -> Any:
-    """The structure of "types", "shapes" or "classes" of an element."""
+    """Returns the structure of the "types", "shapes" or "classes" of an element, as `what` says."""
     return nest.map_structure(lambda spec: getattr(spec, f"_to_legacy_output_{what}")(), element_spec)
 
 
 def legacy_property(what: str) -> property:
-    """The property `output_types`, `output_shapes` or `output_classes` of what has an `element_spec`."""
+    """Returns the property `output_types`, `output_shapes` or `output_classes` for a class with an `element_spec`."""
     return property(lambda self: legacy(self.element_spec, what))

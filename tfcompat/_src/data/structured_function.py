@@ -1,4 +1,4 @@
-"""Python functions of dataset elements, traced as functions of the graph."""
+"""The tracing of Python functions of dataset elements into functions of the graph."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _legacy_numbers = itertools.count()
 
 
 class StructuredFunctionWrapper:
-    """A function of elements of a dataset.
+    """A traced function of the elements of a dataset.
 
     Args:
-      func: called with the components of an element: a tuple is unpacked, anything else is one argument.
-      transformation_name: for messages and the name of the function. dataset: whose elements are taken.
-      input_classes, input_shapes, input_types, input_structure: the elements, where no dataset is given.
-      use_legacy_function: whether the function is a Defun.
+      func: the Python function; an element that is a tuple is unpacked into arguments, any other is one argument.
+      transformation_name: for error messages and the name of the function. dataset: whose elements are the arguments.
+      input_classes, input_shapes, input_types, input_structure: the type of the elements, if no dataset is given.
+      use_legacy_function: whether to trace with Defun, with the options `defun_kwargs`.
 
     Attributes:
-      output_structure: the structure of TypeSpecs of what it gives. function: the function of the graph.
+      output_structure: the structure of TypeSpecs of the result. function: the function of the graph.
 
     Raises:
-      TypeError: `func` gives something that cannot be part of an element.
+      TypeError: `func` returns a value that cannot be part of an element.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class StructuredFunctionWrapper:
             self._input_structure = structure.convert_legacy_structure(input_types, input_shapes, input_classes)
         self._func, self._transformation_name = in_context(func), transformation_name
         readable = transformation_name.replace("()", "").replace(".", "_")
+        # The tracker notes the tables that the function makes: 1.15 warns of these.
         made = ResourceTracker()
         name = "_".join([readable, getattr(func, "__name__", type(func).__name__)])
         specs = structure.get_flat_tensor_specs(self._input_structure)
@@ -65,7 +66,7 @@ class StructuredFunctionWrapper:
         self._warn(name, bool(made.resources))
 
     def _trace(self, specs: list[TensorSpec], name: str, legacy_options: dict[str, object] | None) -> None:
-        """Makes the function, with Defun where options for it are given."""
+        """Traces the function, with Defun if `legacy_options` are given; sets `_function` and `_captured`."""
         if legacy_options is not None:
             legacy: Any = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **legacy_options)(
                 lambda *args: self._legacy_results(specs, args)
@@ -81,7 +82,7 @@ class StructuredFunctionWrapper:
             self._captured = list(traced.body.captures)
 
     def _warn(self, name: str, makes_resources: bool) -> None:
-        """Warns of tables that the function makes, and of random numbers whose seed is that of the graph around it."""
+        """Warns of resources that the function makes, and of random operations whose seed is that of the outer graph."""
         if makes_resources:
             warnings.warn(
                 f"Creating resources inside a function passed to {self._transformation_name} is not supported. Create each resource "
@@ -103,9 +104,11 @@ class StructuredFunctionWrapper:
         return [raw.Identity(t) for t in self._flat(inputs)]
 
     def _flat(self, inputs: list[Tensor]) -> list[Tensor]:
+        """Calls the function with the element of these flat tensors; returns the flat tensors of its result."""
         self._body = get_default_graph()
         arguments = structure.from_compatible_tensor_list(self._input_structure, inputs)
         result = self._func(*arguments) if type(arguments) is tuple else self._func(arguments)
+        # A returned list is a tuple of components; lists inside it become tensors.
         if isinstance(result, list):
             result = tuple(result)
         try:
@@ -123,12 +126,12 @@ class StructuredFunctionWrapper:
 
     @property
     def captured_inputs(self) -> list[Tensor]:
-        """The tensors from outside that the function takes."""
+        """The tensors of the outer graph that the function captures."""
         return self._captured
 
     @property
     def reference(self) -> FunctionRef:
-        """The function as an attribute of a node."""
+        """The function as the attribute of a node."""
         return FunctionRef(self._function.name)
 
     @property
@@ -145,7 +148,7 @@ class StructuredFunctionWrapper:
 
 
 def _as_tensors(result: object) -> Any:
-    """A result with tensors in place of Python numbers and arrays."""
+    """Converts the Python numbers and arrays in a result to tensors."""
     specs = structure.type_spec_from_value(result)
     leaves = [
         convert_to_tensor(part) if spec.value_type is Tensor else part
