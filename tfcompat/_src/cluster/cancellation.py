@@ -1,4 +1,4 @@
-"""How a step that runs in this process is told to stop."""
+"""Cancellation of work by another thread: a flag, and hooks that end the work's waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 
 class Cancellation:
-    """Whether something is to stop, and what is called then."""
+    """Whether some work was cancelled, and the hooks to call when it is.
+
+    Attributes: `is_cancelled`: stays true once it is.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -15,14 +18,14 @@ class Cancellation:
         self.is_cancelled = False
 
     def cancel(self) -> None:
-        """Says that it is to stop."""
+        """Cancels the work: sets the flag and calls each hook once, in this thread."""
         with self._lock:
             hooks, self._hooks, self.is_cancelled = self._hooks, [], True
         for hook in hooks:
             hook()
 
     def on_cancel(self, hook: Callable[[], None]) -> None:
-        """Calls `hook` when it is to stop, at once where that has been said."""
+        """Registers a hook for `cancel`; calls it at once if the work is cancelled already."""
         with self._lock:
             if not self.is_cancelled:
                 self._hooks.append(hook)
@@ -30,6 +33,6 @@ class Cancellation:
         hook()
 
     def over(self) -> None:
-        """Forgets what was to be called: what it was for has ended."""
+        """Drops the hooks, as the work has ended."""
         with self._lock:
             self._hooks = []

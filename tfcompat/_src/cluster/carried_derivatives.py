@@ -1,7 +1,8 @@
-"""Which loops are derivatives of others, as attributes of the nodes that go to a server and from there to its workers.
+"""Serializes LoopDerivatives as node attributes, so that a server and its workers know which loop is the gradient of which.
 
-The counter that a backward loop starts from says which results of the forward loop gradients come to, what leaves the backward loop, and
-the nodes of both. A process that does not know these attributes runs the nodes.
+The attributes are on the Exit of the forward loop's iteration counter, from which the backward loop starts: the gradients that enter the backward
+loop with the forward results that they belong to, the gradients that leave it, and the nodes of both loops. Processes that do not know the
+attributes run the loops as nodes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.loop_ops import ENTER
 
 KEPT = "_kept_for_gradients"
-"""The attribute of nodes that a part has only for derivatives."""
+"""The attribute of nodes that a part contains only so that a derivative is complete."""
 
 
 class Carried(NamedTuple):
-    """What the attributes of one node say, by names.
+    """The decoded attributes of one node: a LoopDerivative with names in place of nodes and tensors.
 
     Attributes:
-      counter: the node. exits: the Enter of each gradient that comes in, and the tensor that it is the gradient of.
-      entries: the Enter of each value that has a gradient, and the parts of that. made, forward: see LoopDerivative.
+      counter: the node. exits: per gradient that enters, its Enter and the forward tensor that it is the gradient of.
+      entries: per value that has a gradient, its Enter and the tensors of the gradient. made, forward: see LoopDerivative.
     """
 
     counter: str
@@ -39,7 +40,7 @@ _ATTRS = ("_gradients_of_exits", "_gradients_of_entries", "_backward_nodes", "_f
 
 
 def write(graph_def: Any, noted: Iterable[LoopDerivative]) -> None:
-    """Has the nodes of a GraphDef message say what is noted of them, as far as it still holds."""
+    """Adds the attributes of derivatives to the nodes of a GraphDef message; derivatives whose nodes were changed are left out."""
     by_counter = {d.counter.name: d for d in noted if d.is_intact}
     for node in graph_def.node if by_counter else ():
         if node.name in by_counter:
@@ -48,6 +49,7 @@ def write(graph_def: Any, noted: Iterable[LoopDerivative]) -> None:
 
 
 def _lines(derivative: LoopDerivative) -> list[list[str]]:
+    """Returns the values of the attributes `_ATTRS`; names in a line are separated by spaces, which names do not contain."""
     return [
         [f"{e.enter.name} {e.exit.name}" for e in derivative.exits],
         [" ".join([e.enter.name, *(t.name for t in e.parts)]) for e in derivative.entries],
@@ -56,7 +58,7 @@ def _lines(derivative: LoopDerivative) -> list[list[str]]:
 
 
 def taken(graph_def: Any) -> list[Carried]:
-    """What the nodes of a GraphDef message say, which they say no more then."""
+    """Decodes the attributes of a GraphDef message's nodes, and removes them."""
     found = []
     for node in graph_def.node:
         if all(key in node.attr for key in _ATTRS):
@@ -67,8 +69,9 @@ def taken(graph_def: Any) -> list[Carried]:
 
 
 def noted(graph: Graph, carried: Carried) -> LoopDerivative | None:
-    """As much of a derivative as a graph has the nodes of; None where some are missing that the rest needs."""
+    """Returns a derivative restricted to the nodes of a graph; None if a node is missing that the rest depends on."""
     nodes = graph._nodes_by_name
+    # A part may lack whole exits and entries, which were pruned, but must have all of the others.
     exits = [(_enter(graph, enter), _tensor(graph, exit)) for enter, exit in carried.exits if enter in nodes]
     entries = [
         (_enter(graph, enter), [_tensor(graph, part) for part in parts])
@@ -87,23 +90,25 @@ def _all(tensors: Iterable[Tensor | None]) -> tuple[Tensor, ...]:
 
 
 def _enter(graph: Graph, name: str) -> Operation | None:
+    """Returns the Enter node of a name; None if there is none."""
     op = graph._nodes_by_name.get(name)
     return op if op is not None and op.type in ENTER else None
 
 
 def _tensor(graph: Graph, name: str) -> Tensor | None:
+    """Returns the tensor of a name; None if there is none. Attributes come from other processes, and may name anything."""
     node, _, index = name.partition(":")
     outputs = graph._nodes_by_name[node].outputs if node in graph._nodes_by_name else ()
     return outputs[int(index)] if index.isdigit() and int(index) < len(outputs) else None
 
 
 def served(derivatives: Iterable[LoopDerivative], ops: Collection[Operation], fed: Iterable[Tensor]) -> list[LoopDerivative]:
-    """As much of derivatives as some operations need, without those of which a node is fed."""
+    """Returns derivatives restricted to some operations, without those of which the client feeds a node."""
     given = {t.op for t in fed}
     found = [d.among(ops) for d in derivatives]
     return [d for d in found if d.exits and d.entries and given.isdisjoint(d.made) and given.isdisjoint(e.exit.op for e in d.exits)]
 
 
 def ends(derivatives: Iterable[LoopDerivative]) -> list[Operation]:
-    """The nodes that must be there for derivatives to take the place of backward loops."""
+    """Returns the producers of the forward results and of the gradients, without which a derivative cannot replace its backward loop."""
     return [op for d in derivatives for op in (*(e.exit.op for e in d.exits), *(t.op for e in d.entries for t in e.parts))]

@@ -1,4 +1,4 @@
-"""Calls of the services of other processes, over gRPC."""
+"""gRPC calls of other servers' services. Lost connections are retried; statuses become tf.errors."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ OPTIONS = (
 )
 MASTER, WORKER = "tensorflow.MasterService", "tensorflow.WorkerService"
 TRANSFER = "tfcompat.TransferService"
-"""What workers of tfcompat have besides: several tensors in one call."""
+"""tfcompat's own service: several tensors in one call, and lines."""
 _RETRIES = 10
+"""Retries of a call after a lost connection, as many as TensorFlow 1.15 makes of calls to workers."""
 _channels: dict[str, grpc.Channel] = {}
 _lock = threading.Lock()
 
 
 def request_id() -> int:
-    """A random number that tells a request from its repetitions."""
+    """Returns a random request_id, by which a server recognizes a repeated request. 0 means no id."""
     return secrets.randbits(62) + 1
 
 
 def channel_to(address: str) -> grpc.Channel:
-    """The channel to a server, which all calls share."""
+    """Returns the channel to a server, which all calls of this process share."""
     with _lock:
         if address not in _channels:
             _channels[address] = trust.channel(address, OPTIONS)
@@ -46,7 +47,11 @@ def channel_to(address: str) -> grpc.Channel:
 
 
 class Call:
-    """A call that was begun."""
+    """A call in progress.
+
+    Args:
+      start: starts the call, and again for each retry; returns a grpc.Future.
+    """
 
     def __init__(self, start: Callable[[], Any]) -> None:
         self._start, self._tries = start, 0
@@ -54,10 +59,10 @@ class Call:
         self._cancelled = False
 
     def result(self, timeout: float | None = None) -> Any:
-        """The reply; a lost connection is tried again.
+        """Waits for the reply; repeats the call after a lost connection.
 
         Raises:
-          errors.OpError: what the service answers, or what became of the call. TimeoutError: `timeout` seconds are over.
+          errors.OpError: the error of the service, or of the call. TimeoutError: there is no reply after `timeout` seconds.
         """
         while True:
             try:
@@ -72,16 +77,17 @@ class Call:
             if not isinstance(error, errors.UnavailableError) or self._tries > _RETRIES or self._cancelled:
                 raise error
             self._future = self._start()
+            # `cancel` may have cancelled the previous future in the meantime.
             if self._cancelled:
                 self._future.cancel()
 
     def cancel(self) -> None:
-        """Has the service stop, and `result` raise CancelledError."""
+        """Cancels the call; `result` then raises CancelledError."""
         self._cancelled = True
         self._future.cancel()
 
     def when_done(self, callback: Callable[[Call], None]) -> None:
-        """Calls back when there is a result or an error; an error in a thread of its own, as the call may be tried again."""
+        """Calls `callback` when the call ends. After an error it runs in another thread, as `result` may repeat the call and wait."""
 
         def done(future: Any) -> None:
             if not future.cancelled() and future.code() is grpc.StatusCode.OK:
@@ -93,6 +99,7 @@ class Call:
 
 
 def _error(error: grpc.RpcError) -> errors.OpError:
+    """Converts gRPC's error. As in TensorFlow 1.15, "Stream removed", which gRPC reports as UNKNOWN, means that the peer has gone."""
     code, text = error.code().value[0], error.details() or ""
     if code == errors.DEADLINE_EXCEEDED:
         text = "Deadline Exceeded"
@@ -102,7 +109,7 @@ def _error(error: grpc.RpcError) -> errors.OpError:
 
 
 class RemoteService:
-    """A service of another process.
+    """Calls the methods of a service in another process, by name.
 
     Args:
       address: "host:port" of its server. service: MASTER, WORKER or TRANSFER.
@@ -120,16 +127,21 @@ class RemoteService:
         }
 
     def begin(self, name: str, *, timeout: float | None = None, **fields: Any) -> Call:
-        """Begins a call of a method with the fields of its request; it ends `timeout` seconds later at the latest."""
+        """Starts a call of a method; `fields` are those of its request. The deadline is `timeout` seconds from now."""
         return self.begin_with(name, self._methods[name][1](**fields), timeout=timeout)
 
     def begin_with(self, name: str, request: Message, *, timeout: float | None = None) -> Call:
-        """Begins a call of a method with a request."""
+        """Starts a call of a method with a request message."""
+        # wait_for_ready: a server that has not started yet is waited for.
         method, _ = self._methods[name]
         return Call(lambda: method.future(request, timeout=timeout, wait_for_ready=True))
 
     def call(self, name: str, *, timeout: float | None = None, cancellation: Cancellation | None = None, **fields: Any) -> Any:
-        """Calls a method and waits for its reply, until something is cancelled; errors.OpError where it fails."""
+        """Calls a method and returns its reply; `cancellation` cancels the call.
+
+        Raises:
+          errors.OpError: the call fails, or is cancelled.
+        """
         call = self.begin(name, timeout=timeout, **fields)
         if cancellation is not None:
             cancellation.on_cancel(call.cancel)

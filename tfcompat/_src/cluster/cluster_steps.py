@@ -1,4 +1,8 @@
-"""The steps of a session over tasks of several processes: each runs its part of the graph, at the same time."""
+"""Steps of a master session whose tasks are in several processes: the graph is partitioned by task, and all parts run at the same time.
+
+The partition is registered with the workers once for each set of feeds, fetches and targets. A step is then one RunGraph call per task; workers
+exchange tensors among themselves.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +39,12 @@ from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.place import Placer
 
 _PATIENCE_SECONDS = 10.0
-"""So long a master waits for a task before it says so, and again."""
+"""A master that waits for a task logs that after so many seconds, and again."""
 
 
 @dataclass
 class _Registered:
-    """A part that a worker keeps for runs of some feeds, fetches and targets."""
+    """A part that is registered with a worker: the worker (ours or a RemoteWorker), and the handle that it returned."""
 
     task: str
     worker: Any
@@ -49,13 +53,17 @@ class _Registered:
 
 
 class _Outcomes:
-    """What the parts of a step come to; a failure stops the others, but not one that was passed on: its root is yet to come."""
+    """Collects the results of a step's parts.
+
+    An original failure cancels the other parts. A derived one (`[_Derived_]`) does not: the part that failed first will report its own
+    error, which cancelling could replace by CancelledError.
+    """
 
     def __init__(self, stop: Cancellation) -> None:
         self._stop, self._queue = stop, queue.SimpleQueue[tuple[Any, ...]]()
 
     def add(self, task: str, run: Any) -> None:
-        """Files what `run` gives or raises, for a task."""
+        """Calls `run` and records its result or error as that of a task."""
         try:
             self._queue.put((task, run(), None))
         except wire.FAILURES as e:
@@ -65,10 +73,10 @@ class _Outcomes:
                 self._stop.cancel()
 
     def all(self, count: int) -> list[tuple[dict[str, Any], Any]]:
-        """What `count` tasks gave.
+        """Waits for `count` tasks and returns their results.
 
         Raises:
-          errors.OpError: some failed; the roots of the failure.
+          errors.OpError: a task failed. The text has the original errors, without derived ones.
         """
         found = [self._queue.get() for _ in range(count)]
         failures = [failure for _, _, failure in found if failure is not None]
@@ -78,6 +86,7 @@ class _Outcomes:
 
 
 def _from_task(task: str, error: Exception) -> tuple[int, str]:
+    """Returns the code and the text of an error, prefixed with its task as in TensorFlow."""
     code, text = wire.status_of(error)
     return code, f"From {task}:\n{text}"
 
@@ -86,12 +95,12 @@ class ClusterSteps:
     """Runs steps on tasks of several processes.
 
     Args:
-      own: the Worker of the master's server. members: the tasks, in the order in which nodes without a device take them.
+      own: the Worker of the master's server. members: the tasks, in the order in which nodes without a device prefer them.
       graph: a tf.Graph. config: a ConfigProto. handle: the session's name.
-      cancellation: tells it to wait no more for tasks that do not answer. gate: checks what runs here for another process, or None.
+      cancellation: cancels the wait for tasks that do not answer. gate: checks graphs that run here for another process, or None.
 
     Raises:
-      errors.OpError: a task refuses.
+      errors.OpError: a task does not create the session.
     """
 
     def __init__(
@@ -102,6 +111,7 @@ class ClusterSteps:
         self._address = next(member.address for member in members if member.server is own.server)
         self._workers = {member.task: member.worker(own) for member in members}
         self._devices = devices_of(self._workers, cancellation)
+        # Lines identify servers by the names that they were started with: not used where the session renames tasks.
         self._pushing = frozenset[str]() if config.cluster_def.job else pushing_tasks(self._devices)
         self._incarnations = {
             task: next(d.incarnation for d in self._devices if d.name == f"{task}/device:CPU:0") for task in self._workers
@@ -113,8 +123,10 @@ class ClusterSteps:
         self._begin_sessions(members, cancellation)
 
     def _begin_sessions(self, members: list[Member], cancellation: Cancellation) -> None:
+        """Creates the worker session of each task, with the names and addresses of the session's own cluster if it has one."""
         config = self._config
         named = bool(config.cluster_def.job)
+        # As in TensorFlow 1.15: a session that names a cluster has variables of its own, unless it asks to share.
         isolated = config.isolate_session_state or (named and not config.experimental.share_session_state_in_clusterspec_propagation)
         addresses = {member.task: member.address for member in members} if named else {}
         for member in members:
@@ -133,14 +145,14 @@ class ClusterSteps:
     def run(
         self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
     ) -> tuple[list[Any], Any]:  # fmt: skip
-        """The values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
+        """Returns the values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
         return self._computed(feeds, fetches, targets, options, cancellation)
 
     def _computed(
         self, feeds: dict[Tensor, object], fetches: Sequence[Tensor], targets: Sequence[Operation], options: messages.RunOptions,
         cancellation: Cancellation, ran: Collection[Operation] = (),
     ) -> tuple[list[object], messages.RunMetadata | None]:  # fmt: skip
-        """As `run`, where some operations have run before."""
+        """Runs a step; operations in `ran` were run by earlier calls of a partial run."""
         parts = self._parts_for(list(feeds), list(fetches), list(targets), ran, cancellation)
         results = self._run_parts(parts, feeds, options, cancellation) if parts else []
         metadata = None
@@ -148,6 +160,7 @@ class ClusterSteps:
             metadata = messages.RunMetadata()
             for _, recorded in results:
                 metadata.MergeFrom(recorded or messages.RunMetadata())
+        # Fed tensors are no part's fetch: they are returned as they came.
         by_key = {key: value for values, _ in results for key, value in values.items()}
         keys = {t: key for registered in parts for t, key in registered.part.fetches.items()}
         return [by_key[keys[t]] if t in keys else feeds[t] for t in fetches], metadata
@@ -155,7 +168,7 @@ class ClusterSteps:
     def _parts_for(
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation], cancellation: Cancellation
     ) -> list[_Registered]:
-        """The registered parts of a step."""
+        """Returns the registered parts of a step; registers them if the step is new."""
         key = (frozenset(feeds), frozenset(fetches), frozenset(targets), frozenset(ran))
         with self._lock:
             if key not in self._registered:
@@ -165,6 +178,7 @@ class ClusterSteps:
     def _register(
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation], cancellation: Cancellation
     ) -> list[_Registered]:
+        """Places and partitions the graph, and registers each part with its worker."""
         self._placer.place(self._graph, targets)
         noted = noted_in(self._graph, self._graph.get_operations())
         partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations, noted, ran)
@@ -173,6 +187,7 @@ class ClusterSteps:
             worker = self._workers[task]
             try:
                 graph_def = part.graph_def(self._graph)
+                # Other workers check what they get over RPC themselves.
                 if worker is self._own:
                     checked = graph_def if self._gate is None else self._gate.checked(graph_def)
                     handle = worker.register(self._handle, checked, self._config.graph_options)
@@ -186,7 +201,8 @@ class ClusterSteps:
     def _run_parts(
         self, parts: list[_Registered], feeds: dict[Tensor, Any], options: Any, cancellation: Cancellation
     ) -> list[tuple[dict[str, Any], Any]]:
-        """What each part gives, values by key and a RunMetadata message."""
+        """Runs the parts of a step; returns for each the fetched values by key, and a RunMetadata message."""
+        # A random number: workers know steps by number alone, and several masters number theirs.
         number = secrets.randbits(55) | 1 << 55
         stop = Cancellation()
         cancellation.on_cancel(stop.cancel)
@@ -194,6 +210,7 @@ class ClusterSteps:
         outcomes = _Outcomes(stop)
         own = None
         try:
+            # Remote parts start first; the own part then runs in this thread.
             for registered in parts:
                 if registered.worker is self._own:
                     own = registered
@@ -215,14 +232,14 @@ class ClusterSteps:
                 self._clean_up(registered, number)
 
     def _begin_run(self, registered: _Registered, request: messages.RunGraphRequest) -> Call | StreamCall:
-        """Asks a task for the run of its part, over the stream of tensors where it takes one."""
+        """Asks a task to run its part: over its line of tensors if it has one, else by the RPC RunGraph."""
         worker = registered.worker
         pushes = registered.task in self._pushing
         call: Call | StreamCall = self._own.streams.calls.begin(worker.address, self._address, request) if pushes else worker.begin_run(request)
         return call
 
     def _clean_up(self, registered: _Registered, number: int) -> None:
-        """Has a task end a step."""
+        """Tells a task that a step has ended. Does not wait for an answer."""
         if registered.worker is self._own:
             self._own.cleanup(number)
         elif registered.task in self._pushing:
@@ -233,14 +250,17 @@ class ClusterSteps:
     def _run_own(
         self, own: _Registered, number: int, feeds: dict[Tensor, Any], options: Any, stop: Cancellation
     ) -> tuple[dict[str, Any], Any]:
-        """What the part of the master's own task gives, which no call is needed for."""
+        """Runs the part of the master's own task, without an RPC."""
         sent = {key: feeds[t] for t, key in own.part.feeds.items()}
         recorded = messages.RunOptions(trace_level=options.trace_level, output_partition_graphs=options.output_partition_graphs)
         found, metadata = self._own.run_graph(self._handle, own.handle, number, sent, recorded, stop)
         return {key: arrived.value for key, arrived in found.items()}, metadata
 
     def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
-        """Prepares a step of several calls of `go_on`; its name. What one call has computed and later ones need comes to the master."""
+        """Prepares a partial run, a step of several `go_on` calls; returns its name.
+
+        The master fetches the tensors that later calls need, and feeds them again.
+        """
         name = f"{next(self._numbers)}"
         self._partial[name] = PartialRun(fetches, targets, feeds, _needed)
         return name
@@ -248,7 +268,7 @@ class ClusterSteps:
     def go_on(
         self, name: str, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], cancellation: Cancellation
     ) -> list[Any]:  # fmt: skip
-        """The values of `fetches`, of a step that was set up."""
+        """Continues a partial run; returns the values of `fetches`."""
         if name not in self._partial:
             raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
         options = messages.RunOptions()
@@ -259,11 +279,11 @@ class ClusterSteps:
         return [found[t] for t in fetches]
 
     def devices(self) -> list[Any]:
-        """DeviceAttributes messages of its tasks."""
+        """Returns the DeviceAttributes messages of all tasks."""
         return self._devices
 
     def close(self) -> None:
-        """Ends the session at all its tasks; does not wait for those that do not answer."""
+        """Deletes the worker sessions of all tasks. Does not wait for the answers."""
         for worker in self._workers.values():
             if worker is self._own:
                 worker.delete_session(self._handle)
@@ -274,7 +294,7 @@ class ClusterSteps:
 def _needed(
     fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Iterable[Tensor], ran: Collection[Operation]
 ) -> list[Operation]:
-    """What tensors and targets need where others are fed and some operations have run; functions are not looked into."""
+    """Returns the operations that fetches and targets need; a function call is one operation."""
     return needed(fetched, targets, set(fed), ran)
 
 
@@ -283,12 +303,13 @@ def _finish(outcomes: _Outcomes, task: str, call: Call | StreamCall) -> None:
 
 
 def _is_placed(device: Any) -> bool:
-    """Whether operations are placed on a device; XLA's own are for programs that name them."""
+    """Whether the placer may use a device. TensorFlow's workers list XLA devices too, which it skips."""
     return not device.device_type.startswith("XLA_")
 
 
 def devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]:
-    """DeviceAttributes messages of tasks, when all have answered."""
+    """Returns the DeviceAttributes messages of tasks; waits until all have answered."""
+    # All tasks are asked at once, then waited for one by one.
     calls = {task: worker.begin_status() for task, worker in workers.items() if isinstance(worker, RemoteWorker)}
     found = []
     for task, worker in workers.items():

@@ -1,8 +1,8 @@
-"""The groups of devices that collective nodes name by a key: who is in one is found out by the first node of each device.
+"""Groups of devices that collective nodes name by a group_key, and their formation at run time.
 
-One task of the cluster is the leader (ConfigProto.experimental.collective_group_leader; without one, each task is its own). Devices tell
-it the key of their group, and get the answer when as many have come as the group is to have (CompleteGroup of TensorFlow's WorkerService).
-A device that comes again has started anew, or has lost the others: then all of its group are to come again.
+One task is the leader (ConfigProto.experimental.collective_group_leader; without one, each task leads its own groups). The first collective of
+each device tells the leader its group_key and group_size, by CompleteGroup of TensorFlow's WorkerService. The leader answers all devices once
+group_size of them have joined. A device that joins a complete group has restarted, or has lost its peers: it begins a new group with that key.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _LOOK_SECONDS = 1.0
 
 
 class Members(NamedTuple):
-    """The devices of a group, those of a task side by side, and a name that no other group has."""
+    """The devices of a complete group, sorted by task, and a unique name of the group."""
 
     devices: tuple[str, ...]
     name: str
 
     @property
     def tasks(self) -> list[str]:
-        """The tasks of the devices, each once."""
+        """The tasks of the devices, without repetition. The index of a task is its rank."""
         return list(dict.fromkeys(map(_task_of, self.devices)))
 
 
@@ -49,7 +49,7 @@ def _task_of(device: str) -> str:
 
 @dataclass
 class _Forming:
-    """A group to which devices come: the future of its members."""
+    """A group that devices are joining: its size, the devices so far, and the future of the complete group."""
 
     size: int
     devices: set[str] = field(default_factory=set)
@@ -57,17 +57,17 @@ class _Forming:
 
 
 class Leader:
-    """Brings the devices of groups together."""
+    """Forms groups out of the devices that join."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._forming: dict[int, _Forming] = {}
 
     def join(self, key: int, size: int, device: str) -> Future[Members]:
-        """Adds a device to a group; the future of its members.
+        """Adds a device to a group; returns the future of the complete group.
 
         Raises:
-          errors.InternalError: the group is to have another size.
+          errors.InternalError: the group has another size.
         """
         with self._lock:
             group = self._forming.get(key)
@@ -84,16 +84,16 @@ class Leader:
 
 
 def _order(device: str) -> tuple[str, int, str]:
-    """Devices of a task stand together, tasks by job and number."""
+    """Sort key: by job, task number and device."""
     job, _, number = _task_of(device).rpartition(":")
     return job, int(number), device
 
 
 class Membership:
-    """The part of a server's task in a group of devices.
+    """The membership of a server's task in a group of devices.
 
     Args:
-      groups: of the server. leader: the address of the leader's server, None for this one.
+      groups: of the server. leader: the address of the leader's server; None if this one leads.
       key, size: of the group.
     """
 
@@ -105,23 +105,25 @@ class Membership:
         self.members = Members((), "")
 
     def join(self, device: str) -> bool:
-        """Joins with a device of this task; whether all of the group have joined. Waits for that where this thread may wait.
+        """Joins with a device of this task, and waits until the group is complete; returns False instead if this thread may not wait.
 
         Raises:
-          errors.CancelledError, errors.DeadlineExceededError: it is to wait no more. errors.OpError: the leader cannot be reached, or refuses.
+          errors.CancelledError, errors.DeadlineExceededError: the run was cancelled, or is out of time.
+          errors.OpError: the leader cannot be reached, or the group has another size.
         """
         device = self._groups.whole_name(device)
         with self._lock:
             if device not in self._joined:
                 self._joined[device] = self._ask(device)
             found = self._joined[device]
+        # A short timeout: cancellation does not complete the future.
         while not found.done():
             if not may_wait():
                 return False
             left = seconds_left()
             if is_cancelled() or (left is not None and left <= 0):
                 kind = errors.CancelledError if is_cancelled() else errors.DeadlineExceededError
-                raise kind(None, None, f"waited for all {self._size} devices of the collective group {self._key}")
+                raise kind(None, None, f"The device {device} waited for all {self._size} devices of the collective group {self._key}.")
             try:
                 found.result(_LOOK_SECONDS if left is None else min(left, _LOOK_SECONDS))
             except TimeoutError:
@@ -130,6 +132,7 @@ class Membership:
         return True
 
     def _ask(self, device: str) -> Future[Members]:
+        """Tells the leader that a device joins."""
         if self._leader is None:
             return self._groups.leader.join(self._key, self._size, device)
         return THREADS.submit(self._ask_other, device)
@@ -142,12 +145,12 @@ class Membership:
 
     @property
     def own_devices(self) -> list[str]:
-        """The devices of the group that are of this task."""
+        """The devices of this task in the group."""
         return [device for device in self.members.devices if _task_of(device) == self._groups.task]
 
     @property
     def group(self) -> Group:
-        """The streams to the tasks of the others."""
+        """The collective operations with the other tasks of the group; made on first use, once the group is complete."""
         with self._lock:
             if self._group is None:
                 self._group = self._groups.group_of(self.members)
@@ -155,10 +158,10 @@ class Membership:
 
 
 class CollectiveGroups:
-    """The groups that a server's task is in.
+    """The memberships of a server's task, by group_key, and the leader that serves other tasks.
 
     Args:
-      server: the LocalServer. groups: its Groups, by which other processes find theirs.
+      server: the LocalServer. groups: where lines of other processes find their group.
     """
 
     def __init__(self, server: LocalServer, groups: Groups) -> None:
@@ -170,13 +173,13 @@ class CollectiveGroups:
         self._memberships: dict[int, Membership] = {}
 
     def whole_name(self, device: str) -> str:
-        """The name of a device of this task of which a part is given: without a kind it is CPU:0."""
+        """Completes the name of a device of this task; the default is CPU:0."""
         own = DeviceSpec.from_string(f"{self.task}/device:CPU:0")
         whole: str = own.make_merged_spec(DeviceSpec.from_string(device)).to_string()
         return whole
 
     def membership(self, key: int, size: int, config: messages.ConfigProto) -> Membership:
-        """The part of this task in the group of a key.
+        """Returns this task's membership in a group.
 
         Args:
           key, size: of the group. config: a session's ConfigProto.
@@ -189,14 +192,14 @@ class CollectiveGroups:
             return self._memberships[key]
 
     def group_of(self, members: Members) -> Group:
-        """The streams between the tasks of a group."""
+        """Connects this task to the others of a complete group."""
         tasks = members.tasks
         peers = Peers(members.name, tasks.index(self.task), [self._addresses[task] for task in tasks])
         self._groups.add(peers)
         return spmd.group_of(peers)
 
     def leave(self, key: int) -> None:
-        """Lets go of a group, as a process of it has ended: the next node of it joins anew."""
+        """Leaves a group because a process of it has ended. The next collective with this key joins a new group."""
         with self._lock:
             membership = self._memberships.pop(key, None)
         if membership is not None and membership.members.devices:
@@ -204,16 +207,17 @@ class CollectiveGroups:
             membership.group.close()
 
     def complete(self, key: int, size: int, device: str, cancellation: Cancellation) -> Members:
-        """As the leader: joins with a device of another task, and waits for all of the group.
+        """Serves CompleteGroup: joins with a device of another task, and waits until the group is complete.
 
         Raises:
-          errors.CancelledError: the other task waits no more.
+          errors.CancelledError: the caller gave up. errors.InternalError: the group has another size.
         """
         found = self.leader.join(key, size, device)
+        # Set by completion and by cancellation, whichever comes first.
         either = threading.Event()
         found.add_done_callback(lambda _: either.set())
         cancellation.on_cancel(either.set)
         either.wait()
         if not found.done():
-            raise errors.CancelledError(None, None, f"The device {device} waits no more for its group")
+            raise errors.CancelledError(None, None, f"The device {device} gave up waiting for its group (group_key={key}).")
         return found.result()

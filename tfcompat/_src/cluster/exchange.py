@@ -1,11 +1,12 @@
-"""Operations on arrays of all processes of a group: sums, joined arrays, and one process's array for all.
+"""Collective operations over lines: all-reduce, all-gather and broadcast of NumPy arrays.
 
-All processes call the same operations by the same names; the n-th call of a name in one process meets the n-th in the others. Calls
-return at once; what they give may be waited for. Arrays may meet in any order: no call waits for another one.
+Every process calls the same operations by name; the n-th call of a name matches the n-th in the other processes. Calls return a `Pending` at
+once, and complete in any order: no call waits for another one.
 
-Small arrays go to every process, which sums by itself. Of large ones, process r sums the r-th part, and sends the sum to all: two steps, each of
-(n - 1) / n of the bytes, as in a ring (Patarasuk and Yuan 2009), but without its 2 (n - 1) steps. Parts are summed in the order of TensorFlow's
-ring, so that sums have its bits: part c begins with process c.
+All-reduce sends a small array to every process, which reduces it by itself. Of a large array, process r reduces the r-th part and sends the
+result to all (reduce-scatter, then all-gather): each process sends 2 (n - 1) / n of the bytes, as in the ring of Patarasuk and Yuan (2009), but
+in two rounds instead of 2 (n - 1). Parts are summed in the order of TensorFlow's ring, so that results equal its bit for bit: the sum of part c
+begins with process c.
 """
 
 from __future__ import annotations
@@ -26,15 +27,21 @@ from tfcompat._src.cluster.peers import Parcel, Peers
 from tfcompat._src.platform import logging
 
 Merge: TypeAlias = Callable[[list[NDArray]], NDArray]
-"""Makes one array of the arrays of all processes, which it must not change."""
+"""Combines the arrays of all processes, in the order of the ranks, into one. Must not change its arguments."""
 SMALL_BYTES = 1 << 15
-"""Arrays up to this size go to every process."""
+"""Arrays up to this size are sent to every process whole."""
 _STALL_SECONDS = 60.0
+"""A wait is logged after so many seconds, and again."""
 _LOOK_SECONDS = 1.0
+"""How often a wait checks the limits of its run."""
 
 
 class Pending:
-    """The result of an operation, when all processes have called it."""
+    """The future of an operation's result.
+
+    Args:
+      name: of the operation, for messages. waited_for: the number of arrays that have to arrive.
+    """
 
     def __init__(self, name: str, waited_for: int) -> None:
         self._name, self._waited_for = name, waited_for
@@ -44,7 +51,7 @@ class Pending:
         self._error: errors.OpError | None = None
 
     def arrived(self) -> bool:
-        """Counts an array that came; whether it was the last one."""
+        """Counts an arrived array; returns whether it was the last one."""
         with self._lock:
             self._waited_for -= 1
             return self._waited_for == 0
@@ -54,12 +61,12 @@ class Pending:
         return self._done.is_set()
 
     def set(self, result: NDArray) -> None:
-        """Gives the result."""
+        """Completes the operation."""
         self._result = result
         self._done.set()
 
     def fail(self, error: errors.OpError) -> None:
-        """Gives an error in place of the result, if there is neither yet."""
+        """Completes the operation with an error, unless it is complete."""
         if not self._done.is_set():
             self._error = error
         self._done.set()
@@ -68,8 +75,8 @@ class Pending:
         """Waits for the result within the limits of this thread's run.
 
         Raises:
-          errors.CancelledError, errors.DeadlineExceededError: the run is to wait no more.
-          errors.UnavailableError: a process has ended. errors.InvalidArgumentError: processes have arrays that do not fit.
+          errors.CancelledError, errors.DeadlineExceededError: the run was cancelled, or its time is over.
+          errors.UnavailableError: a process has ended. errors.InvalidArgumentError: the processes' arrays do not match.
         """
         begun = time.monotonic()
         next_word = _STALL_SECONDS
@@ -89,10 +96,10 @@ class Pending:
 
 
 class Group:
-    """The operations of one process with the others.
+    """Collective operations of this process with the others of a group.
 
     Args:
-      peers: the group's streams.
+      peers: the group's lines.
     """
 
     def __init__(self, peers: Peers) -> None:
@@ -102,18 +109,19 @@ class Group:
         self._calls: Counter[str] = Counter()
 
     def all_reduce(self, name: str, array: NDArray, merge: str) -> Pending:
-        """The sum or product of arrays of one shape.
+        """Reduces the arrays of all processes, which have one shape and dtype, to their sum or product.
 
         Args:
           name: of the operation. array: of this process. merge: "Add" or "Mul".
         """
         what = f"{merge} of {description(array)}"
+        # Small arrays: latency counts, so one round. Large ones: bandwidth counts.
         if array.nbytes <= SMALL_BYTES or self.size == 1:
             return self.merged(name, array, what, lambda found: in_parts(found, merge))
         return _ReduceScatter(self, self._key(name), array, what, _MERGE[merge]).pending
 
     def merged(self, name: str, array: NDArray, what: str, merge: Merge) -> Pending:
-        """What a function makes of the arrays of all processes, in each of them; `what` must be the same in all."""
+        """Applies `merge` to the arrays of all processes, in every process. `what` describes the call and must be the same in all."""
         key = self._key(name)
         pending = Pending(name, self.size)
         arrays = [array] * self.size
@@ -137,7 +145,7 @@ class Group:
         return pending
 
     def all_gather(self, name: str, array: NDArray) -> Pending:
-        """The arrays of all processes, joined along the first dimension, in which alone they may differ."""
+        """Concatenates the arrays of all processes along axis 0. Only the size of that axis may differ between processes."""
         key = self._key(name)
         pending = Pending(name, self.size)
         arrays = [array] * self.size
@@ -162,7 +170,7 @@ class Group:
         return pending
 
     def broadcast(self, name: str, array: NDArray, root: int) -> Pending:
-        """The array of the process `root`; `array` is that there, and elsewhere one of the same shape and dtype."""
+        """Returns the array of the process `root` in all processes. Elsewhere `array` has its shape and dtype; its values do not matter."""
         key = self._key(name)
         pending = Pending(name, 1)
         what = description(array)
@@ -183,14 +191,14 @@ class Group:
         return pending
 
     def send_to_all(self, name: str, array: NDArray) -> Pending:
-        """Gives all others the array that they ask for by `receive`; the result is the array itself."""
+        """Broadcasts an array to processes that call `receive`; the result is the array itself."""
         pending = Pending(name, 1)
         self._to_all(f"{self._key(name)}/x", description(array), array)
         pending.set(array)
         return pending
 
     def receive(self, name: str, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Pending:
-        """The array of this shape and dtype that one of the others gives by `send_to_all`."""
+        """Receives the array, of this shape and dtype, that another process broadcasts by `send_to_all`."""
         key = f"{self._key(name)}/x"
         pending = Pending(name, 1)
         what = f"{dtype.name}{list(shape)}"
@@ -199,6 +207,7 @@ class Group:
             if isinstance(parcel, errors.OpError):
                 pending.fail(parcel)
                 return
+            # The sender is not known before: all are expected, and the others are dropped now.
             for other in self.peers.others:
                 self.peers.expect_no_more(other, key)
             if parcel.description != what:
@@ -210,16 +219,17 @@ class Group:
         return pending
 
     def close(self) -> None:
-        """Leaves the others, when they have what was to be sent."""
+        """Leaves the group, after sending what is queued."""
         self.peers.close()
 
     def _key(self, name: str) -> str:
+        """Returns the key of this call of a name, which is the same in all processes."""
         with self._lock:
             self._calls[name] += 1
             return f"{name}#{self._calls[name]}"
 
     def _to_all(self, key: str, description: str, array: NDArray) -> None:
-        data = np.array(array, order="C")  # the caller may change its own while the copy is on its way
+        data = np.array(array, order="C")  # a copy: the caller may change its array while this one is being sent
         for rank in self.peers.others:
             self.peers.send(rank, key, description, data)
 
@@ -229,13 +239,17 @@ class Group:
 
 
 class _ReduceScatter:
-    """A reduction of which each process makes one part, and gets the others."""
+    """An all-reduce in two rounds: this process reduces its own part of the array, and receives the other reduced parts.
+
+    Keys: "/x" for parts, "/s" for reduced parts.
+    """
 
     def __init__(self, group: Group, key: str, array: NDArray, what: str, merge: np.ufunc) -> None:
         self._group, self._key, self._what, self._merge = group, key, what, merge
         self._shape, self._dtype = array.shape, array.dtype
         flat = np.ascontiguousarray(array).reshape(-1)
         self._bounds = part_bounds(len(flat), group.size, flat.itemsize)
+        # Placeholders of the right type; every element is replaced before use.
         self._parts, self._sums = [flat] * group.size, [flat] * group.size
         self._left = Pending(key, group.size)
         self.pending = Pending(key, group.size)
@@ -247,6 +261,7 @@ class _ReduceScatter:
         self._take_part(group.rank, flat[self._bounds[group.rank] : self._bounds[group.rank + 1]])
 
     def _part(self, rank: int, parcel: Parcel | errors.OpError) -> None:
+        """First round: takes this process's part of another one's array."""
         if isinstance(parcel, errors.OpError):
             self.pending.fail(parcel)
         elif parcel.description != self._what:
@@ -259,12 +274,14 @@ class _ReduceScatter:
         if self._left.arrived():
             own = self._group.rank
             total = _in_order(self._parts, own, self._merge)
+            # Frees the parts while the second round runs.
             self._parts.clear()
             for other in self._group.peers.others:
                 self._group.peers.send(other, f"{self._key}/s", self._what, total)
             self._take_sum(own, total)
 
     def _sum(self, rank: int, parcel: Parcel | errors.OpError) -> None:
+        """Second round: takes the part that another process has reduced."""
         if isinstance(parcel, errors.OpError):
             self.pending.fail(parcel)
         else:
@@ -281,7 +298,11 @@ _ALIGNMENT = 64
 
 
 def part_bounds(length: int, count: int, item_size: int) -> list[int]:
-    """Where each of `count` parts of an array begins, and where the last one ends: parts are of one size, a multiple of 64 bytes."""
+    """Splits `length` items into `count` parts; returns the beginnings of the parts, and the end of the last one.
+
+    Parts have one size, a multiple of 64 bytes; the last ones may be shorter or empty. TensorFlow 1.15's ring splits the same way, which
+    decides the order of its sums.
+    """
     size = -(-length // count)
     whole = max(1, _ALIGNMENT // item_size)
     size = -(-size // whole) * whole
@@ -289,7 +310,8 @@ def part_bounds(length: int, count: int, item_size: int) -> list[int]:
 
 
 def in_parts(arrays: list[NDArray], merge: str) -> NDArray:
-    """The sum or product of arrays, each part in the order in which a ring of processes makes it."""
+    """Returns the sum or product of arrays, with each part reduced in the order of a ring of processes, like `_ReduceScatter`."""
+    # Of two arrays, either order gives the same bits.
     if len(arrays) <= 2:
         return _in_order(arrays, 0, _MERGE[merge])
     flat = [a.reshape(-1) for a in arrays]
@@ -299,6 +321,7 @@ def in_parts(arrays: list[NDArray], merge: str) -> NDArray:
 
 
 def _in_order(arrays: list[NDArray], first: int, merge: np.ufunc) -> NDArray:
+    """Reduces arrays from number `first` on, cyclically."""
     total: NDArray = arrays[first]
     for step in range(1, len(arrays)):
         total = merge(total, arrays[(first + step) % len(arrays)])
@@ -306,17 +329,20 @@ def _in_order(arrays: list[NDArray], first: int, merge: np.ufunc) -> NDArray:
 
 
 def description(array: NDArray) -> str:
+    """Returns an array's dtype and shape as text, e.g. "float32[2, 3]"."""
     return f"{array.dtype.name}{list(array.shape)}"
 
 
 def rows_of(description: str, array: NDArray) -> int | None:
-    """The first dimension of an array of this description; None where it cannot be joined to another one along it."""
+    """Returns the size of axis 0 in a description; None if such an array cannot be concatenated with `array` along that axis."""
     head, _, text = description.rstrip("]").partition("[")
     sizes = [int(size) for size in text.split(", ") if size]
     return sizes[0] if head == array.dtype.name and sizes and sizes[1:] == list(array.shape[1:]) else None
 
 
 def mismatch(name: str, rank: int, own: str, other: int, theirs: str) -> errors.InvalidArgumentError:
+    """Returns the error of an operation that two processes call with arrays that do not match."""
     return errors.InvalidArgumentError(
-        None, None, f"{name!r} has {own} in process {rank} and {theirs} in process {other}: all processes of a group must give it alike"
-    )
+        None, None, f"The collective {name!r} has {own} in process {rank} and {theirs} in process {other}: all processes of a group must "
+        "call it with the same operation, dtype and shape (only axis 0 of an all-gather may differ)."
+    )  # fmt: skip

@@ -1,7 +1,8 @@
-"""A step's graph over several tasks becomes one graph for each task; what crosses is sent and received.
+"""Graph partition: splits the graph of a step into one graph per task, with _Send and _Recv nodes on the edges that cross tasks.
 
-Constants, and what says which side of a conditional is taken, are copied to all tasks that use them. A tensor that is there only on
-one side of a conditional is sent on that side, and received there: the receiver knows the predicate, which is sent before.
+Constants, and the nodes that select a branch (Switch of a predicate by itself, with its Identity pivots), are copied to every task that uses
+them. A tensor that exists only in one branch of a conditional is sent and received in that branch: the predicate is sent first, so the receiver
+knows whether the tensor will come, and no dead tensors are sent (TensorFlow 1.15 sends them).
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ from tfcompat._src.proto import messages
 
 @dataclass
 class TaskPart:
-    """The part of one task: its nodes, their stages, and the keys of what the client feeds and fetches there.
+    """The part of one task.
 
-    `derivatives` are those of the loops of the step, which may be on other tasks.
+    Attributes:
+      derivatives: of the step's loops, on this task or on others. nodes: NodeDef messages by name. stages: of the nodes, see stages.py.
+      feeds, fetches: the rendezvous keys of the tensors that the client feeds and fetches here.
     """
 
     derivatives: list[LoopDerivative]
@@ -42,7 +45,7 @@ class TaskPart:
     fetches: dict[Tensor, str] = field(default_factory=dict)
 
     def graph_def(self, graph: Graph) -> Any:
-        """The part as a GraphDef message; `graph` has the functions that its nodes call."""
+        """Returns the part as a GraphDef message, with the functions of `graph`; nodes are in an order in which they can run."""
         found = messages.GraphDef(versions=graph.graph_def_versions)
         found.node.extend(sorted(self.nodes.values(), key=lambda node: (self.stages[node.name], kind_order(node.op))))
         for function in graph._functions.values():
@@ -52,18 +55,18 @@ class TaskPart:
 
 
 class GraphPartition:
-    """Cuts what a step needs out of a graph, by task.
+    """Prunes a graph to what a step needs, and partitions it by task.
 
     Args:
-      graph: an imported tf.Graph. feeds, fetches, targets: of the step.
-      device_of: the name of an operation's device.
-      incarnations: that of each task's first CPU, where tensors are sent from, by task.
-      derivatives: what is noted of the graph's loops. ran: operations that have run, which nothing waits for.
+      feeds, fetches, targets: of the step.
+      device_of: returns the name of an operation's device.
+      incarnations: of the first CPU of each task; tensors are sent between CPUs.
+      derivatives: the graph's LoopDerivatives. ran: operations that have run already; control edges from them are dropped.
 
     Attributes: `parts` by task.
 
     Raises:
-      errors.InvalidArgumentError: a resource would have to cross. NotImplementedError: a loop uses state of several tasks.
+      errors.InvalidArgumentError: a resource is used on another task. NotImplementedError: a loop uses state of several tasks.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class GraphPartition:
         ops = needed(fetches, targets, self._fed, ran)
         present = set(ops)
         self._derivatives = carried_derivatives.served(derivatives, present, feeds)
+        # A derivative replaces a backward loop only if its end points are in the graph, even those that the step does not use.
         kept = {op for op in carried_derivatives.ends(self._derivatives) if op not in present}
         if kept:
             ops = needed(fetches, [*targets, *kept], self._fed, ran)
@@ -85,6 +89,7 @@ class GraphPartition:
         self._sent_by: dict[Node, Node] = {}
         self._bytes: dict[Node, int | None] = {}
         self.parts: dict[str, TaskPart] = {}
+        # Copied nodes are added on demand, by the nodes that use them, except for targets and fetches.
         for op in ops:
             if not self._is_copied(op):
                 self._add(op, self._task[op])
@@ -100,20 +105,23 @@ class GraphPartition:
     # ---- nodes ----
 
     def _is_copied(self, op: Operation) -> bool:
-        """Whether an operation is made anew on each task that uses it."""
+        """Whether an operation is repeated on each task that uses it: a constant, or a node that selects a branch."""
+        # Switch(p, p) and its Identity pivots only carry control edges of a branch. They need nothing but the predicate.
         if op.type == "Identity":
             return op.inputs[0].op in self._task and op.inputs[0].op.type in SWITCH and self._is_copied(op.inputs[0].op)
         return op.type == "Const" or op.type == "Switch" and self._predicate(op.inputs[0]) is self._predicate(op.inputs[1])
 
     def _predicate(self, tensor: Tensor) -> Tensor:
+        """Follows copies of a predicate to their source; a fed tensor is a source."""
         return tensor if tensor in self._fed else self._conditions.predicate(tensor)
 
     def _add(self, op: Operation, task: str) -> None:
-        """Makes an operation a node of a task's part."""
+        """Adds an operation to a task's part, with its inputs as seen from that task."""
         if op.name in self._part(task).nodes:
             return
         node = messages.NodeDef()
         node.CopyFrom(op.node_def)
+        # A copy may be on another task than the operation's device.
         device = self._device_of(op)
         node.device = device if device.startswith(f"{task}/") else _cpu(task)
         inputs = [t._as_node_def_input() if t.op.type in BACK_EDGE else self._source(t, task) for t in op.inputs]
@@ -129,7 +137,8 @@ class GraphPartition:
         self._part(task).nodes[node.name] = node
 
     def _set_stages(self, looped: list[list[Operation]]) -> None:
-        """Gives each node its stage. A loop runs when it has all that its nodes need."""
+        """Assigns a stage to each node. A loop is one node of the stage graph, as it starts only when all its inputs are there."""
+        # Maps each node of a loop to the loop's first node.
         whole = {(self._task[op], op.name): (self._task[op], members[0].name) for members in looped for op in members}
         sources: dict[Node, set[Node]] = {}
         for task, part in self.parts.items():
@@ -144,11 +153,12 @@ class GraphPartition:
             self.parts[task].nodes[name].attr[STAGE].i = self.parts[task].stages[name]
 
     def _needs(self, task: str, node: Any) -> list[Node]:
-        """What comes before a node: what it takes and waits for, and where it receives, the node that sends."""
+        """Returns the sources of a node: of its data and control inputs, and the _Send of a _Recv."""
         sender = self._sent_by.get((task, node.name))
         return [(task, _node_name(text)) for text in node.input] + ([] if sender is None else [sender])
 
     def _name(self, wish: str) -> str:
+        """Returns a new node name."""
         name = f"{wish}_S{self._count}"
         self._count += 1
         return name
@@ -156,9 +166,10 @@ class GraphPartition:
     # ---- edges ----
 
     def _source(self, tensor: Tensor, task: str) -> str:
-        """A tensor as an input of a node on a task."""
+        """Returns the NodeDef input that is this tensor on a task; adds a feed, a transfer or a copy if needed."""
         if tensor in self._fed:
             return self._once(tensor, task, self._feed)
+        # All copies of a predicate cross as one tensor.
         if tensor.dtype == dtypes.bool and self._task[tensor.op] != task and not self._is_copied(tensor.op):
             tensor = self._predicate(tensor)
             if tensor in self._fed:
@@ -170,7 +181,7 @@ class GraphPartition:
         return tensor._as_node_def_input()
 
     def _control_source(self, op: Operation, task: str) -> str:
-        """The node on a task that comes after an operation."""
+        """Returns the name of a node on a task that runs after an operation."""
         if self._is_copied(op):
             self._add(op, task)
         elif self._task[op] != task:
@@ -178,22 +189,25 @@ class GraphPartition:
         return op.name
 
     def _once(self, element: Any, task: str, make: Callable[[Any, str], str]) -> str:
+        """Caches `make(element, task)`: several users on a task share one transfer."""
         if (element, task) not in self._local:
             self._local[element, task] = make(element, task)
         return self._local[element, task]
 
     def _transfer(self, tensor: Tensor, task: str) -> str:
-        """Sends a tensor to a task; the node that receives it."""
+        """Sends a tensor to a task; returns the name of the _Recv."""
         if tensor.dtype.base_dtype == dtypes.resource:
             raise errors.InvalidArgumentError(
-                tensor.op.node_def, tensor.op, f"The resource {tensor.name} is on {self._task[tensor.op]} and cannot be used on {task}"
-            )
+                tensor.op.node_def, tensor.op, f"The resource {tensor.name} is on {self._task[tensor.op]} and cannot be used on {task}: "
+                "place the operations that use it on its task."
+            )  # fmt: skip
         return self._cross(tensor._as_node_def_input(), tensor.op.name, self._task[tensor.op], task, tensor.dtype.base_dtype,
                            tensor.shape, self._conditions.of(tensor))  # fmt: skip
 
     def _transfer_control(self, op: Operation, task: str) -> str:
-        """Has a task wait for an operation of another; the node that waits."""
+        """Makes a task wait for an operation of another; returns the name of the _Recv."""
         source = self._task[op]
+        # As in TensorFlow: a control edge crosses as an empty constant that waits for the operation.
         node = messages.NodeDef(name=self._name(op.name), op="Const", device=_cpu(source), input=[f"^{op.name}"])
         node.attr["dtype"].type = dtypes.float32.as_datatype_enum
         node.attr["value"].tensor.dtype = dtypes.float32.as_datatype_enum
@@ -205,7 +219,11 @@ class GraphPartition:
         self, source: str, wish: str, sender: str, receiver: str, dtype: dtypes.DType, shape: TensorShape,
         guard: list[tuple[Tensor, bool]],
     ) -> str:  # fmt: skip
-        """Sends output `source` of the part of `sender`; the node of the part of `receiver` that receives it."""
+        """Adds a _Send of `source` to the part of `sender` and a _Recv to that of `receiver`; returns the name of the _Recv.
+
+        Args:
+          wish: the stem of the new names. guard: the conditions under which the tensor exists. The _Recv waits for their pivots.
+        """
         send = messages.NodeDef(name=self._name(wish), op="_Send", device=_cpu(sender), input=[source])
         receive = messages.NodeDef(name=self._name(wish), op="_Recv", device=_cpu(receiver))
         receive.input.extend(dict.fromkeys(f"^{self._pivot(predicate, value, receiver)}" for predicate, value in guard))
@@ -220,10 +238,11 @@ class GraphPartition:
         return str(receive.name)
 
     def _pivot(self, predicate: Tensor, value: bool, task: str) -> str:
-        """The node on a task that runs where a predicate has a value."""
+        """Returns the name of a node on a task that runs if a predicate has a value."""
         return self._once((predicate, value), task, self._make_pivot)
 
     def _make_pivot(self, condition: tuple[Tensor, bool], task: str) -> str:
+        """Adds Switch(p, p) and an Identity of one of its outputs, as tf.cond does."""
         predicate, value = condition
         text = self._source(predicate, task)
         switch = messages.NodeDef(name=self._name(predicate.op.name), op="Switch", device=_cpu(task), input=[text, text])
@@ -237,7 +256,7 @@ class GraphPartition:
     # ---- the client ----
 
     def _feed(self, tensor: Tensor, task: str) -> str:
-        """The node on a task that receives what the client feeds."""
+        """Adds the _Recv of a tensor that the client feeds; returns its name."""
         index = tensor.value_index
         key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"_fed_{tensor.op.name}:{index}")
         node = messages.NodeDef(name=f"_recv_{tensor.op.name}_{index}", op="_Recv", device=_cpu(task))
@@ -248,7 +267,7 @@ class GraphPartition:
         return str(node.name)
 
     def _add_fetch(self, tensor: Tensor) -> None:
-        """Has the client get a tensor."""
+        """Adds the _Send of a tensor that the client fetches."""
         task = self._task[tensor.op]
         self._add(tensor.op, task)
         index = tensor.value_index
@@ -266,20 +285,22 @@ def _cpu(task: str) -> str:
 
 
 def _size(shape: TensorShape, dtype: dtypes.DType) -> int | None:
-    """The bytes of a tensor, None where its shape does not say."""
+    """Returns the size of a tensor in bytes; None if the shape is not known, or elements have no fixed size."""
     count = shape.num_elements()
     return None if count is None or not dtype.is_numpy_compatible else count * dtype.size
 
 
 def _node_name(text: str) -> str:
+    """Returns the node of a NodeDef input."""
     return text.lstrip("^").partition(":")[0]
 
 
 def _fill(node: Any, key: Key, type_attr: str, dtype: dtypes.DType, is_clients: bool) -> None:
-    """The attributes of a node that sends or receives."""
+    """Sets the attributes of a _Send or _Recv; `is_clients` marks feeds and fetches."""
     node.attr[type_attr].type = dtype.as_datatype_enum
     node.attr["tensor_name"].s = key.name.encode()
     node.attr["send_device"].s = key.send_device.encode()
     node.attr["recv_device"].s = key.recv_device.encode()
+    # An unsigned 64-bit number in a signed attribute.
     node.attr["send_device_incarnation"].i = key.incarnation - (1 << 64 if key.incarnation >> 63 else 0)
     node.attr["client_terminated"].b = is_clients

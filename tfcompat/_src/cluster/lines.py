@@ -1,8 +1,8 @@
-"""Lines on which a process sends bytes to a server, in one direction: a socket of their own where one can be had, else a call of gRPC.
+"""Lines: one-way byte streams from a process to a server, over a TCP socket if possible, else over a streaming gRPC call.
 
-A socket has no threads between the sender and the receiver, and its bytes are copied by the kernel alone. The server is asked for one by the
-method Open, which answers a port and a secret that lets one connection in. Where connections are encrypted, or the port cannot be
-reached from here, the bytes go in messages of one call that stays open.
+A socket needs no thread between sender and receiver, and only the kernel copies its bytes. The client asks the server for one by the RPC Open,
+which returns a port and a secret that admits one connection. If connections are encrypted, or the port cannot be reached, the bytes are the
+messages of one streaming call (Push).
 """
 
 from __future__ import annotations
@@ -31,61 +31,67 @@ from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import pool
 
 Metadata: TypeAlias = tuple[tuple[str, str], ...]
-"""What the line is for, by names."""
+"""Name-value pairs that tell the server what a line carries."""
 _MESSAGE_BYTES = 1 << 20
+"""Size of the messages of a streaming call."""
 _AHEAD_BYTES = 1 << 16
+"""Size of a socket's read-ahead buffer."""
 _MOST_PARTS = 512
-"""So many parts are sent or received in one call; Linux takes 1024."""
+"""Buffers per sendmsg or recvmsg call. Linux allows 1024 (IOV_MAX)."""
 _SECRET_BYTES = 16
 _ANSWER_SECONDS = 10.0
+"""Timeout of Open, of connecting, and of reading a connection's secret."""
 _MOST_EXPECTED = 1024
+"""Secrets that are issued and not used yet; one more invalidates the oldest."""
 _MOST_UNKNOWN = 64
-"""So many connections may be about to say their secret; one more ends the one that has waited longest."""
+"""Connections that have not sent their secret yet; one more closes the oldest."""
 _REFUSED_SECONDS = 0.1
+"""Pause after an accept that failed, as for want of file descriptors."""
 _IDLE_SECONDS, _PROBE_SECONDS, _PROBES = 30, 10, 3
-"""A line on which nothing comes for so long is asked whether its other end is alive, so often."""
+"""TCP keep-alive: idle time before the first probe, time between probes, and probes before the connection is closed."""
 _STALLED_SECONDS = 60
-"""A line breaks whose other end takes nothing, or sends no more of an array that it has begun, for so long."""
+"""A line breaks if the receiver accepts nothing, or the sender leaves an array unfinished, for this long."""
 INTERRUPTED_SECONDS, _LOOKS = 1.0, 10
-"""So long a line that a cancelled step may wait for must have got nothing rid before it is broken."""
+"""After `interrupt`: a line breaks if a send makes no progress during one interval; it is watched for this many intervals."""
 
 
 class Source(Protocol):
-    """Where bytes of a line come from."""
+    """The receiving end of a line."""
 
     def read_into(self, rooms: Sequence[memoryview], has_begun: bool = False) -> int:
-        """Fills `rooms`, one behind the other; how much of them, less than all only where the line has ended.
+        """Fills the buffers `rooms` in order and returns the number of bytes read, which is less than their size only at the end of the line.
 
-        Where it continues what `has_begun`, the bytes may not be long in coming: TimeoutError.
+        Raises:
+          TimeoutError: a socket delivers nothing for 60 seconds, although these bytes continue an array (`has_begun`, or some came).
         """
 
 
 class Line(Protocol):
-    """A line to a server."""
+    """The sending end of a line."""
 
     def send(self, parts: Sequence[bytes | memoryview]) -> None:
-        """Sends bytes, which must stay as they are until the receiver has them; nothing where the line has broken."""
+        """Sends bytes, which must not change until the receiver has them. Does nothing on a broken line."""
 
     def interrupt(self) -> None:
-        """Breaks the line where `send` waits for a receiver that takes nothing, so that whoever waits for `send` need not."""
+        """Breaks the line if `send` is blocked by a receiver that accepts nothing, so that `send` returns. Does not block."""
 
     def end(self) -> None:
-        """Says that nothing more comes."""
+        """Signals the end of the stream."""
 
     def wait_ended(self, seconds: float) -> None:
-        """Waits until the receiver has all, or has gone, but no longer than so."""
+        """Waits until the receiver has read everything or has gone, at most `seconds`."""
 
 
-# ---- this end ----
+# ---- the sender ----
 
 
 def open_line(address: str, metadata: Metadata, broke: Callable[[str], None], cancellation: Cancellation) -> Line:
-    """A line to the server at an address.
+    """Opens a line to a server.
 
     Args:
-      address: "host:port". metadata: what it is for.
-      broke: is called with the reason when it breaks before it has ended.
-      cancellation: tells it to wait no more for the server.
+      address: "host:port". metadata: tells the server what the line carries.
+      broke: called with the reason if the line breaks before `end`.
+      cancellation: cancels the wait for the server.
 
     Raises:
       errors.UnavailableError: the server does not answer.
@@ -95,9 +101,10 @@ def open_line(address: str, metadata: Metadata, broke: Callable[[str], None], ca
 
 
 def _connected(address: str, metadata: Metadata, cancellation: Cancellation) -> socket.socket | None:
-    """A socket whose other end expects a line; None where there is none."""
+    """Connects a socket to the server's door; None if the server has none, or it cannot be reached from here."""
     host = address.rpartition(":")[0].strip("[]") or "localhost"
     try:
+        # Servers without a door answer UNIMPLEMENTED. A firewall may block its port although gRPC's is open: OSError.
         service = channel.RemoteService(address, channel.TRANSFER)
         found = service.call("Open", timeout=_ANSWER_SECONDS, cancellation=cancellation, purpose=dict(metadata))
         connection = socket.create_connection((host, found.port), _ANSWER_SECONDS)
@@ -114,6 +121,8 @@ def _connected(address: str, metadata: Metadata, cancellation: Cancellation) -> 
 
 
 class _SocketLine:
+    """A line over a socket. A thread watches for its end, as a sender that is idle would not notice it."""
+
     def __init__(self, connection: socket.socket, broke: Callable[[str], None]) -> None:
         self._socket, self._broke = connection, broke
         self._is_ending = self._is_over = self._is_sending = False
@@ -127,6 +136,7 @@ class _SocketLine:
         left = deque(memoryview(part).cast("B") for part in parts if len(part))
         self._is_sending = True
         try:
+            # Gather output: the kernel copies the arrays from where they are, without one joined buffer.
             while left:
                 count = self._socket.sendmsg(itertools.islice(left, _MOST_PARTS))
                 self._sent += count
@@ -145,8 +155,9 @@ class _SocketLine:
             THREADS.submit(self._break_if_stalled)
 
     def _break_if_stalled(self) -> None:
-        """Looks for some time, as what was cancelled may be about to send."""
+        """Breaks the line if a send makes no progress; watches for some time, as the cancelled step may not have begun to send."""
         for _ in range(_LOOKS):
+            # The join is a wait that ends early if the line does.
             sent = self._sent if self._is_sending else None
             self._watcher.join(INTERRUPTED_SECONDS)
             if self._is_over:
@@ -157,7 +168,7 @@ class _SocketLine:
         self._is_watched = False
 
     def _watch(self) -> None:
-        """Waits for the other end to close the connection, on which it says nothing."""
+        """Waits until the receiver, which never sends, closes the connection."""
         why = "its other end has closed it"
         try:
             while not self._is_closed_there():
@@ -170,7 +181,7 @@ class _SocketLine:
         try:
             self._socket.recv(1)
         except BlockingIOError:
-            return False  # nothing has come for as long as a read may wait
+            return False  # the receive timeout of the socket has passed
         return True
 
     def _end(self, why: str) -> None:
@@ -193,6 +204,8 @@ class _SocketLine:
 
 
 class _CallLine:
+    """A line over a streaming gRPC call, for encrypted connections and ports that cannot be reached."""
+
     def __init__(self, address: str, metadata: Metadata, broke: Callable[[str], None]) -> None:
         self._queue: queue.SimpleQueue[Sequence[bytes | memoryview] | None] = queue.SimpleQueue()
         self._broke, self._is_ending = broke, False
@@ -204,7 +217,7 @@ class _CallLine:
         self._queue.put(parts)
 
     def _messages(self) -> Iterator[bytes]:
-        """What is sent, in messages that are not too large: small parts share one."""
+        """Yields what is sent as messages of at most 1 MiB; small parts share a message."""
         held: list[bytes | memoryview] = []
         room = _MESSAGE_BYTES
         while (parts := self._queue.get()) is not None:
@@ -215,6 +228,7 @@ class _CallLine:
                     view, held, room = view[room:], [], _MESSAGE_BYTES
                 held.append(view)
                 room -= len(view)
+            # Nothing more to add at the moment: a message that waited to be full would delay its receiver.
             if self._queue.empty():
                 yield b"".join(held)
                 held, room = [], _MESSAGE_BYTES
@@ -222,7 +236,7 @@ class _CallLine:
             yield b"".join(held)
 
     def interrupt(self) -> None:
-        """Nothing: `send` does not wait."""
+        """Does nothing: `send` never blocks."""
 
     def _ended(self, call: grpc.Future) -> None:
         if not self._is_ending:
@@ -238,14 +252,14 @@ class _CallLine:
         except grpc.FutureTimeoutError:
             self._call.cancel()
         except (grpc.RpcError, grpc.FutureCancelledError):
-            return  # it has ended before this process: what it did not take it does not need
+            return  # the receiver has gone, and needs nothing more
 
 
-# ---- the server's end ----
+# ---- the receiver ----
 
 
 class MessageSource:
-    """The bytes of messages of a call."""
+    """Reads a line from the messages of a streaming call."""
 
     def __init__(self, messages: Iterator[bytes]) -> None:
         self._messages, self._left = messages, memoryview(b"")
@@ -264,7 +278,10 @@ class MessageSource:
 
 
 class SocketSource:
-    """The bytes of a connection. Small rooms are filled together with what comes behind; large ones are waited for in the kernel, until all is there."""
+    """Reads a line from a socket.
+
+    Small buffers are read together with what follows them, by one system call; large ones by one call that returns when they are full.
+    """
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -280,6 +297,7 @@ class SocketSource:
             try:
                 count = self._receive(left)
             except BlockingIOError:
+                # Between arrays a line may be idle for any time; within one, silence means that the sender hangs.
                 if has_begun or filled:
                     raise TimeoutError(f"nothing more of an array has come for {_STALLED_SECONDS} s") from None
                 continue
@@ -289,9 +307,10 @@ class SocketSource:
         return filled
 
     def _receive(self, rooms: deque[memoryview]) -> int:
-        """Receives bytes, which are then passed over in `rooms`; how many of them are for these, 0 where the line has ended."""
+        """Receives bytes into `rooms`, drops the filled ones, and returns how many bytes were for them; 0 at the end of the line."""
         parts = list(itertools.islice(rooms, _MOST_PARTS))
         wanted = sum(map(len, parts))
+        # MSG_WAITALL: the thread wakes once, not for each segment. Small reads take in the next header too.
         if wanted >= _AHEAD_BYTES:
             count: int = self._socket.recvmsg_into(parts, 0, socket.MSG_WAITALL)[0]
         else:
@@ -302,7 +321,7 @@ class SocketSource:
         return count
 
     def is_open(self) -> bool:
-        """Whether the other end may still send."""
+        """Whether the sender has neither ended nor broken the connection."""
         try:
             return self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
         except BlockingIOError:
@@ -312,7 +331,7 @@ class SocketSource:
 
 
 def _moved(data: memoryview, rooms: deque[memoryview]) -> tuple[int, memoryview]:
-    """Copies bytes into the first of `rooms`; how many, and those that it has no room for."""
+    """Copies bytes into the first of `rooms`; returns their number, and the bytes that did not fit."""
     count = min(len(rooms[0]), len(data))
     rooms[0][:count] = data[:count]
     _pass_over(rooms, count)
@@ -320,11 +339,11 @@ def _moved(data: memoryview, rooms: deque[memoryview]) -> tuple[int, memoryview]
 
 
 class Door:
-    """Where connections come in, once they have been asked for.
+    """Accepts the connections of lines. Each must begin with a secret that `expect` issued; other connections are closed.
 
     Args:
-      host: where it listens, from the first time on that it expects a connection.
-      take: is called with what a line is for and its source, in a thread of its own; the line has ended when it returns.
+      host: the address to listen at. The door listens from the first `expect` on.
+      take: called in a thread of its own with a line's metadata and source. The connection is closed when it returns.
     """
 
     def __init__(self, host: str, take: Callable[[dict[str, str], SocketSource], None]) -> None:
@@ -336,10 +355,10 @@ class Door:
         self._unknown: OrderedDict[socket.socket, None] = OrderedDict()
 
     def expect(self, metadata: dict[str, str]) -> tuple[int, bytes]:
-        """Expects a connection; the port, and the secret that it begins with.
+        """Issues a secret for one connection; returns the port and the secret.
 
         Raises:
-          errors.UnimplementedError: connections are encrypted, or it cannot listen.
+          errors.UnimplementedError: connections are encrypted, or no port is free to listen at. The client uses gRPC then.
         """
         if trust.is_encrypted():
             raise errors.UnimplementedError(None, None, "This server takes encrypted connections only")
@@ -363,11 +382,12 @@ class Door:
         return found
 
     def let_in(self, connection: socket.socket) -> None:
-        """Takes the line of a connection that knows a secret, and ends the others."""
+        """Serves a connection that begins with a secret, until its line ends; closes any other."""
         with connection:
             source = SocketSource(connection)
             _of_this_process(connection)
             _probe(connection)
+            # A stranger may connect and send nothing: the secret must come in time.
             room = bytearray(_SECRET_BYTES)
             connection.settimeout(_ANSWER_SECONDS)
             try:
@@ -377,6 +397,7 @@ class Door:
             finally:
                 with self._lock:
                     self._unknown.pop(connection, None)
+            # A secret admits one connection.
             with self._lock:
                 metadata = self._expected.pop(bytes(room), None)
             if metadata is not None:
@@ -384,7 +405,7 @@ class Door:
                 self._take(metadata, source)
 
     def receive(self, connection: socket.socket) -> None:
-        """Hears in a thread what a connection begins with, for few strangers at a time."""
+        """Reads a new connection's secret in a thread; closes the oldest one without a secret if there are too many."""
         with self._lock:
             self._unknown[connection] = None
             longest = self._unknown.popitem(last=False)[0] if len(self._unknown) > _MOST_UNKNOWN else None
@@ -394,7 +415,7 @@ class Door:
         THREADS.submit(self.let_in, connection)
 
     def close(self) -> None:
-        """Lets nobody in any more."""
+        """Stops listening."""
         with self._lock:
             if self._listening is not None:
                 with contextlib.suppress(OSError):  # some systems do not shut down what listens
@@ -405,12 +426,15 @@ class Door:
 
 
 def _other_loopback(listening: socket.socket) -> socket.socket | None:
-    """Holds the port of a socket on the loopback interface of IPv6 too, so that no server of "localhost" gets half of it; None without IPv6."""
+    """Binds the port of a socket on the IPv6 loopback too; None if that cannot be.
+
+    Otherwise another server of "localhost" could bind [::1] with the same port, and clients would reach either.
+    """
     held = None
     try:
         held = socket.socket(socket.AF_INET6)
         held.bind(("::1", listening.getsockname()[1]))
-    except OSError:  # there is no IPv6, or the port is held there already: either way nobody else gets it now
+    except OSError:  # no IPv6, or the port is bound there already: nobody else can bind it either
         if held is not None:
             held.close()
         return None
@@ -419,19 +443,21 @@ def _other_loopback(listening: socket.socket) -> socket.socket | None:
 
 
 def _accept(listening: socket.socket, door: Callable[[], Door | None]) -> None:
+    """Accepts connections until the door is closed or garbage collected; `door` is a weak reference."""
     while True:
         try:
             connection, _ = listening.accept()
         except OSError as e:
             if e.errno in (errno.EINVAL, errno.EBADF):
                 return  # the door was closed
-            time.sleep(_REFUSED_SECONDS)  # the process has no file descriptor left for this one
+            time.sleep(_REFUSED_SECONDS)  # EMFILE: the process has no file descriptor left
             continue
         found = door()
         if found is None:
             connection.close()
             return
         found.receive(connection)
+        # A local variable would keep the door alive during the next accept.
         del found
 
 
@@ -439,18 +465,19 @@ def _accept(listening: socket.socket, door: Callable[[], Door | None]) -> None:
 
 
 def _pass_over(parts: deque[memoryview], count: int) -> None:
-    """Takes so many bytes off the beginning of parts."""
+    """Drops the first `count` bytes of a sequence of buffers."""
     while parts and count >= len(parts[0]):
         count -= len(parts.popleft())
     if count:
         parts[0] = parts[0][count:]
 
 
+# A forked child inherits the descriptors; a peer would not see the end of this process while a child keeps the connection open.
 _own: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
 def _of_this_process(connection: socket.socket) -> None:
-    """Has a child of this process not keep a connection open that ends with this process."""
+    """Has forked children close their copy of a connection."""
     _own.add(connection)
 
 
@@ -463,12 +490,13 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 
 def _probe(connection: socket.socket) -> None:
-    """Has the kernel look whether the other end's machine is alive where nothing is sent, and limits how long a read or a send may wait."""
+    """Turns on TCP keep-alive, and limits how long a read or a send may block."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", _IDLE_SECONDS), ("TCP_KEEPINTVL", _PROBE_SECONDS), ("TCP_KEEPCNT", _PROBES)):
         if hasattr(socket, option):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_SECONDS * 1000)
+    # Not settimeout, which makes the socket non-blocking: MSG_WAITALL would return early.
     for limit in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
         connection.setsockopt(socket.SOL_SOCKET, limit, struct.pack("ll", _STALLED_SECONDS, 0))

@@ -1,4 +1,4 @@
-"""The steps of a session whose tasks are all of this process: the runtime runs them as they are."""
+"""Steps of a master session whose tasks are all in this process: each is one run of the runtime, without a partition by task."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tfcompat._src.proto import messages
 
 
 def asks_for_metadata(options: Any) -> bool:
-    """Whether RunOptions ask for something that RunMetadata holds."""
+    """Whether RunOptions request something that RunMetadata holds."""
     return bool(options.trace_level or options.output_partition_graphs)
 
 
 def renamed(device: messages.DeviceAttributes, task: str) -> messages.DeviceAttributes:
-    """The attributes of a device under the name that its task has in a session."""
+    """Returns a copy of DeviceAttributes with the task's name in a session, which may differ from the server's own."""
     found = messages.DeviceAttributes()
     found.CopyFrom(device)
     found.name = f"{task}/device:{device_of(device.name)}"
@@ -46,8 +46,9 @@ class LocalSteps:
     def run(
         self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
     ) -> tuple[list[Any], Any]:  # fmt: skip
-        """The values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
+        """Returns the values of `fetches` and a RunMetadata message, or None; see MasterSession.run."""
         metadata = messages.RunMetadata() if asks_for_metadata(options) else None
+        # Places nodes that were added since the last run, so that errors can name tasks.
         self._session.context.placer.place(self._graph, [])
         with self._session.cancelled_by(cancellation):
             try:
@@ -57,7 +58,7 @@ class LocalSteps:
         return values[: len(fetches)], metadata
 
     def set_up(self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation]) -> str:
-        """Prepares a step of several calls of `go_on`; its name."""
+        """Prepares a partial run; returns its name for `go_on`."""
         name = f"{next(self._numbers)}"
         self._partial[name] = self._session.partial_run_setup([*fetches, *targets], feeds)
         return name
@@ -65,7 +66,7 @@ class LocalSteps:
     def go_on(
         self, name: str, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], cancellation: Cancellation
     ) -> list[Any]:  # fmt: skip
-        """The values of `fetches`, of a step that was set up."""
+        """Continues a partial run; returns the values of `fetches`."""
         if name not in self._partial:
             raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
         with self._session.cancelled_by(cancellation):
@@ -77,7 +78,7 @@ class LocalSteps:
         return found
 
     def _from_task(self, error: errors.OpError) -> errors.OpError:
-        """An error of a node, with the task that it is on."""
+        """Returns an error as a TensorFlow master reports it: prefixed with the task of its node; a timeout has no node."""
         if isinstance(error, errors.DeadlineExceededError):
             return errors.DeadlineExceededError(None, None, "Deadline Exceeded")
         if not isinstance(error.op, Operation) or error.op.graph is not self._graph:
@@ -86,9 +87,9 @@ class LocalSteps:
         return wire.error_of(code, f"From {self._session.context.placer.task_of(error.op)}:\n{text}")
 
     def devices(self) -> list[Any]:
-        """DeviceAttributes messages of its tasks."""
+        """Returns the DeviceAttributes messages of all tasks."""
         return [renamed(d, task) for task, server in self._servers.items() for d in server.services.worker.devices()]
 
     def close(self) -> None:
-        """Lets go of what waits."""
+        """Closes the session, which ends the waits of its runs."""
         self._session.close()

@@ -1,4 +1,4 @@
-"""The master of a server: the sessions that it keeps for clients."""
+"""The master of a server: keeps the sessions of clients, each with its graph, and runs their steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CLOSED = "Step was cancelled by an explicit call to `Session::Close()`."
 
 
 class _Steps(Protocol):
-    """What runs the steps of a session: in this process, or over tasks of several."""
+    """Runs the steps of a session: LocalSteps in this process, ClusterSteps over several."""
 
     def run(
         self, feeds: dict[Tensor, Any], fetches: Sequence[Tensor], targets: Sequence[Operation], options: Any, cancellation: Cancellation
@@ -43,12 +43,12 @@ class _Steps(Protocol):
 
 
 class MasterSession:
-    """The graph of a client's session, and what runs its steps.
+    """A client's session: its graph, the version of that, and the steps that run.
 
     Args:
       master: the Master. handle: the session's name.
-      config: the ConfigProto of the session, with the server's settings.
-      cancellation: tells it to wait no more for tasks that do not answer. is_remote: whether the client is another process.
+      config: the ConfigProto of the session, merged with the server's.
+      cancellation: cancels the wait for tasks that do not answer. is_remote: whether the client is another process.
     """
 
     def __init__(self, master: Master, handle: str, config: Any, cancellation: Cancellation, is_remote: bool) -> None:
@@ -60,6 +60,7 @@ class MasterSession:
         self._numbers = itertools.count(1)
         members = members_of(master.server, config)
         gate = master.gate if is_remote else None
+        # A graph is checked once: here if this process runs all of it, else by each worker when a part is registered.
         self._gate = None
         if all(member.server is not None for member in members):
             self._gate = gate
@@ -68,10 +69,13 @@ class MasterSession:
             self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation, gate)
 
     def extend(self, graph_def: Any, version: int) -> int:
-        """Adds nodes to a graph of which the client knows this version; the new version.
+        """Adds nodes to the graph; returns its new version.
+
+        Args:
+          graph_def: the nodes. version: of the graph as the client knows it.
 
         Raises:
-          errors.AbortedError: the version is another. errors.OpError: the nodes do not fit.
+          errors.AbortedError: the graph has another version. errors.OpError: the nodes cannot be added.
         """
         with self._lock:
             if version != self.version:
@@ -81,20 +85,20 @@ class MasterSession:
             return self.version
 
     def add(self, graph_def: messages.GraphDef) -> None:
-        """Adds nodes to the graph; those of another process are checked, here or by the workers that get them."""
+        """Adds nodes to the graph, without a check of the version."""
         session_graph.extend(self.graph, graph_def if self._gate is None else self._gate.checked(graph_def))
 
     def run(
         self, feeds: dict[str, Any], fetches: Sequence[str], targets: Sequence[str], options: Any, cancellation: Cancellation,
         partial: str = "",
     ) -> tuple[list[Any], Any]:  # fmt: skip
-        """Runs a step, or goes on with the one that was set up as `partial`.
+        """Runs a step, or continues the partial run named `partial`.
 
         Returns:
-          the values of `fetches`, tensors by name, and a RunMetadata message, or None where `options` ask for none.
+          The values of `fetches`, in order, and a RunMetadata message, or None if `options` ask for none.
 
         Raises:
-          errors.OpError: what went wrong.
+          errors.OpError: the step failed, or the session was closed.
         """
         graph = self.graph
         given = {session_graph.tensor(graph, name): value for name, value in feeds.items()}
@@ -109,6 +113,7 @@ class MasterSession:
                 return self._steps.go_on(partial, given, wanted, needed, cancellation), None
             return self._steps.run(given, wanted, needed, options, cancellation)
         except (errors.CancelledError, RuntimeError):
+            # A step that `close` stopped says so, whatever it raised.
             if self.is_closed:
                 raise errors.CancelledError(None, None, _CLOSED) from None
             raise
@@ -117,7 +122,7 @@ class MasterSession:
                 self._running.discard(cancellation)
 
     def set_up(self, feeds: Iterable[str], fetches: Iterable[str], targets: Iterable[str]) -> str:
-        """Prepares a step that several calls of `run` make; its name for these."""
+        """Prepares a partial run; returns the name that `run` takes as `partial`."""
         graph = self.graph
         return self._steps.set_up(
             [session_graph.tensor(graph, name) for name in feeds],
@@ -126,34 +131,34 @@ class MasterSession:
         )
 
     def make_callable(self, options: Any) -> int:
-        """Keeps a CallableOptions message; its number.
+        """Stores a CallableOptions message; returns its handle.
 
         Raises:
-          NotImplementedError: it connects tensors.
+          NotImplementedError: the options have tensor_connection.
         """
         if options.tensor_connection:
-            raise NotImplementedError("tfcompat has no CallableOptions.tensor_connection.")
+            raise NotImplementedError("tfcompat does not support CallableOptions.tensor_connection: feed the tensors instead.")
         number = next(self._numbers)
         self._callables[number] = options
         return number
 
     def callable_options(self, number: int) -> Any:
-        """The CallableOptions of a number; errors.InvalidArgumentError where there is none."""
+        """Returns the CallableOptions of a handle; errors.InvalidArgumentError if it is unknown."""
         if number not in self._callables:
             raise errors.InvalidArgumentError(None, None, f"No such callable handle: {number}")
         return self._callables[number]
 
     def release_callable(self, number: int) -> None:
-        """Forgets a CallableOptions message."""
+        """Removes a CallableOptions message; errors.InvalidArgumentError if the handle is unknown."""
         self.callable_options(number)
         del self._callables[number]
 
     def devices(self) -> list[Any]:
-        """DeviceAttributes messages of all its tasks."""
+        """Returns the DeviceAttributes messages of the session's tasks."""
         return self._steps.devices()
 
     def close(self) -> None:
-        """Cancels what runs, and lets go of the tasks."""
+        """Cancels the running steps, and ends the session at its tasks."""
         with self._lock:
             self.is_closed = True
             running = list(self._running)
@@ -163,10 +168,10 @@ class MasterSession:
 
 
 class Master:
-    """The sessions of a server's clients.
+    """The sessions of a server's clients, by handle.
 
     Args:
-      server: the LocalServer. worker: its Worker. gate: what graphs of other processes may do.
+      server: the LocalServer. worker: its Worker. gate: checks graphs of other processes.
     """
 
     def __init__(self, server: Any, worker: Any, gate: Gate) -> None:
@@ -176,17 +181,20 @@ class Master:
     def create(
         self, graph_def: messages.GraphDef, config: messages.ConfigProto, cancellation: Cancellation, is_remote: bool = False
     ) -> MasterSession:
-        """A new session; waits until its tasks answer.
+        """Creates a session; waits until its tasks answer.
 
         Args:
-          graph_def: its nodes. config: the client's ConfigProto; the server's settings come first.
-          cancellation: tells it to wait no more. is_remote: whether the client is another process.
+          graph_def: the first nodes. config: the client's ConfigProto; settings of the server override it.
+          cancellation: cancels the wait. is_remote: whether the client is another process.
 
         Raises:
-          errors.OpError: the nodes or the settings are refused.
+          errors.OpError: the nodes or the settings are not accepted.
         """
         if config.session_inter_op_thread_pool:
-            raise errors.InvalidArgumentError(None, None, "A session of a server takes no thread pools: session_inter_op_thread_pool is set")
+            raise errors.InvalidArgumentError(
+                None, None, "A session of a server cannot have thread pools of its own: leave ConfigProto.session_inter_op_thread_pool empty."
+            )  # fmt: skip
+        # The server's settings are merged again at the end, so that they override the client's.
         merged = messages.ConfigProto()
         for part in (self.server.config, config, self.server.config):
             merged.MergeFrom(part)
@@ -196,23 +204,23 @@ class Master:
         return session
 
     def session(self, handle: str) -> MasterSession:
-        """The session of a handle; errors.AbortedError where there is none."""
+        """Returns a session; errors.AbortedError if the handle is unknown, as after a restart of this server."""
         found = self._sessions.get(handle)
         if found is None:
             raise errors.AbortedError(None, None, f"Session {handle} is not found.")
         return found
 
     def close(self, handle: str) -> None:
-        """Ends a session; errors.AbortedError where there is none."""
+        """Closes a session; errors.AbortedError if the handle is unknown."""
         session = self._sessions.pop(handle)
         if session is None:
             raise errors.AbortedError(None, None, f"Session {handle} is not found. Possibly, this master has restarted.")
         session.close()
 
     def reset(self, containers: Sequence[str], device_filters: Iterable[str], cancellation: Cancellation) -> None:
-        """Forgets the variables of containers, by default of all, on all tasks that pass the filters; ends all sessions.
+        """Clears the variables of containers (of all, if none is named) on the tasks that pass the filters; closes all sessions.
 
-        `cancellation` tells it to wait no more for tasks that do not answer.
+        `cancellation` cancels the wait for tasks that do not answer.
         """
         config = messages.ConfigProto()
         config.MergeFrom(self.server.config)
@@ -227,5 +235,5 @@ class Master:
             session.close()
 
     def devices(self, cancellation: Cancellation) -> list[Any]:
-        """DeviceAttributes messages of all tasks of the server's cluster; `cancellation` tells it to wait no more for them."""
+        """Returns the DeviceAttributes messages of all tasks of the server's cluster; `cancellation` cancels the wait for them."""
         return devices_of({member.task: member.worker(self.worker) for member in members_of(self.server, self.server.config)}, cancellation)

@@ -1,4 +1,4 @@
-"""MasterService: a Master as other processes call it."""
+"""MasterService of TensorFlow: decodes requests of clients, calls the Master, encodes replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tfcompat._src.proto import messages
 
 
 class MasterService:
-    """Answers requests by a Master; each method takes a request and what tells that its sender gave up."""
+    """Serves requests to a Master. Each method, named as in master_service.proto, takes a request and a Cancellation.
+
+    The Cancellation is cancelled when the client gives up.
+    """
 
     def __init__(self, master: Master) -> None:
         self._master = master
@@ -32,6 +35,7 @@ class MasterService:
     def RunStep(self, request: Any, cancellation: Cancellation) -> Any:
         reply = messages.RunStepResponse()
         try:
+            # A repeated request must not run the step again.
             self._requests.require_new(request.request_id)
             session = self._master.session(request.session_handle)
             feeds = {feed.name: wire.from_proto(feed.tensor) for feed in request.feed}
@@ -41,6 +45,7 @@ class MasterService:
             if metadata is not None:
                 reply.metadata.CopyFrom(metadata)
         except wire.FAILURES as e:
+            # The body holds an error of any length; a status is truncated.
             if not request.store_errors_in_response_body:
                 raise
             reply.status_code, reply.status_error_message = wire.status_of(e)
@@ -84,4 +89,5 @@ class MasterService:
 
 
 def _protos(session: MasterSession, names: Sequence[str], values: list[Any]) -> list[Any]:
+    """Encodes fetched values with the dtypes of the tensors that `names` name."""
     return [wire.to_proto(value, session_graph.tensor(session.graph, name).dtype) for name, value in zip(names, values)]

@@ -1,4 +1,4 @@
-"""The masters that sessions of this process have: of another process, over gRPC, or of a server of this one, straight."""
+"""Clients of masters: RemoteMaster calls the master of another process over gRPC, StraightMaster that of a server in this process directly."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class RemoteSteps:
     """A session at the master of another process.
 
     Args:
-      service: MASTER there. handle, version: the session's name, and the version of its graph.
-      timeout: how many seconds calls may take that have no limit of their own, or None.
+      service: its MasterService. handle, version: the session's name, and the version of its graph.
+      timeout: of calls other than `run`, in seconds, or None.
     """
 
     def __init__(self, service: RemoteService, handle: str, version: int, timeout: float | None) -> None:
@@ -36,7 +36,8 @@ class RemoteSteps:
     def run(
         self, feeds: dict[Any, Any], fetches: list[Any], targets: list[Any], options: Any, timeout: float | None, partial: str = ""
     ) -> tuple[list[Any], Any]:  # fmt: skip
-        """The values of tensors, and a RunMetadata message; see MasterSession.run."""
+        """Returns the values of `fetches` and a RunMetadata message; see MasterSession.run."""
+        # The request_id makes a repetition after a lost connection harmless. An error in the body may be longer than a gRPC status.
         reply = self._service.call(
             "RunStep", timeout=timeout, session_handle=self._handle, feed=[_named(t, value) for t, value in feeds.items()],
             fetch=[t.name for t in fetches], target=[op.name for op in targets], options=options, partial_run_handle=partial,
@@ -48,7 +49,7 @@ class RemoteSteps:
         return [found[t.name] for t in fetches], reply.metadata
 
     def set_up(self, feeds: list[Any], fetches: list[Any], targets: list[Any]) -> str:
-        """Prepares a step of several calls of `run`; its name."""
+        """Prepares a partial run; returns the name that `run` takes as `partial`."""
         reply = self._service.call(
             "PartialRunSetup", timeout=self._timeout, session_handle=self._handle, feed=[t.name for t in feeds], fetch=[t.name for t in fetches],
             target=[op.name for op in targets], request_id=request_id(),
@@ -56,12 +57,12 @@ class RemoteSteps:
         return str(reply.partial_run_handle)
 
     def devices(self) -> list[Any]:
-        """DeviceAttributes messages of the session's tasks."""
+        """Returns the DeviceAttributes messages of the session's tasks."""
         reply = self._service.call("ListDevices", timeout=self._timeout, session_handle=self._handle)
         return [*reply.local_device, *reply.remote_device]
 
     def close(self) -> None:
-        """Ends the session."""
+        """Closes the session."""
         self._service.call("CloseSession", timeout=self._timeout, session_handle=self._handle)
 
 
@@ -77,28 +78,31 @@ class RemoteMaster:
         self._service = RemoteService(address, MASTER)
 
     def create(self, graph_def: Any, config: Any, timeout: float | None) -> RemoteSteps:
-        """A new session with the nodes of a GraphDef, and a ConfigProto or None."""
+        """Creates a session with the nodes of a GraphDef, and a ConfigProto or None; `timeout` in seconds limits the calls of the session."""
         reply = self._service.call("CreateSession", timeout=timeout, graph_def=graph_def, config=config, target=self._target)
         return RemoteSteps(self._service, reply.session_handle, reply.graph_version, timeout)
 
     def devices(self, timeout: float | None) -> list[Any]:
-        """DeviceAttributes messages of all tasks of its cluster."""
+        """Returns the DeviceAttributes messages of all tasks of its cluster."""
         reply = self._service.call("ListDevices", timeout=timeout)
         return [*reply.local_device, *reply.remote_device]
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
-        """Forgets the variables of containers, by default of all, on the tasks that pass the filters of a ConfigProto, in its time."""
+        """Clears the variables of containers (of all, if none is named). The ConfigProto, or None, has device filters and a timeout."""
         filters = config.device_filters if config is not None else ()
         self._service.call("Reset", timeout=_reset_seconds(config), container=containers, device_filters=filters)
 
 
 def _reset_seconds(config: messages.ConfigProto | None) -> float | None:
-    """How many seconds a reset may take by a ConfigProto or None; None without a limit."""
+    """Returns the timeout of a reset in seconds, from a ConfigProto or None; None without a limit."""
     return config.operation_timeout_in_ms / 1000 if config is not None and config.operation_timeout_in_ms > 0 else None
 
 
 class _Limited:
-    """A block in which work of this process is cancelled after some seconds; its error is then DeadlineExceededError."""
+    """A context with a Cancellation that is cancelled after some seconds; the work's error becomes DeadlineExceededError then.
+
+    Other errors get the text that they would have after a call over gRPC.
+    """
 
     def __init__(self, seconds: float | None) -> None:
         self.cancellation, self._is_over = Cancellation(), False
@@ -124,7 +128,7 @@ class _Limited:
 
 
 class StraightSteps:
-    """A session at the master of this process; methods as of RemoteSteps."""
+    """A session at a master of this process; the interface of RemoteSteps."""
 
     def __init__(self, master: Master, session: MasterSession) -> None:
         self._master, self._session = master, session
@@ -136,7 +140,8 @@ class StraightSteps:
     def run(
         self, feeds: dict[Any, Any], fetches: list[Any], targets: list[Any], options: Any, timeout: float | None, partial: str = ""
     ) -> tuple[list[Any], Any]:  # fmt: skip
-        """The values of tensors, and a RunMetadata message."""
+        """Returns the values of `fetches` and a RunMetadata message, or None."""
+        # Looked up on each run: the table keeps the sessions that are in use, and raises AbortedError for one that it has dropped.
         session = self._master.session(self._session.handle)
         given = {t.name: value for t, value in feeds.items()}
         with _Limited(timeout) as cancellation:
@@ -145,37 +150,37 @@ class StraightSteps:
             )
 
     def set_up(self, feeds: list[Any], fetches: list[Any], targets: list[Any]) -> str:
-        """Prepares a step of several calls of `run`; its name."""
+        """Prepares a partial run; returns the name that `run` takes as `partial`."""
         names = [[element.name for element in part] for part in (feeds, fetches, targets)]
         return self._session.set_up(*names)
 
     def devices(self) -> list[Any]:
-        """DeviceAttributes messages of the session's tasks."""
+        """Returns the DeviceAttributes messages of the session's tasks."""
         return self._session.devices()
 
     def close(self) -> None:
-        """Ends the session."""
+        """Closes the session."""
         self._master.close(self._session.handle)
 
 
 class StraightMaster:
-    """The master of a server of this process; methods as of RemoteMaster."""
+    """The master of a server in this process; the interface of RemoteMaster."""
 
     def __init__(self, master: Master) -> None:
         self._master = master
 
     def create(self, graph_def: Any, config: Any, timeout: float | None) -> StraightSteps:
-        """A new session."""
+        """Creates a session; waits at most `timeout` seconds for its tasks."""
         with _Limited(timeout) as cancellation:
             return StraightSteps(self._master, self._master.create(graph_def, config or messages.ConfigProto(), cancellation))
 
     def devices(self, timeout: float | None) -> list[Any]:
-        """DeviceAttributes messages of all tasks of its cluster."""
+        """Returns the DeviceAttributes messages of all tasks of its cluster."""
         with _Limited(timeout) as cancellation:
             return self._master.devices(cancellation)
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
-        """Forgets the variables of containers."""
+        """Clears the variables of containers; see RemoteMaster.reset."""
         filters = config.device_filters if config is not None else ()
         with _Limited(_reset_seconds(config)) as cancellation:
             self._master.reset(containers, filters, cancellation)

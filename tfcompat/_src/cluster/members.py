@@ -1,4 +1,4 @@
-"""The tasks that take part in a session."""
+"""The tasks of a session: those of the cluster that pass the session's device filters."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from tfcompat._src.runtime import local_servers
 
 @dataclass(frozen=True)
 class Member:
-    """A task: its name in device names, its address, and its server where that is of this process."""
+    """A task: its name in device names, its address, and its server if that is in this process, else None."""
 
     task: str
     address: str
     server: Any
 
     def worker(self, own: Any) -> Any:
-        """What runs parts of graphs on it: `own`, the worker of the master's server, or another process's."""
+        """Returns the task's worker: `own`, the worker of the master's server, for its own task, else a RemoteWorker."""
         return own if own.server is self.server else worker_at(self.address)
 
 
 def members_of(server: Any, config: Any) -> list[Member]:
-    """The tasks of a session with the target of `server` that pass its filters, in the order in which nodes without a device take them.
+    """Returns the tasks of a session of `server`, in the order in which nodes without a device prefer them.
 
-    The server's own always passes. It comes first where the config names the cluster.
+    The task of the server always takes part, whatever the filters. It comes first if the config names the cluster; otherwise tasks are sorted
+    by name.
 
     Raises:
-      errors.InvalidArgumentError: the config names a cluster that cannot be the session's.
+      errors.InvalidArgumentError: the config names a cluster that cannot be the session's, see `local_servers.cluster_error`.
     """
     problem = local_servers.cluster_error(server, config)
     if problem is not None:
@@ -38,6 +39,7 @@ def members_of(server: Any, config: Any) -> list[Member]:
     found, named = [], bool(config.cluster_def.job)
     for (job, index), address in sorted(addresses.items()):
         task = local_servers.task_name(job, index)
+        # A cluster of the session's config may name the server's task otherwise: it is known by its address then.
         is_own = (task == server.task_name and not named) or local_servers.find(f"grpc://{address}") is server
         if is_own or passes(task, config.device_filters):
             found.append(Member(task, address, server if is_own else local_servers.find(f"grpc://{address}")))
@@ -45,11 +47,12 @@ def members_of(server: Any, config: Any) -> list[Member]:
 
 
 def passes(task: str, filters: Any) -> bool:
-    """Whether a task is one that device filters such as "/job:ps" and "/job:worker/task:1" let through; all are where there is none."""
+    """Whether a task matches one of the device filters, such as "/job:ps" or "/job:worker/task:1". Every task passes if there are none."""
     have = DeviceSpec.from_string(task)
     return not filters or any(_fits(DeviceSpec.from_string(text), have) for text in filters)
 
 
 def _fits(wanted: DeviceSpec, have: DeviceSpec) -> bool:
+    """Whether job, replica and task of a device match, as far as `wanted` names them."""
     pairs = ((wanted.job, have.job), (wanted.replica, have.replica), (wanted.task, have.task))
     return all(w is None or w == h for w, h in pairs)

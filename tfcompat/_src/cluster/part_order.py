@@ -1,9 +1,8 @@
-"""The order of a part's nodes: what others wait for comes before waiting for others.
+"""The node order of a part, which avoids deadlock between parts: a part sends what it can before it waits for others.
 
-The runtime compiles together what it can, and runs nodes that act in creation order. Parts that tfcompat's master makes say by the
-attribute `_stage` in which stage (`stages.py`) a node is; nodes of a lower stage need nothing of a higher one, so
-no part waits for one that waits for it. Parts of other masters do not say; there a tensor is sent before waiting for those that
-its value does not need.
+The runtime runs nodes with side effects, among them _Send and _Recv, in creation order. tfcompat's master has ordered the nodes by stage
+(stages.py), and marks transfers with the attribute `_stage`; nodes of a stage depend on no later stage, so parts never wait for each other in a
+cycle. Parts of TensorFlow's masters are ordered here: a tensor is sent before the part waits for tensors on which it does not depend.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from tfcompat._src.cluster.transfer_ops import RECV, SEND
 from tfcompat._src.proto import messages
 
 STAGE = "_stage"
+"""The attribute of _Send and _Recv nodes that is their stage."""
 
 
 def ordered(graph_def: Any) -> Any:
-    """A part as a GraphDef message whose nodes are in an order in which they can run."""
+    """Returns a part, a GraphDef message, with its nodes in an order in which they can run."""
     if any(STAGE in node.attr for node in graph_def.node):
         return graph_def
     stages = _stages(graph_def)
@@ -27,16 +27,20 @@ def ordered(graph_def: Any) -> Any:
 
 
 def kind_order(op_type: str) -> int:
-    """In a stage, nodes that receive come first and those that send last."""
+    """Sort key within a stage: _Recv nodes first, _Send nodes last."""
     return 0 if op_type in RECV else 2 if op_type in SEND else 1
 
 
 def _stages(graph_def: Any) -> dict[str, int]:
-    """A number for each node: those before the k-th node that sends have k at most; what is needed by none of these comes last."""
+    """Assigns a stage to each node: that of the first _Send that depends on it. Nodes on which no _Send depends are in the last stage.
+
+    A _Send that depends on fewer received tensors comes earlier; consecutive ones that depend on the same tensors share a stage.
+    """
     sources = {node.name: [_node_name(text) for text in node.input] for node in graph_def.node}
     sends = [node.name for node in graph_def.node if node.op in SEND]
     receives = {node.name for node in graph_def.node if node.op in RECV}
     needs = {name: _ancestors(name, sources) for name in sends}
+    # If one needs a subset of what another needs, it is sent first: the number of needed tensors orders them topologically.
     sends.sort(key=lambda name: len(needs[name] & receives))
     stages: dict[str, int] = {}
     stage, seen = 0, None
@@ -50,6 +54,7 @@ def _stages(graph_def: Any) -> dict[str, int]:
 
 
 def _ancestors(name: str, sources: dict[str, list[str]]) -> set[str]:
+    """Returns the nodes on which a node depends, and the node."""
     found, pending = set(), [name]
     while pending:
         one = pending.pop()
@@ -60,5 +65,5 @@ def _ancestors(name: str, sources: dict[str, list[str]]) -> set[str]:
 
 
 def _node_name(text: str) -> str:
-    """The node of an input as a NodeDef writes it."""
+    """Returns the node of a NodeDef input."""
     return text.lstrip("^").partition(":")[0]

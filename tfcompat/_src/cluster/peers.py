@@ -1,7 +1,7 @@
-"""Arrays that the processes of a group send each other: each sends to each other one over a line that stays open.
+"""Point-to-point array messages between the processes of a group, over one line per ordered pair of processes.
 
-What goes over a line is one batch behind the other, as the arrays were sent: the size of a table, the table, and the bytes of the arrays. The table has
-for each array its sizes, its key and a text that describes it. So a batch is received by few calls, however many arrays it has.
+A line carries a sequence of batches. A batch is the size of its table (uint32), the table, and the bytes of the arrays. A table entry has the
+sizes, the key and the description of an array, so that a batch is received by few system calls, however many arrays it has.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.lines import INTERRUPTED_SECONDS, Line, Metadata, Source, open_line
 
 GROUP, RANK = "tfcompat-group", "tfcompat-rank"
-"""Metadata of a stream: the name of the group, and the rank of the sender."""
+"""Metadata of a line: the name of the group, and the rank of the sender."""
 _TABLE = struct.Struct("<I")
-"""Bytes of the table of a batch."""
+"""The size of a batch's table, in bytes."""
 _ENTRY = struct.Struct("<HHQ")
-"""Bytes of the key, of the description, and of the array."""
+"""The sizes of a key, of a description, and of an array, in bytes."""
 _TOGETHER = 1 << 26
-"""Arrays of so many bytes in sum are received by one call."""
+"""At most so many bytes of arrays are allocated at once for a batch, or one array if that is larger."""
 _FLUSH_SECONDS = 10.0
+"""How long the end of a process waits for its receivers."""
 _LOOK_SECONDS = 1.0
 
 Then: TypeAlias = Callable[["Parcel | errors.OpError"], None]
-"""Is called with a parcel, or with the error that keeps it from coming."""
+"""A callback that gets a parcel, or the error because of which none will come."""
 
 
 Item: TypeAlias = tuple[str, str, NDArray]
@@ -44,7 +45,7 @@ Item: TypeAlias = tuple[str, str, NDArray]
 
 
 class Parcel(NamedTuple):
-    """An array that has come: its key, a text that describes it, and its bytes."""
+    """A received array: its key, a text that describes it, and its bytes."""
 
     key: str
     description: str
@@ -52,13 +53,14 @@ class Parcel(NamedTuple):
 
 
 def batches(source: Source) -> Iterator[list[Parcel]]:
-    """What comes on a line, until it ends: the arrays that were sent together, together.
+    """Yields the batches of a line until it ends.
 
     Raises:
-      errors.DataLossError: it ends in the midst of a batch. errors.ResourceExhaustedError: an array is too large.
-      struct.error, UnicodeDecodeError: a table is malformed. TimeoutError: nothing more of a batch that has begun comes.
+      errors.DataLossError: the line ends within a batch. errors.ResourceExhaustedError: an array is too large.
+      struct.error, UnicodeDecodeError: a table is malformed. TimeoutError: the rest of a batch does not come.
     """
     header = bytearray(_TABLE.size)
+    # Sizes come from the peer: they are checked before memory is allocated for them.
     while count := source.read_into([memoryview(header)]):
         _require(count, len(header))
         (size,) = _TABLE.unpack(header)
@@ -74,7 +76,10 @@ def batches(source: Source) -> Iterator[list[Parcel]]:
 
 
 def _received(source: Source, entries: Sequence[tuple[str, str, int]]) -> list[Parcel]:
-    """The first array, and those behind it that are `_TOGETHER` with it at most: no room is made for more than was sent by that and one array."""
+    """Receives the first array of `entries`, and the following ones up to a sum of `_TOGETHER` bytes.
+
+    A peer that announces much and sends little makes this process allocate no more than that, or one array.
+    """
     sums = itertools.accumulate(size for _, _, size in entries)
     count = max(1, sum(1 for _ in itertools.takewhile(lambda total: total <= _TOGETHER, sums)))
     found = [Parcel(key, text, np.empty(size, np.uint8)) for key, text, size in entries[:count]]
@@ -83,8 +88,9 @@ def _received(source: Source, entries: Sequence[tuple[str, str, int]]) -> list[P
 
 
 def _entries(table: bytearray) -> Iterator[tuple[str, str, int]]:
-    """The key, the description and the size of each array of a batch."""
+    """Yields the key, the description and the size in bytes of each array of a batch."""
     at = 0
+    # An empty table is malformed: `at == 0` has unpack_from raise.
     while at < len(table) or at == 0:
         key_size, text_size, size = _ENTRY.unpack_from(table, at)
         middle, end = at + _ENTRY.size + key_size, at + _ENTRY.size + key_size + text_size
@@ -100,7 +106,7 @@ def _require(count: int, wanted: int) -> None:
 
 
 class _Inbox:
-    """What one peer sends: parcels that nobody has asked for yet, and those who wait for one, by key."""
+    """The parcels of one peer that nobody has asked for yet, and the callbacks that wait for a parcel, by key."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -109,7 +115,8 @@ class _Inbox:
         self._error: errors.OpError | None = None
 
     def take(self, parcel: Parcel) -> None:
-        """Keeps a parcel, or gives it to who waits for it."""
+        """Passes a parcel to the callback that waits for it, or keeps it."""
+        # Callbacks run outside of the lock: they may send, or expect the next parcel.
         with self._lock:
             then = self._waiting.pop(parcel.key, None)
             if then is None:
@@ -118,7 +125,7 @@ class _Inbox:
             then(parcel)
 
     def expect(self, key: str, then: Then) -> None:
-        """Calls `then` with the parcel of a key, when it is there, or with the error of the stream."""
+        """Calls `then` with the parcel of a key as soon as it comes, or with the line's error; at once if either is known."""
         with self._lock:
             found = self._whole.pop(key, None) or self._error
             if found is None:
@@ -127,12 +134,12 @@ class _Inbox:
         then(found)
 
     def expect_no_more(self, key: str) -> None:
-        """Forgets who waits for a key."""
+        """Drops the callback of a key."""
         with self._lock:
             self._waiting.pop(key, None)
 
     def fail(self, error: errors.OpError) -> None:
-        """Has all who wait, now and later, get an error."""
+        """Passes an error to all callbacks, present and future ones. The first error wins."""
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             self._error = self._error or error
@@ -141,11 +148,11 @@ class _Inbox:
 
 
 class Outbox:
-    """A line of arrays to a server, which begins with the first one.
+    """Sends arrays to a server over a line that the first `send` opens.
 
     Args:
-      address: "host:port". metadata: what it is for.
-      broke: is called with the reason when it breaks before it is closed.
+      address: "host:port". metadata: tells the server what the line carries.
+      broke: called with the reason if the line breaks before it is closed.
     """
 
     def __init__(self, address: str, metadata: Metadata, broke: Callable[[str], None]) -> None:
@@ -155,7 +162,9 @@ class Outbox:
         self._opening: Cancellation | None = None
 
     def send(self, *items: Item) -> None:
-        """Sends arrays, whose bytes must stay as they are until then; may wait for the receiver to take in those before.
+        """Sends arrays as one batch, in the caller's thread; blocks while the receiver is slower.
+
+        The bytes must not change until the receiver has them.
 
         Raises:
           errors.UnavailableError: the server does not answer.
@@ -171,11 +180,12 @@ class Outbox:
             self._line.send(parts)
 
     def has_begun(self) -> bool:
-        """Whether something was sent."""
+        """Whether the line was opened."""
         return self._line is not None
 
     def interrupt(self) -> None:
-        """Has `send` wait no more for a server that does not answer, or takes nothing: the line breaks. It does not wait itself."""
+        """Ends a `send` that is blocked by a server which does not answer or accepts nothing, by breaking the line. Does not block."""
+        # Without the lock, which a blocked `send` holds. A server that is about to answer gets a second.
         opening = self._opening
         if opening is not None:
             timer = threading.Timer(INTERRUPTED_SECONDS, opening.cancel)
@@ -185,19 +195,19 @@ class Outbox:
             self._line.interrupt()
 
     def begin_close(self) -> None:
-        """Ends the line behind what was sent."""
+        """Signals the end of the line, after everything that was sent."""
         with self._lock:
             if self._line is not None:
                 self._line.end()
 
     def wait_closed(self) -> None:
-        """Waits until the peer has all, or has gone."""
+        """Waits up to 10 seconds until the peer has read everything or has gone."""
         if self._line is not None:
             self._line.wait_ended(_FLUSH_SECONDS)
 
 
 def framed(items: Sequence[Item]) -> list[bytes | memoryview]:
-    """A batch as `batches` reads it."""
+    """Encodes arrays as one batch, in the form that `batches` reads; the array bytes are not copied."""
     table, parts = bytearray(_TABLE.size), list[bytes | memoryview]()
     for key, description, array in items:
         name, text = key.encode(), description.encode()
@@ -208,7 +218,7 @@ def framed(items: Sequence[Item]) -> list[bytes | memoryview]:
 
 
 class _Sender:
-    """Sends by an outbox in a thread of its own, so that nobody waits for a receiver, or for its process to begin."""
+    """Sends by an outbox in a thread of its own, so that callers do not wait for slow receivers or for processes that start later."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox, self._is_closing = outbox, False
@@ -220,6 +230,7 @@ class _Sender:
         self._queue.put((key, description, array))
 
     def _serve(self) -> None:
+        # The receiver's process may not have started: retried until it answers.
         while (item := self._queue.get()) is not None:
             while not self._has_sent(item) and not self._is_closing:
                 continue
@@ -242,10 +253,10 @@ class _Sender:
 
 
 class Peers:
-    """The other processes of a group, by rank.
+    """Message passing with the other processes of a group.
 
     Args:
-      group: the name of the group. rank: of this process. addresses: "host:port" of each process's server.
+      group: the name of the group. rank: of this process. addresses: "host:port" of each process's server, by rank.
     """
 
     def __init__(self, group: str, rank: int, addresses: list[str]) -> None:
@@ -263,10 +274,10 @@ class Peers:
         return [rank for rank in range(self.size) if rank != self.rank]
 
     def send(self, rank: int, key: str, description: str, array: NDArray) -> None:
-        """Sends an array of C order, whose bytes must stay as they are from now on.
+        """Queues an array in C order for a process. Its bytes must not change from now on.
 
         Raises:
-          errors.ResourceExhaustedError: it is too large.
+          errors.ResourceExhaustedError: the array is larger than processes may send.
         """
         trust.require_array_size(array.nbytes)
         with self._lock:
@@ -277,15 +288,15 @@ class Peers:
         sender.send(key, description, array)
 
     def expect(self, rank: int, key: str, then: Then) -> None:
-        """Calls `then` with the parcel that a process sends under a key, or with the error that keeps it from coming."""
+        """Calls `then` with the parcel that a process sends under a key, or with the error because of which none will come."""
         self._inboxes[rank].expect(key, then)
 
     def expect_no_more(self, rank: int, key: str) -> None:
-        """Forgets who waits for a key of a process."""
+        """Drops the callback of a key of a process."""
         self._inboxes[rank].expect_no_more(key)
 
     def receive(self, rank: int, source: Source) -> None:
-        """Takes the arrays of a process, until it ends its line."""
+        """Receives the arrays of a process until its line ends; then callbacks that wait for it get UnavailableError."""
         inbox = self._inboxes[rank]
         self._sending.add(rank)
         why = "it has left the group"
@@ -293,12 +304,15 @@ class Peers:
             for batch in batches(source):
                 for parcel in batch:
                     inbox.take(parcel)
-        except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
+        except Exception as e:  # noqa: BLE001  (gRPC's request iterator may raise anything when a call breaks)
             why = str(e) or "its stream has broken off"
         self._broke(rank, why)
 
     def _lost_receiver(self, rank: int, why: str) -> None:
-        """Fails who waits for a process that takes nothing more, unless it sends: what it has sent before its end is still on its way."""
+        """Fails the callbacks that wait for a process to which the line broke, unless it has a line to this one.
+
+        In that case `receive` fails them at the end of that line: arrays that the process sent before its end still arrive.
+        """
         if rank not in self._sending:
             timer = threading.Timer(_LOOK_SECONDS, lambda: None if rank in self._sending else self._broke(rank, why))
             timer.daemon = True
@@ -309,8 +323,9 @@ class Peers:
         self._inboxes[rank].fail(errors.UnavailableError(None, None, text))
 
     def close(self) -> None:
-        """Sends what is to be sent, and ends all lines."""
+        """Sends what is queued, and ends all lines; waits up to 10 seconds for each thread and each receiver."""
         _open.discard(self)
+        # All lines end first, and are waited for afterwards: the waits overlap.
         with self._lock:
             senders = list(self._senders.values())
         for sender in senders:
@@ -324,20 +339,20 @@ _open: weakref.WeakSet[Peers] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Has others get what this process has sent, although it ends."""
+    """Delivers queued arrays before the process exits: sender threads are daemons."""
     for peers in list(_open):
         peers.close()
 
 
 class Groups:
-    """The groups that a server's process is in, by name."""
+    """The groups that this server's process has joined, by name."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._groups: dict[str, Peers] = {}
 
     def add(self, peers: Peers) -> None:
-        """Adds a group: processes that wait to send to it may do so."""
+        """Adds a group, which admits the lines of processes that joined earlier."""
         with self._changed:
             self._groups[peers.group] = peers
             self._changed.notify_all()
@@ -348,7 +363,7 @@ class Groups:
             self._groups.pop(peers.group, None)
 
     def wait_for(self, name: str, is_over: Callable[[], bool]) -> Peers | None:
-        """The group of a name, once this process is in it; None where `is_over` is true before, which `wake` has it look at."""
+        """Waits until this process has joined a group, and returns it; None if `is_over` returns true first (see `wake`)."""
         with self._changed:
             while name not in self._groups:
                 if is_over():
@@ -357,6 +372,6 @@ class Groups:
             return self._groups[name]
 
     def wake(self) -> None:
-        """Has those who wait for a group look again whether they are to."""
+        """Has the waits for a group check `is_over`."""
         with self._changed:
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Which task of a cluster each operation of a step is on, and under which conditions it runs."""
+"""Placement by task: pruning of a step's graph, the task of each operation, and the branch conditions under which it runs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tfcompat._src.ops.flow.array_origin import FORWARDS_FLOW, array_of_flow
 EXIT = frozenset(("Exit", "RefExit"))
 _BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
 _OF_A_STEP = frozenset(("TensorArrayV3", "StackV2"))
-"""Op types that make what lives as long as a step."""
+"""Op types whose resources live as long as a step."""
 
 
 def needed(
     fetched: Iterable[Tensor], targets: Iterable[Operation], fed: Container[Tensor], ran: Container[Operation] = ()
 ) -> list[Operation]:
-    """The operations that a step needs, in creation order: sources come first, as in every graph that was imported.
+    """Returns the operations that a step needs, in creation order, which is a topological order of imported graphs except for back edges.
 
-    Calls of functions stand for themselves. Nothing waits for operations that have `ran`.
+    A function call is one operation. Control edges from operations that have `ran` are not followed.
     """
     pending = [t.op for t in fetched if t not in fed] + list(targets)
     found: set[Operation] = set()
@@ -38,28 +38,30 @@ def needed(
 
 
 def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dict[Operation, str]:
-    """The task of each operation: where its resources and refs are, else where its device is.
+    """Returns the task of each operation: that of its resource and ref inputs, else that of its device.
 
-    A loop is on one task, and with it all that has to do with the TensorArrays and stacks that it uses.
+    A loop is on one task, together with the TensorArrays and stacks that it uses and all operations on them.
 
     Args:
-      ops: sources first. device_of: the name of an operation's device.
+      ops: in topological order. device_of: returns the name of an operation's device.
 
     Raises:
-      NotImplementedError: a loop changes or asks for state of several tasks.
+      NotImplementedError: a loop uses state of several tasks.
     """
     found: dict[Operation, str] = {}
+    # First each operation by itself; inputs come before their users.
     for op in ops:
         beside = next((t.op for t in _bound_inputs(op) if t.op in found), None)
         found[op] = found[beside] if beside else device_of(op).partition("/device:")[0]
     of_step = _of_step(ops)
+    # Then the groups that must be together: on the task of their state, else on that of most members.
     for members in _together(ops, of_step):
         found.update(dict.fromkeys(members, _task_of_group(members, found, of_step)))
     return found
 
 
 def _of_step(ops: list[Operation]) -> set[Operation]:
-    """The operations that make TensorArrays and stacks, take handles of them, or forward flows, which carry the elements."""
+    """Returns the operations that create or use TensorArrays and stacks, or forward a TensorArray's flow."""
     found: set[Operation] = set()
     for op in ops:
         if op.type in _OF_A_STEP or any(source in found for source in _state_of_step(op)):
@@ -68,13 +70,14 @@ def _of_step(ops: list[Operation]) -> set[Operation]:
 
 
 def _state_of_step(op: Operation) -> list[Operation]:
-    """The operations whose handles an operation takes, and the one that makes the TensorArray whose flow it forwards."""
+    """Returns the producers of an operation's resource inputs, and the creator of the TensorArray whose flow it forwards."""
     array = array_of_flow(op.outputs[0]) if op.type in FORWARDS_FLOW else None
     return [t.op for t in _bound_inputs(op)] + ([] if array is None else [array])
 
 
 def _together(ops: list[Operation], of_step: set[Operation]) -> list[list[Operation]]:
-    """The groups of operations that have to be on one task: loops that use the same arrays and stacks are one group."""
+    """Returns the groups of operations that must be on one task. Loops that use the same TensorArrays or stacks are one group."""
+    # Disjoint sets: each operation's entry is the shared list of its group; merging appends one list to the other.
     groups = {op: [op] for op in ops}
     uses = [[op, *(source for source in _state_of_step(op) if source in of_step)] for op in ops if op in of_step]
     for members in (*loops(ops), *uses):
@@ -87,7 +90,7 @@ def _together(ops: list[Operation], of_step: set[Operation]) -> list[list[Operat
 
 
 def _bound_inputs(op: Operation) -> list[Tensor]:
-    """The inputs that an operation must share the task of: resources, and refs that it takes as such."""
+    """Returns the inputs whose task an operation must share: resources, and refs that it takes as refs."""
     signature = getattr(op, "call_spec", op.spec).signature
     is_flat = not any(a.is_list for a in signature.inputs)
     refs = [a.is_ref for a in signature.inputs] if is_flat else [False] * len(op.inputs)
@@ -95,7 +98,8 @@ def _bound_inputs(op: Operation) -> list[Tensor]:
 
 
 def loops(ops: list[Operation]) -> list[list[Operation]]:
-    """The operations of each outermost loop. `ops`: sources first."""
+    """Returns the operations of each outermost loop; `ops` are in topological order, except for back edges."""
+    # An operation is in the innermost frame of its inputs. Enter adds a frame, and the output of Exit is one frame further out.
     frames: dict[Operation, tuple[Any, ...]] = {}
     loops: dict[str, list[Operation]] = {}
     for op in ops:
@@ -108,24 +112,33 @@ def loops(ops: list[Operation]) -> list[list[Operation]]:
 
 
 def _frame_behind(op: Operation, frames: dict[Operation, tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The loops that a consumer of an operation is in."""
+    """Returns the frames of an operation's outputs, outermost first."""
     inside = frames.get(op, ())
     return inside[:-1] if op.type in EXIT else inside
 
 
 def _task_of_group(members: list[Operation], found: dict[Operation, str], of_step: set[Operation]) -> str:
+    """Returns the task of a group: that of the state that it uses, else the most frequent one."""
+    # TensorArrays and stacks follow the loop, and do not bind it to a task.
     own = [op for op in members if op not in of_step] or members
     bound = {found[op] for op in own if _bound_inputs(op) or op.spec.effects != op_spec.PURE}
     if len(bound) > 1:
         raise NotImplementedError(
-            f"tfcompat runs a loop on one task, but the one of {members[0].name!r} uses state of {', '.join(sorted(bound))}: place the "
+            f"tfcompat runs a loop on one task, but the loop of {members[0].name!r} uses state of {', '.join(sorted(bound))}: place the "
             "variables and queues that it uses on one of them, or read them before the loop."
         )
     return bound.pop() if bound else Counter(found[op] for op in own).most_common(1)[0][0]
 
 
 class Conditions:
-    """Under which values of which predicates operations run; a predicate is the tensor behind all its copies."""
+    """The conditions of operations and tensors: the values of predicates under which they run. Copies of a predicate count as one.
+
+    A forward pass over the graph: a Switch output adds its predicate to the conditions of the input, a Merge keeps those that all its inputs
+    share, and any other operation has the union of its inputs' conditions.
+
+    Args:
+      ops: in topological order, except for back edges. fed: tensors that are fed, whose producers do not run.
+    """
 
     def __init__(self, ops: list[Operation], fed: set[Tensor]) -> None:
         self._same = same_reads(ops)
@@ -140,13 +153,14 @@ class Conditions:
             self._guards[op] = guard
             for i, t in enumerate(op.outputs):
                 self._guards[t] = guard
+                # The Switches of a loop do not branch: both their outputs come, one after the other.
                 if op.type in SWITCH and op.inputs[1].op.type != "LoopCond":
                     self._guards[t] = guard | {(self.predicate(op.inputs[1]), bool(i))}
 
     def of(self, element: Operation | Tensor) -> list[tuple[Tensor, bool]]:
-        """The predicates of an operation or output with the values under which it is there."""
+        """Returns the conditions of an operation or tensor as (predicate, value) pairs, sorted by name."""
         return sorted(self._guards.get(element, ()), key=lambda entry: (entry[0].name, entry[1]))
 
     def predicate(self, tensor: Tensor) -> Tensor:
-        """The tensor behind copies of a predicate."""
+        """Follows copies of a predicate to their source."""
         return root_predicate(tensor, self._same)

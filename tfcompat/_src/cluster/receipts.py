@@ -1,4 +1,4 @@
-"""What a part has received of other tasks, in RunMetadata: TensorFlow 1.15's entries named RecvTensor."""
+"""RunMetadata entries for received tensors, in the form of TensorFlow 1.15: nodes named RecvTensor, with size, speed and times."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ NAME = "RecvTensor"
 
 
 def add_receipts(metadata: messages.RunMetadata, step: StepRendezvous, awaited: Collection[str]) -> None:
-    """Adds an entry for each tensor that a part has received.
+    """Adds an entry for each tensor that a part has received from another task.
 
     Args:
-      metadata: of the run of the part. step: with receipts. awaited: the keys of what the part receives.
+      metadata: of the part's run. step: the rendezvous, with receipts. awaited: the keys of the part's _Recv nodes.
     """
     devices = {device.device: device for device in metadata.step_stats.dev_stats}
     wanted = {_without_iteration(key) for key in awaited}
+    # Other tasks take the tensors that are sent to them from the same rendezvous: only this part's keys count.
     for receipt in list(step.receipts or ()):
         if _without_iteration(receipt.key) in wanted:
             device = parse_key(receipt.key).recv_device
@@ -29,12 +30,14 @@ def add_receipts(metadata: messages.RunMetadata, step: StepRendezvous, awaited: 
 
 
 def _without_iteration(key: str) -> str:
-    """A key without the iteration of the loop in which a tensor is received."""
+    """Returns a key without its last field, the frame and iteration, which a _Recv node in a loop does not know."""
     return key.rpartition(";")[0]
 
 
 def _entry(receipt: Receipt) -> messages.NodeExecStats:
+    """Makes the NodeExecStats of a receipt. The label is what TensorFlow's timeline shows."""
     key, found = parse_key(receipt.key), receipt.found
+    # At least 1 microsecond, as the speed is bits per microsecond (Mb/s).
     nanos = receipt.came - receipt.asked
     micros = max(nanos // 1000, 1)
     size = 0 if found.is_dead else _bytes_of(found.value)
@@ -50,7 +53,7 @@ def _entry(receipt: Receipt) -> messages.NodeExecStats:
 
 
 def _bytes_of(value: object) -> int:
-    """The bytes of an array; those of its texts where it holds them, 0 for what is no array."""
+    """Returns the size of an array in bytes; the sum of the lengths for strings, 0 for other values."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return sum(len(each) for each in value.reshape(-1) if isinstance(each, bytes))
     return int(getattr(value, "nbytes", 0))

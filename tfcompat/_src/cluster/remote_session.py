@@ -1,4 +1,4 @@
-"""The client's side of a session whose steps a master runs, in another process or with other processes."""
+"""The client of a session at a master: sends the graph as it grows, and the feeds and fetches of each run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed
 
 
 def master_of(address: str, server: Any) -> RemoteMaster | StraightMaster:
-    """The master at an address: that of `server`, where it is of this process."""
+    """Returns the master at an address: called directly if `server` is the server there, in this process; over gRPC if it is None."""
     return RemoteMaster(address) if server is None else StraightMaster(server.services.master)
 
 
 class _Wanted:
-    """What a run fetches and feeds, made out once for the graph as it is."""
+    """A prepared run: its fetches and feeds resolved in the graph.
+
+    Attributes:
+      changes: the graph's change count at that time. is_plain: whether each key of the feed_dict is one tensor, so that later runs with the
+        same keys need no new resolution.
+    """
 
     def __init__(self, graph: Graph, fetches: Any, feed_dict: dict[Any, Any]) -> None:
         self.fetches = Fetches(graph, fetches)
@@ -31,10 +36,10 @@ class _Wanted:
 
 
 class RemoteSession:
-    """A session at a master, made there by its first run.
+    """A session at a master; its first run creates it there.
 
     Args:
-      master: where it is. graph: its tf.Graph. config: its ConfigProto, or None.
+      master: its master. graph: its tf.Graph. config: its ConfigProto, or None.
     """
 
     def __init__(self, master: RemoteMaster | StraightMaster, graph: Graph, config: Any) -> None:
@@ -44,10 +49,10 @@ class RemoteSession:
         self._sent = 0
         self._wanted: dict[Any, _Wanted] = {}
 
-    # ---- what BaseSession does; arguments as there ----
+    # ---- the methods of BaseSession, with its arguments ----
 
     def run(self, fetches: Any, feed_dict: dict[Any, Any] | None, options: Any, run_metadata: Any) -> Any:
-        """Computes `fetches`."""
+        """Runs a step; returns the values of `fetches` in their structure."""
         wanted, feeds = self._prepare(fetches, feed_dict or {})
         steps = self._current()
         try:
@@ -61,10 +66,11 @@ class RemoteSession:
         return wanted.rebuild([_as_fetched(v) for v in values])
 
     def partial_run_setup(self, fetches: Any, feeds: list[Any] | None) -> str:
-        """Prepares a computation of several `partial_run` calls; its handle."""
+        """Prepares a partial run; returns its handle."""
         wanted = Fetches(self._graph, fetches)
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
+        # Only the keys matter; a composite feed, such as a SparseTensor, is expanded to its parts.
         fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
         try:
             handle: str = self._current().set_up(fed, wanted.tensors, wanted.targets)
@@ -73,7 +79,7 @@ class RemoteSession:
             raise self._in_graph(e) from None
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: dict[Any, Any] | None) -> Any:
-        """Goes on with a computation."""
+        """Continues a partial run; returns the values of `fetches` in their structure."""
         if not isinstance(handle, str) or not handle:
             raise errors.InvalidArgumentError(None, None, "Must run PartialRunSetup before performing partial runs")
         wanted, feeds = self._prepare(fetches, feed_dict or {})
@@ -84,13 +90,13 @@ class RemoteSession:
         return wanted.rebuild([_as_fetched(v) for v in values])
 
     def list_devices(self) -> list[Any]:
-        """The devices of all its tasks."""
+        """Returns the devices of all tasks of the session, or of the cluster before the first run."""
         with self._lock:
             found = self._master.devices(self._timeout(None)) if self._steps is None else self._steps.devices()
         return [devices.DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in found]
 
     def close(self) -> None:
-        """Ends it, also at the master."""
+        """Closes the session at the master."""
         with self._lock:
             if self._steps is not None:
                 self._steps.close()
@@ -98,11 +104,12 @@ class RemoteSession:
     # ---- steps ----
 
     def _prepare(self, fetches: Any, feed_dict: dict[Any, Any]) -> tuple[Fetches, dict[Tensor, Any]]:
+        """Resolves the fetches and feeds of a run, with a cache; returns the fetches, and the fed values as arrays."""
         try:
             key = (structure_key(fetches), *feed_dict)
             wanted = self._wanted.get(key)
         except TypeError:
-            key, wanted = (), None  # what cannot be a key is looked at anew each time
+            key, wanted = (), None  # not hashable: resolved on each run
         if wanted is None or wanted.changes != self._graph._changes or not wanted.is_plain:
             if not self._graph._nodes:
                 raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
@@ -113,7 +120,7 @@ class RemoteSession:
         return wanted.fetches, dict(zip(wanted.feeds, map(convert_feed, wanted.feeds, given.values())))
 
     def _current(self) -> Any:
-        """The session at the master, with the nodes that the graph has by now."""
+        """Returns the session at the master; creates it, or sends the nodes that were added since the last run."""
         graph = self._graph
         with self._lock:
             version = graph.version
@@ -128,25 +135,25 @@ class RemoteSession:
             return self._steps
 
     def _nodes(self, from_version: int | None) -> Any:
-        """The graph's nodes after a version as a GraphDef message for a server."""
+        """Returns the nodes that were added after a version (None: all nodes) as a GraphDef message, with loop derivatives as attributes."""
         found = self._graph.as_graph_def(from_version)
         carried_derivatives.write(found, noted_in(self._graph, self._graph.get_operations()))
         return found
 
     def _timeout(self, options: Any) -> float | None:
-        """How many seconds a call may take, by RunOptions or the session's config."""
+        """Returns the timeout of a call in seconds, from RunOptions, else from the session's config; None without a limit."""
         milliseconds = options.timeout_in_ms if options is not None else 0
         if self._config is not None:
             milliseconds = milliseconds or self._config.operation_timeout_in_ms
         return milliseconds / 1000 if milliseconds > 0 else None
 
     def _in_graph(self, error: errors.OpError) -> errors.OpError:
-        """An error of the master with the node of the graph that its text names."""
+        """Returns a master's error with `op` set to the graph's node that the text names, and the text saying where that was made."""
         return wire.error_of(error.error_code or errors.UNKNOWN, error.message, self._graph)
 
 
 def _as_fetched(value: Any) -> Any:
-    """A value as a fetch shows it: one that may be changed, a scalar where it has no dimension."""
+    """Returns a fetched value as tf.Session does: a writable array, or a NumPy scalar for a shape of ()."""
     if not hasattr(value, "ndim"):
         return value
     return value if value.ndim and value.flags.writeable else value.copy() if value.ndim else value[()]

@@ -1,4 +1,4 @@
-"""The worker of another process, as masters and other workers call it."""
+"""The client of a worker in another process: the calls of masters (sessions, parts, runs) and of other workers (tensors)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.proto import messages
 
 _FAREWELL_SECONDS = 60.0
-"""So long a worker that does not answer may yet be told that it is to forget something."""
+"""Deadline of calls that release something at a worker, for which nobody waits."""
 
 
 class RemoteWorker:
-    """The worker of the server at an address; all methods raise errors.OpError where the call or the work fails.
+    """The worker of the server at an address. Methods raise errors.OpError if the call or the work fails.
 
-    `sends_together` says whether it sends several tensors in one call, as far as that is known.
+    Attributes: `address`; `sends_together`: whether the worker has RecvTensors, which is assumed until it says otherwise.
     """
 
     def __init__(self, address: str) -> None:
@@ -30,16 +30,16 @@ class RemoteWorker:
         self.sends_together = True
 
     def begin_status(self) -> Call:
-        """Begins to ask what devices it has; the reply is a GetStatusResponse."""
+        """Requests the worker's devices; the reply is a GetStatusResponse."""
         return self._service.begin("GetStatus")
 
     def create_session(self, handle: str, isolated: bool, server_def: Any, devices: Sequence[Any], cancellation: Cancellation) -> None:
-        """Begins a session there.
+        """Creates a worker session.
 
         Args:
-          handle: its name. isolated: whether its variables are its own.
-          server_def: a ServerDef with the cluster, or None where that is the server's own.
-          devices: DeviceAttributes messages of the whole cluster. cancellation: tells it to wait no more.
+          handle: its name. isolated: whether it has variables of its own.
+          server_def: a ServerDef with the session's cluster; None for the server's own.
+          devices: DeviceAttributes messages of the whole cluster. cancellation: cancels the call.
         """
         self._service.call(
             "CreateWorkerSession", session_handle=handle, isolate_session_state=isolated, server_def=server_def,
@@ -47,11 +47,11 @@ class RemoteWorker:
         )  # fmt: skip
 
     def begin_delete_session(self, handle: str) -> Call:
-        """Begins to end a session."""
+        """Requests the end of a session."""
         return self._service.begin("DeleteWorkerSession", timeout=_FAREWELL_SECONDS, session_handle=handle)
 
     def register(self, session: str, graph_def: Any, graph_options: Any, cancellation: Cancellation) -> str:
-        """Registers a part of a graph; its handle."""
+        """Registers a part of a graph; returns its handle."""
         reply = self._service.call(
             "RegisterGraph", session_handle=session, create_worker_session_called=True, graph_def=graph_def, graph_options=graph_options,
             cancellation=cancellation,
@@ -59,17 +59,19 @@ class RemoteWorker:
         return str(reply.graph_handle)
 
     def begin_deregister(self, session: str, handle: str) -> Call:
-        """Begins to have a part forgotten."""
+        """Requests the removal of a part."""
         return self._service.begin("DeregisterGraph", session_handle=session, create_worker_session_called=True, graph_handle=handle)
 
     def begin_run(self, request: messages.RunGraphRequest) -> Call:
-        """Begins to run a part in a step; the reply is a RunGraphResponse, for `run_result`."""
+        """Starts a run of a part; the reply is a RunGraphResponse, for `run_result`."""
         return self._service.begin_with("RunGraph", request)
 
     def begin_recv(self, number: int, keys: Sequence[str], arrive: Callable[[Callable[[], list[Arrived]]], None]) -> Call:
-        """Begins to get tensors of a step; `arrive` is called when there is a reply, with a function that gives them or raises.
+        """Requests tensors of a step.
 
-        Several can only be asked for where `sends_together`; UnimplementedError says that they are not.
+        Args:
+          number: the step. keys: of the tensors; several only if `sends_together`. A worker without RecvTensors replies UnimplementedError.
+          arrive: called at the reply, with a function that returns the tensors in the order of `keys`, or raises.
         """
         if len(keys) == 1:
             call = self._service.begin("RecvTensor", step_id=number, rendezvous_key=keys[0], request_id=request_id())
@@ -80,21 +82,22 @@ class RemoteWorker:
         return call
 
     def begin_cleanup(self, number: int) -> Call:
-        """Begins to end a step."""
+        """Tells the worker that a step has ended."""
         return self._service.begin("CleanupGraph", timeout=_FAREWELL_SECONDS, step_id=number)
 
     def cleanup_all(self, containers: Sequence[str], cancellation: Cancellation) -> None:
-        """Has the variables of containers forgotten, by default of all."""
+        """Clears the variables of containers; of all if none is named."""
         self._service.call("CleanupAll", container=containers, cancellation=cancellation)
 
 
 @functools.cache
 def worker_at(address: str) -> RemoteWorker:
-    """The worker of the server at an address."""
+    """Returns the worker of the server at an address; one object per process and address, with what it learned of the worker."""
     return RemoteWorker(address)
 
 
 def _arrived(reply: Any) -> Arrived:
+    """Decodes a RecvTensorResponse."""
     dtype = dtypes.as_dtype(reply.tensor.dtype)
     return Arrived(None if reply.is_dead else wire.from_proto(reply.tensor), dtype, reply.is_dead)
 
@@ -102,12 +105,12 @@ def _arrived(reply: Any) -> Arrived:
 def run_request(
     session: str, handle: str, number: int, sent: dict[str, Arrived], wanted: Sequence[str], options: messages.RunOptions
 ) -> messages.RunGraphRequest:
-    """What asks for a run of a part in a step.
+    """Makes the request to run a part in a step.
 
     Args:
-      session, handle: the part. number: the step.
-      sent: what is fed, by key. wanted: the keys of what is fetched.
-      options: RunOptions.
+      session, handle: identify the part. number: of the step.
+      sent: fed tensors, by key. wanted: the keys of fetched tensors.
+      options: RunOptions of the step.
     """
     feeds = [messages.NamedTensorProto(name=key, tensor=wire.to_proto(f.value, f.dtype)) for key, f in sent.items()]
     recorded = messages.ExecutorOpts(
@@ -120,7 +123,7 @@ def run_request(
 
 
 def run_result(reply: Any) -> tuple[dict[str, Any], Any]:
-    """What a run of a part gave, by key, and its RunMetadata; raises the error that it answers."""
+    """Decodes a RunGraphResponse: returns the fetched values by key, and a RunMetadata message; raises errors.OpError if the run failed."""
     if reply.status_code:
         raise wire.error_of(reply.status_code, reply.status_error_message)
     metadata = messages.RunMetadata(step_stats=reply.step_stats, partition_graphs=reply.partition_graph)

@@ -1,4 +1,4 @@
-"""Where the parts of a step meet: a tensor is put under a key, and taken once, maybe by one who waits for it since before."""
+"""Rendezvous: the table through which the parts of a step exchange tensors. A tensor is put under a key and taken once; takers may wait."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tfcompat._src.base.run_limits import MustWait, is_cancelled, may_wait, seco
 from tfcompat._src.cluster.wire import DERIVED
 
 _REMEMBERED = 4096
-"""So many steps that have ended are known, so that who comes too late for one does not wait for ever."""
+"""How many ended steps are remembered: a request for a tensor of one of them fails, instead of waiting for ever."""
 
 
 class Key(NamedTuple):
-    """The parts of a key, as text `sender;incarnation;receiver;name;frame:iteration`."""
+    """A rendezvous key; its text is that of TensorFlow, `sender;incarnation;receiver;name;frame:iteration`."""
 
     send_device: str
     incarnation: int
@@ -32,7 +32,11 @@ class Key(NamedTuple):
 
 
 def parse_key(text: str) -> Key:
-    """The parts of a key; errors.InvalidArgumentError where it is malformed."""
+    """Parses the text of a key.
+
+    Raises:
+      errors.InvalidArgumentError: the text is malformed.
+    """
     parts = text.split(";")
     try:
         return Key(parts[0], int(parts[1], 16), *parts[2:])
@@ -41,7 +45,7 @@ def parse_key(text: str) -> Key:
 
 
 class Arrived(NamedTuple):
-    """What was put: a value, or none where the tensor is on a side of a conditional that was not taken."""
+    """A tensor that was put: a value, or a dead tensor, whose branch of a conditional was not taken."""
 
     value: Any
     dtype: Any
@@ -49,7 +53,7 @@ class Arrived(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A tensor that was taken: its key, what it is, and when it was asked for and came, in nanoseconds since 1970."""
+    """A tensor that was taken: its key, the tensor, and the times of request and arrival, in nanoseconds since 1970."""
 
     key: str
     found: Arrived
@@ -60,11 +64,11 @@ class Receipt(NamedTuple):
 class StepRendezvous:
     """The tensors of one step in one process.
 
-    Attributes: `receipts`: of what is taken, where it is a list; by default none are kept.
-
-    `fetch`, where set, is told of a key that is asked for and has not come: it gets it from another process. `push`, where set, sends
-    tensors to the processes that they are for, and gives back those that have to be asked for. `senders` are the tasks whose tensors come without being asked for.
-    `streams` are those that have brought something for the step.
+    Attributes:
+      fetch: called with a key that is awaited and has not come, to request the tensor from another process; or None.
+      push: sends tensors to the processes that receive them, and returns those that have to be requested instead; or None.
+      senders: the tasks that push their tensors, without a request. streams: the lines that have delivered tensors of the step.
+      receipts: a record of each tensor that is taken, if a list; None (the default) keeps none.
     """
 
     def __init__(self) -> None:
@@ -86,10 +90,10 @@ class StepRendezvous:
         self.put_all({key: found})
 
     def put_all(self, found: dict[str, Arrived]) -> None:
-        """Puts tensors, by key.
+        """Puts tensors by key, and pushes those that other processes receive.
 
         Raises:
-          errors.AbortedError: one was put under its key before.
+          errors.AbortedError: a key was used before.
         """
         with self._changed:
             twice = self._put.intersection(found)
@@ -101,36 +105,37 @@ class StepRendezvous:
             self.arrive(kept)
 
     def arrive(self, found: dict[str, Arrived]) -> None:
-        """Takes in tensors of this process, or those that another has sent together, by key."""
+        """Adds tensors that are received here, by key; several wake the waiting threads once."""
         with self._changed:
             self._put.update(found)
             self._arrived.update(found)
             self._came.update(dict.fromkeys(found, time.time_ns()))
             for missing in self._awaited:
                 missing.difference_update(found)
+            # Wakes threads only if one of the sets that they wait for is complete.
             if not all(self._awaited):
                 self._changed.notify_all()
 
     def has_put(self, key: str) -> bool:
-        """Whether a tensor was put under a key, taken or not."""
+        """Whether a tensor was put under a key; it may have been taken since."""
         return key in self._put
 
     def ask(self, keys: list[str]) -> bool:
-        """Notes that tensors are asked for; whether they were not before, nor have come."""
+        """Marks keys as requested; returns whether they need a request: not all were requested before, and not all were put."""
         with self._changed:
             new = not self._asked.issuperset(keys) and not self._put.issuperset(keys)
             self._asked.update(keys)
         return new
 
     def take(self, key: str) -> Arrived:
-        """Takes a tensor out; see `take_all`."""
+        """Takes a tensor; see `take_all`."""
         return self.take_all((key,))[key]
 
     def take_all(self, keys: Collection[str]) -> dict[str, Arrived]:
-        """Takes tensors out when all have come, within the limits of this thread's run; they, by key.
+        """Waits until all keys have tensors, within the limits of this thread's run; removes and returns the tensors, by key.
 
         Raises:
-          MustWait: it may not wait. errors.CancelledError, errors.DeadlineExceededError: it is to wait no more.
+          MustWait: this thread may not wait. errors.CancelledError, errors.DeadlineExceededError: its run was cancelled, or is out of time.
           errors.OpError: the step has failed.
         """
         asked = time.time_ns()
@@ -142,13 +147,15 @@ class StepRendezvous:
             return found
 
     def first_of(self, sets: Sequence[Collection[str]]) -> int:
-        """Waits until all tensors of one of several sets of keys have come; the number of the set. Raises as `take_all` does."""
+        """Waits until one of several sets of keys is complete; returns its index. Raises as `take_all` does."""
+        # Requests go out before the wait, without the lock: `fetch` calls other processes.
         fetch = self.fetch
         for key in itertools.chain(*sets):
             if fetch is not None and key not in self._asked and key not in self._put:
                 fetch(key)
         with self._changed:
             missing = [{key for key in keys if key not in self._arrived} for keys in sets]
+            # `arrive` removes keys from these sets. They are compared by identity below, as equal ones may belong to other threads.
             self._awaited += missing
             try:
                 while all(missing):
@@ -158,7 +165,7 @@ class StepRendezvous:
             return next(number for number, left in enumerate(missing) if not left)
 
     def _wait(self) -> None:
-        """Waits until something has changed, if it may."""
+        """Waits for the next change, or raises the reason why this thread must not wait. The order of the checks decides the error."""
         left = seconds_left()
         if self._error is not None:
             raise self._error
@@ -171,19 +178,19 @@ class StepRendezvous:
         self._changed.wait(left)
 
     def abort(self, error: errors.OpError) -> None:
-        """Has all who wait, now and later, raise an error; the first one counts."""
+        """Fails the step: all waits, present and future ones, raise an error. The first error wins."""
         with self._changed:
             self._error = self._error or error
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Has all who wait look again whether they are to."""
+        """Has all waits check whether their run was cancelled."""
         with self._changed:
             self._changed.notify_all()
 
 
 class Steps:
-    """The steps that a process knows by number."""
+    """The rendezvous of the steps in this process, by step number."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -191,10 +198,10 @@ class Steps:
         self._ended: OrderedDict[int, None] = OrderedDict()
 
     def step(self, number: int) -> StepRendezvous:
-        """A step, begun with the first who asks for it.
+        """Returns the rendezvous of a step; creates it on first use, as a tensor may come before the request to run.
 
         Raises:
-          errors.AbortedError: it has ended.
+          errors.AbortedError: the step has ended.
         """
         with self._lock:
             if number in self._ended:
@@ -204,13 +211,13 @@ class Steps:
             return self._steps[number]
 
     def put(self, number: int, found: dict[str, Arrived], stream: object) -> None:
-        """Takes in tensors, by key, that another process has sent by a stream for a step, if that has not ended."""
+        """Adds tensors, by key, that a line has delivered; drops them if the step has ended."""
         step = self.reached(number, stream)
         if step is not None:
             step.arrive(found)
 
     def reached(self, number: int, stream: object) -> StepRendezvous | None:
-        """The step that a stream has brought something for, None where it has ended."""
+        """Returns the step for which a line has delivered something, and remembers the line; None if the step has ended."""
         with self._lock:
             if number in self._ended:
                 return None
@@ -219,7 +226,10 @@ class Steps:
             return step
 
     def lose(self, task: str, stream: object, error: errors.OpError) -> None:
-        """Fails the steps that a task sends tensors to, and ends those that its stream has brought something for: maybe nobody else does."""
+        """Handles the end of a task's line: fails the steps that await its tensors, and ends those for which the line delivered something.
+
+        The latter may have no other end: their master may be the task that has gone.
+        """
         with self._lock:
             waiting = [step for step in self._steps.values() if task in step.senders]
             begun = {number: step for number, step in self._steps.items() if stream in step.streams}
@@ -229,7 +239,7 @@ class Steps:
             self.end(number)
 
     def end(self, number: int) -> None:
-        """Ends a step; whoever waits for a tensor of it raises AbortedError."""
+        """Ends a step; waits for its tensors raise AbortedError."""
         with self._lock:
             found = self._steps.pop(number, None)
             self._ended[number] = None
@@ -248,7 +258,7 @@ _current = _Current()
 
 @contextlib.contextmanager
 def entered(step: StepRendezvous) -> Iterator[None]:
-    """A block in which the operations of this thread meet others in a step."""
+    """Returns a context in which the _Send and _Recv nodes that this thread runs use the rendezvous of a step."""
     outer, _current.step = _current.step, step
     try:
         yield
@@ -257,10 +267,10 @@ def entered(step: StepRendezvous) -> Iterator[None]:
 
 
 def current() -> StepRendezvous:
-    """The step of this thread.
+    """Returns the rendezvous that this thread has `entered`.
 
     Raises:
-      errors.InternalError: there is none: a node that sends or receives runs outside of a cluster's step.
+      errors.InternalError: there is none: a _Send or _Recv runs outside of a cluster's step.
     """
     if _current.step is None:
         raise errors.InternalError(None, None, "Need a non-null rendezvous: this node runs in steps of a cluster only")

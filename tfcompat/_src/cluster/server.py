@@ -1,4 +1,4 @@
-"""The services of a server, and the port where it listens."""
+"""The gRPC server: a master and a worker behind one port, which answers MasterService, WorkerService and tfcompat's TransferService."""
 
 from __future__ import annotations
 
@@ -33,12 +33,16 @@ _SERVED = {
     "grpc.server_handshake_timeout_ms": 10_000, "grpc.keepalive_time_ms": 30_000, "grpc.keepalive_timeout_ms": 30_000,
     "grpc.http2.min_ping_interval_without_data_ms": 10_000,
 }  # fmt: skip
-"""Connections end that begin with no call of gRPC, or whose other end answers no more."""
+"""Close connections that do not begin to speak gRPC within 10 seconds, or whose peer does not answer keep-alive pings."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Services:
-    """The master and the worker of a server: as objects for sessions of this process, as services for others."""
+    """The master and the worker of a server: objects for sessions of this process, services for other processes.
+
+    Args:
+      server: the LocalServer. gate: restricts graphs of other processes.
+    """
 
     def __init__(self, server: Any, gate: Gate) -> None:
         self.worker = Worker(server)
@@ -52,14 +56,19 @@ class Services:
         self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
-        """The reply to a request; raises one of `wire.FAILURES`."""
+        """Returns the reply to a request; raises one of `wire.FAILURES`."""
         return getattr(self._by_name[service], method)(request, cancellation)
 
     def take(self, purpose: dict[str, str], source: Source, is_open: Callable[[], bool]) -> None:
-        """Takes the arrays that a process sends on a line, as long as it does; `is_open` says whether it still may."""
+        """Receives a line until it ends: tensors of a worker, or arrays of a group's process.
+
+        Args:
+          purpose: the line's metadata. source: the line. is_open: whether the sender still holds the line.
+        """
         if purpose.get(GROUP) == TENSORS:
             self.worker.streams.receive(purpose.get(SENDER, ""), source)
             return
+        # A process may send to a group before this one has joined it: its line waits.
         rank = purpose.get(RANK, "")
         peers = self.groups.wait_for(purpose.get(GROUP, ""), lambda: not is_open())
         if peers is not None and rank.isdigit() and int(rank) in peers.others:
@@ -67,10 +76,10 @@ class Services:
 
 
 class Listener:
-    """A port where a server's services can be called, while the server lives.
+    """The port of a server's services, which is open while the server object lives.
 
-    It listens where the address of its task says, "localhost" for this machine alone; TFCOMPAT_LISTEN_HOST in the environment names
-    another host to listen at (0.0.0.0: all of this machine's addresses), for addresses that lead here by way of another machine.
+    It listens at the host of its task's address; "localhost" is reached from this machine only. TFCOMPAT_LISTEN_HOST sets another host to
+    listen at (0.0.0.0: all addresses of this machine), for a task address that another machine forwards to this one.
 
     Args:
       server: the LocalServer. address: "host:port" of its task; port 0 for a free one.
@@ -84,6 +93,7 @@ class Listener:
         host = os.environ.get(LISTEN_HOST) or host or "localhost"
         self.gate, where = Gate(host), f"{host}:{port}"
         options = {**dict(channel.OPTIONS), **_SERVED, "grpc.max_receive_message_length": trust.largest_message(self.gate.is_beyond_loopback)}
+        # Weak references: gRPC's threads must not keep a server alive that the program has dropped.
         self._grpc = grpc.server(THREADS, handlers=[_Handlers(weakref.ref(server))], options=list(options.items()))
         weakref.finalize(server, self._grpc.stop, None).atexit = False
         self._where = where
@@ -93,13 +103,13 @@ class Listener:
             raise errors.UnknownError(None, None, f"Could not start gRPC server: it cannot listen at {where}: {e}") from None
 
     def start(self) -> None:
-        """Begins to answer."""
+        """Starts to answer calls."""
         self.gate.say(self._where)
         self._grpc.start()
 
 
 class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
-    """Finds what answers a call by its path."""
+    """Looks up the handler of a call by its path."""
 
     def __init__(self, server: Callable[[], Any]) -> None:
         self._by_path = {
@@ -118,24 +128,25 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no ty
 
 
 def _take_line(server: Callable[[], LocalServer | None], purpose: dict[str, str], source: SocketSource) -> None:
-    """Takes the arrays that a process sends on a connection."""
+    """Receives a line that is a socket; `server` is a weak reference."""
     running = server()
     if running is not None:
         running.services.take(purpose, source, source.is_open)
 
 
 def _take_stream(server: Callable[[], Any], messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-    """Takes the arrays that a process sends in messages of one call."""
+    """Receives a line that is a streaming call, Push."""
     running = server()
     if running is None:
         context.abort(grpc.StatusCode.UNAVAILABLE, "The server has ended")
+    # A line that waits for its group looks again when the call ends.
     context.add_callback(running.services.groups.wake)
     running.services.take(dict(context.invocation_metadata()), MessageSource(messages), context.is_active)
     return b""
 
 
 def _answer(server: Callable[[], Any], service: str, method: str, request: Any, context: grpc.ServicerContext) -> Any:
-    """Answers a call by its reply or by a status; when the caller gives up, the work for it is cancelled."""
+    """Answers a call with a reply or an error status; cancels the work if the caller gives up."""
     cancellation = Cancellation()
     context.add_callback(cancellation.cancel)
     running = server()

@@ -1,4 +1,4 @@
-"""The sessions in which a server runs what others ask for: on its task, or on tasks that are all of this process."""
+"""Sessions in which servers run steps for clients: ServerSession on servers of this process, PartSession for one part of a graph on one task."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from tfcompat._src.runtime.variable_state import VariableState
 
 
 class TaskState:
-    """What graphs on a task share: variables by key, resources by name."""
+    """The state that graphs on a task share: variables by key, resources by name."""
 
     def __init__(self, variables: VariableState, resources: dict[str, Any]) -> None:
         self.variables, self.resources = variables, resources
 
 
 class NamedRandomState(RandomState):
-    """Counters that random operations of one name share, in whichever graphs they are."""
+    """Random state in which operations of one name share a counter, even in different graphs.
+
+    Each set of fetches registers a graph of its own, and a random operation must not begin its sequence again in the next one.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +45,7 @@ class _Running(threading.local):
 
 
 class ServerSession(BaseSession):
-    """A session on given servers of this process.
+    """A session that runs on given servers of this process.
 
     Args:
       servers: by the name of their task. graph: a tf.Graph. config: a ConfigProto.
@@ -68,7 +71,8 @@ class ServerSession(BaseSession):
 
     @contextlib.contextmanager
     def cancelled_by(self, cancellation: Cancellation) -> Iterator[None]:
-        """A block whose runs stop waiting when something is cancelled."""
+        """Returns a context in which the runs of this thread stop when `cancellation` is cancelled."""
+        # Per thread: one session runs steps for several callers at a time.
         outer, self._running.cancellation = self._running.cancellation, cancellation
         cancellation.on_cancel(self._wake)
         try:
@@ -77,14 +81,16 @@ class ServerSession(BaseSession):
             self._running.cancellation = outer
 
     def within_limits(self) -> contextlib.AbstractContextManager[None]:
-        """A block of this thread that waits for others as long as a run may."""
+        """Returns a context in which waits of this thread end when the session closes or the step is cancelled; without a deadline."""
         return run_limits.within(0, self._stops_waiting)
 
     def _resources(self) -> list[dict[str, Any]]:
+        """Returns the tables of the resources on which runs may wait."""
         return [self.context.resources, *(server.resources for server in self._on_servers.values())]
 
     def _wake(self) -> None:
-        """Has the waiting threads of all runs look again whether they are to wait on."""
+        """Has the threads that wait on queues and other resources check whether their run was cancelled."""
+        # A copy: other threads add resources meanwhile.
         for resources in self._resources():
             for found in list(resources.values()):
                 if isinstance(found, SharedResource):
@@ -92,7 +98,7 @@ class ServerSession(BaseSession):
 
 
 class PartSession(ServerSession):
-    """A session of a task that runs one part of a graph, and shares variables, resources and random numbers with other parts."""
+    """A session that runs one part of a graph on a task; parts of a master's session share variables, resources and random state."""
 
     def __init__(self, server: Any, task: str, graph: Graph, config: Any, state: TaskState, random_state: RandomState) -> None:
         self._task, self._state, self._random_state = task, state, random_state

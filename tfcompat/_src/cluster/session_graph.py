@@ -1,4 +1,4 @@
-"""The graph of a session that another process builds: GraphDef messages, each with nodes on top of those before."""
+"""Growth of a session's graph by GraphDef messages of a client or a master, each with new nodes, and look-ups by name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tfcompat._src.nodes.graph_import import _Importer, check_versions
 
 
 class _Extension(_Importer):
-    """An import of nodes whose inputs may be in the graph already, under their own names and where they say they are.
+    """An import that keeps names and devices, and whose nodes may have inputs that are in the graph already.
 
-    Names may begin with "_": masters give such ones to nodes that send and receive.
+    Names may begin with "_", unlike those that users give: masters name _Send and _Recv nodes so.
     """
 
     _name_pattern = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\-/]*", re.ASCII)
@@ -26,6 +26,7 @@ class _Extension(_Importer):
         super().__init__(graph, graph_def, "", {}, None)
 
     def _mapped(self, source: str) -> Any:
+        """Returns the tensor or operation of the graph that an input names; None if it is in this message, or nowhere."""
         name, _, index = source.lstrip("^").partition(":")
         if name in self._nodes:
             return None
@@ -46,11 +47,11 @@ class _Extension(_Importer):
 
 
 def extend(graph: Graph, graph_def: Any) -> None:
-    """Adds the nodes of a GraphDef to a graph, with what they say of loops that are derivatives.
+    """Adds the nodes of a GraphDef message to a graph, and the LoopDerivatives in their attributes.
 
     Raises:
-      errors.InvalidArgumentError: the message is malformed, or has a node that the graph has.
-      errors.NotFoundError: an op type that tfcompat does not have.
+      errors.InvalidArgumentError: the message is malformed, or has a node that is in the graph already.
+      errors.NotFoundError: tfcompat does not have an op type.
     """
     known = next((node.name for node in graph_def.node if node.name in graph._nodes_by_name), None)
     if known is not None:
@@ -60,6 +61,7 @@ def extend(graph: Graph, graph_def: Any) -> None:
         )  # fmt: skip
     try:
         check_versions(graph_def.versions)
+        # Removed before the import, so that the nodes are those of the client's graph.
         carried = carried_derivatives.taken(graph_def)
         with graph.as_default():
             importer = _Extension(graph, graph_def)
@@ -72,17 +74,17 @@ def extend(graph: Graph, graph_def: Any) -> None:
 
 
 def tensor(graph: Graph, name: str) -> Tensor:
-    """The tensor of a name, "x" for "x:0"; errors.NotFoundError where there is none."""
+    """Returns the tensor of a name; "x" means "x:0". Raises errors.NotFoundError if there is none."""
     op_name, _, index = name.partition(":")
     op = graph._nodes_by_name.get(op_name)
     if op is None or not (index or "0").isdigit() or int(index or 0) >= len(op.outputs):
-        raise errors.NotFoundError(None, None, f"The session's graph has no tensor {name}")
+        raise errors.NotFoundError(None, None, f"The session's graph has no tensor {name}.")
     return op.outputs[int(index or 0)]
 
 
 def operation(graph: Graph, name: str) -> Operation:
-    """The operation of a name; errors.NotFoundError where there is none."""
+    """Returns the operation of a name. Raises errors.NotFoundError if there is none."""
     op = graph._nodes_by_name.get(name.partition(":")[0])
     if op is None:
-        raise errors.NotFoundError(None, None, f"The session's graph has no node {name}")
+        raise errors.NotFoundError(None, None, f"The session's graph has no node {name}.")
     return op

@@ -1,4 +1,4 @@
-"""The sessions that a server keeps for others, who may end without closing them."""
+"""A table of sessions with a limit: an LRU cache, since clients may end without closing their sessions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ S = TypeVar("S", bound=_Session)
 
 
 class SessionTable(Generic[S]):
-    """Sessions by handle. One more than a limit ends the one that nobody has used for longest: its client is likely to have gone.
+    """Sessions by handle. Beyond the limit, adding one closes the least recently used one, whose client has probably gone.
 
     Args:
-      most: the limit.
+      most: the largest number of sessions.
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -28,15 +28,16 @@ class SessionTable(Generic[S]):
         self._sessions: OrderedDict[str, S] = OrderedDict()
 
     def add(self, handle: str, session: S) -> None:
-        """Keeps a session."""
+        """Adds a session; closes the least recently used one if there are too many."""
         with self._lock:
             self._sessions[handle] = session
             unused = self._sessions.popitem(last=False)[1] if len(self._sessions) > self._most else None
+        # Outside of the lock: closing calls other tasks.
         if unused is not None:
             unused.close()
 
     def get(self, handle: str) -> S | None:
-        """The session of a handle, which is used now; None where there is none."""
+        """Returns a session and marks it as used; None if the handle is unknown."""
         with self._lock:
             found = self._sessions.get(handle)
             if found is not None:
@@ -44,12 +45,12 @@ class SessionTable(Generic[S]):
             return found
 
     def pop(self, handle: str) -> S | None:
-        """The session of a handle, which is kept no more; None where there is none."""
+        """Removes and returns a session; None if the handle is unknown."""
         with self._lock:
             return self._sessions.pop(handle, None)
 
     def pop_all(self) -> list[S]:
-        """All sessions, which are kept no more."""
+        """Removes and returns all sessions."""
         with self._lock:
             found = list(self._sessions.values())
             self._sessions.clear()

@@ -1,8 +1,8 @@
-"""Collectives as programs over the devices of all processes of a group: one device of each, and gloo, NCCL or ICI between them.
+"""Collectives as SPMD programs over one device of each process of a group, with gloo, NCCL or ICI between the devices.
 
-The programs must begin in one order in all processes, and runs reach their collectives in any order. So all processes tell each other over their
-lines what they have been asked for, and the first, when all have been asked for the same, says what comes next (as Horovod's coordinator does:
-Sergeev and Del Balso 2018, arXiv:1802.05799). What does not fit is an error by then, and no program has begun.
+All processes must start the programs in one order, but runs reach their collectives in any order. So each process announces its calls to the
+others over lines, and rank 0 announces the next program once all processes have made the same call (a coordinator as in Horovod: Sergeev and
+Del Balso 2018, arXiv:1802.05799). Arrays that do not match are detected by these announcements, before a program starts.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _NOTHING = np.zeros(0, np.uint8)
 
 
 class Transport(NamedTuple):
-    """What brings the arrays of a group together: programs on these devices, or none and so lines. `text` says which, and why."""
+    """How a group exchanges arrays: by programs on `devices`, or over lines if there are none. `text` says which, and why."""
 
     devices: tuple[jax.Device, ...]
     text: str
 
 
 def transport(rank: int, size: int) -> Transport:
-    """What brings the arrays of a group together: all processes of the group find the same.
+    """Chooses how a group exchanges arrays; the choice is the same in all its processes.
 
     Args:
       rank: of this process in the group. size: of the group.
 
     Raises:
-      errors.FailedPreconditionError: the environment asks for programs, which cannot be.
+      errors.FailedPreconditionError: the ranks differ from those of jax.distributed, or the environment requires programs and they cannot be used.
     """
     way = jax_processes.joined()
     if way is None:
@@ -52,9 +52,10 @@ def transport(rank: int, size: int) -> Transport:
     count, number = jax.process_count(), jax.process_index()
     firsts = [next(d for d in jax.devices() if d.process_index == i) for i in range(count)]
     kinds = sorted({d.device_kind for d in firsts})
+    # Programs index devices by rank, so a group's ranks must be those of jax.distributed.
     if size == count and rank != number:
         why = f"process {rank} of the group is process {number} of jax.distributed"
-        raise errors.FailedPreconditionError(None, None, f"{why}: {jax_processes.PROCESS} is to number the tasks in the order of the cluster")
+        raise errors.FailedPreconditionError(None, None, f"{why}: let {jax_processes.PROCESS} number the tasks in the order of the cluster.")
     if size != count:
         why = f"the group has {size} processes and jax.distributed {count}"
     elif len(kinds) > 1:
@@ -69,7 +70,7 @@ def transport(rank: int, size: int) -> Transport:
 
 
 def group_of(peers: Peers) -> Group:
-    """The operations of one process with the others, by what `transport` chooses."""
+    """Makes the Group of some peers, with the transport that `transport` chooses, and logs the choice."""
     found = transport(peers.rank, peers.size)
     logging.info("The group %r of %d processes uses %s", peers.group, peers.size, found.text)
     if peers.size > 1:
@@ -78,11 +79,11 @@ def group_of(peers: Peers) -> Group:
 
 
 class _Call:
-    """An operation that this process has been asked for.
+    """A collective call of this process that waits for the other processes and for its turn.
 
     Args:
-      key: by which processes mean the same. pending: its result.
-      run: makes the result, of what all others have said of their arrays.
+      key: identifies the call in all processes. size: of the group. pending: the result.
+      run: runs the program; gets the descriptions of all processes' arrays, in the order of the ranks.
     """
 
     def __init__(self, key: str, size: int, pending: Pending, run: Callable[[list[str]], NDArray]) -> None:
@@ -93,7 +94,7 @@ class _Call:
         self.is_known, self.has_failed = threading.Event(), False
 
     def hear(self, rank: int, text: str) -> bool:
-        """Takes what a process says of its array; whether all have."""
+        """Records a process's description of its array; returns whether it was the last one."""
         self.said[rank] = text
         is_last = self._waited_for.arrived()
         if is_last:
@@ -101,17 +102,17 @@ class _Call:
         return is_last
 
     def fail(self, error: errors.OpError) -> None:
-        """Ends the call by an error, before its program has begun."""
+        """Completes the call with an error; its program does not start."""
         self.has_failed = True
         self.pending.fail(error)
         self.is_known.set()
 
 
 class SpmdGroup(Group):
-    """The operations of one process with the others, as programs where arrays are large.
+    """A Group that runs all-gathers, and all-reduces of large arrays, as programs. A thread starts them in the order that rank 0 announces.
 
     Args:
-      peers: the lines of the group. devices: one of each process.
+      peers: the lines of the group. devices: one of each process, by rank.
     """
 
     def __init__(self, peers: Peers, devices: tuple[jax.Device, ...]) -> None:
@@ -126,6 +127,7 @@ class SpmdGroup(Group):
 
     def all_reduce(self, name: str, array: NDArray, merge: str) -> Pending:
         what = f"{merge} of {description(array)}"
+        # A program costs more than the exchange of a small array over lines.
         if array.nbytes <= SMALL_BYTES:
             return super().all_reduce(name, array, merge)
         kind: Kind = "Mul" if merge == "Mul" else "Add"
@@ -141,6 +143,7 @@ class SpmdGroup(Group):
         def run(said: list[str]) -> NDArray:
             rows = [rows_of(text, array) or 0 for text in said]
             row = math.prod(array.shape[1:]) * array.itemsize
+            # Programs need arrays of one size: bytes, padded to a power of two, so that few sizes are compiled.
             room = 1 << max(0, max(rows) * row - 1).bit_length()
             own = np.zeros(room, np.uint8)
             own[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -151,7 +154,12 @@ class SpmdGroup(Group):
         return self._ask(name, what, run, lambda text: rows_of(text, array) is not None)
 
     def _ask(self, name: str, what: str, run: Callable[[list[str]], NDArray], fits: Callable[[str], bool]) -> Pending:
-        """Tells the others that this process is asked for an operation; its result. `fits` says whether another one's array does."""
+        """Announces a call to the other processes; returns its result.
+
+        Args:
+          name: of the operation. what: the description of this process's array. run: see _Call.
+          fits: whether another process's description matches.
+        """
         pending = Pending(name, 1)
         call = _Call(self._key(name), self.size, pending, run)
         with self._asking:
@@ -176,6 +184,8 @@ class SpmdGroup(Group):
         return pending
 
     def _hear(self, call: _Call, rank: int, text: str) -> None:
+        """Records an announcement; rank 0 then schedules the call if it was the last one."""
+        # Under the lock, so that this process and all others get the calls in one order.
         if call.hear(rank, text) and self.rank == 0 and not call.has_failed:
             with self._asking:
                 number, self._begun = self._begun, self._begun + 1
@@ -184,7 +194,7 @@ class SpmdGroup(Group):
                     self.peers.send(other, f"next#{number}", call.key, _NOTHING)
 
     def _work(self) -> None:
-        """Runs programs in the order that the first process says."""
+        """Runs programs in the order that rank 0 announces, until it or this process leaves."""
         for number in itertools.count():
             if self.rank:
                 self.peers.expect(0, f"next#{number}", self._order.put)
@@ -196,6 +206,7 @@ class SpmdGroup(Group):
                 while found.description not in self._asked:
                     self._asking.wait()
                 call = self._asked.pop(found.description)
+            # Rank 0 may announce the call before this process has heard of it from all others.
             call.is_known.wait()
             if not call.has_failed:
                 self._run(call)
@@ -203,12 +214,12 @@ class SpmdGroup(Group):
     def _run(self, call: _Call) -> None:
         try:
             call.pending.set(call.run(call.said))
-        except (ValueError, RuntimeError) as e:  # what JAX raises where a process is gone
+        except (ValueError, RuntimeError) as e:  # JAX's errors when a process has gone
             text = f"A process of the group {self.peers.group!r} cannot be reached any more: {e}"
             call.pending.fail(errors.UnavailableError(None, None, text))
 
     def _end(self, error: errors.OpError | None) -> None:
-        """Begins no more programs, as the first process has gone, or this one leaves the group."""
+        """Fails all calls, present and future ones: rank 0 has gone, or this process leaves the group."""
         with self._asking:
             self._lost = error or errors.CancelledError(None, None, f"This process has left the group {self.peers.group!r}")
             for call in self._asked.values():
@@ -220,10 +231,10 @@ class SpmdGroup(Group):
 
 
 class _Programs:
-    """Programs over one device of each process, by what they do, the dtype and the length of the arrays.
+    """Compiled programs over one device of each process: sum, product, or concatenation of vectors of one length.
 
     Args:
-      devices: in the order of the ranks. rank: of this process.
+      devices: by rank. rank: of this process.
     """
 
     def __init__(self, devices: tuple[jax.Device, ...], rank: int) -> None:
@@ -237,13 +248,15 @@ class _Programs:
             if kind == "Add":
                 total: jax.Array = jax.lax.psum(row[0], _AXIS)
                 return total
+            # There is no product collective: all rows are gathered and multiplied on each device.
             rows: jax.Array = jax.lax.all_gather(row[0], _AXIS)
             return rows.prod(0, dtype=rows.dtype) if kind == "Mul" else rows
 
         return jax.jit(jax.shard_map(local, mesh=self._split.mesh, in_specs=PartitionSpec(_AXIS), out_specs=PartitionSpec(), check_vma=False))
 
     def __call__(self, kind: Kind, vector: NDArray) -> NDArray:
-        """What becomes of the vectors of all processes, each of the same length."""
+        """Runs a program on the vectors of all processes, which have one length and dtype; returns its result."""
+        # One global array with a row per process; each process holds its own row.
         with jax_compat.x64():
             own = jax.device_put(vector[None], self._own)
             rows = jax.make_array_from_single_device_arrays((self._count, *vector.shape), self._split, [own])

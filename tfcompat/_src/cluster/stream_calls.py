@@ -1,6 +1,7 @@
-"""Runs of parts that workers of tfcompat ask each other for over the streams of their tensors, which is quicker than a call of gRPC.
+"""RunGraph over lines: masters and workers of tfcompat send these requests and replies over the lines of their tensors.
 
-What asks for a run has its number as key, and as description where the answer goes; what answers one, and what takes one back, has the number alone.
+A call of gRPC costs as much as a small step; a line has no threads between sender and receiver. Every message has the request_id as its key. The
+description is "run ADDRESS" with the address that the reply goes to, "ran" for a reply, and "stop" to cancel a request.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from tfcompat._src.proto import messages
 
 RUN, RAN, STOP = "run", "ran", "stop"
 Send = Callable[[str, str, str, bytes], None]
-"""Sends bytes to the worker at an address: the address, a key, a description, the bytes."""
+"""Sends bytes to a worker. Arguments: its address, a key, a description, the bytes."""
 
 
 class StreamCall:
-    """A run that was asked for."""
+    """A request that was sent; the interface of channel.Call, as far as RunGraph needs it.
+
+    Args:
+      stop: tells the worker to cancel the request.
+    """
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -31,7 +36,7 @@ class StreamCall:
         self._outcome: bytes | errors.OpError | None = None
 
     def set(self, outcome: bytes | errors.OpError) -> None:
-        """Gives the answer, or the error in place of it; the first one counts."""
+        """Completes the call with a serialized reply or an error. The first outcome wins."""
         with self._lock:
             if self._outcome is not None:
                 return
@@ -40,7 +45,7 @@ class StreamCall:
             callback(self)
 
     def when_done(self, callback: Callable[[StreamCall], None]) -> None:
-        """Calls back when `result` has something to give."""
+        """Calls `callback` once the call is complete; at once, in this thread, if it is."""
         with self._lock:
             self._callback = callback
             is_done = self._outcome is not None
@@ -48,24 +53,24 @@ class StreamCall:
             callback(self)
 
     def result(self) -> messages.RunGraphResponse:
-        """The answer, once there is one; errors.OpError: why there is none."""
+        """Returns the reply of a complete call, or raises its errors.OpError. Does not wait: see `when_done`."""
         if isinstance(self._outcome, errors.OpError):
             raise self._outcome
         return messages.RunGraphResponse.FromString(self._outcome or b"")
 
     def cancel(self) -> None:
-        """Has the worker stop, and `result` raise CancelledError."""
+        """Completes the call with CancelledError, and tells the worker to stop."""
         self.set(errors.CancelledError(None, None, "The call was cancelled"))
-        THREADS.submit(self._stop)  # the line may be full
+        THREADS.submit(self._stop)  # in another thread: a send may block
 
 
 class StreamCalls:
-    """The runs that a worker has asked for, and those that it makes for others.
+    """Both ends of these requests: those that this process has sent, and those that it serves.
 
     Args:
       send: sends to other workers.
 
-    Attributes: `answer` makes a RunGraphResponse of a RunGraphRequest; it is set by who has the services.
+    Attributes: `answer` serves a RunGraphRequest; the server's Services set it.
     """
 
     answer: Callable[[messages.RunGraphRequest, Cancellation], messages.RunGraphResponse]
@@ -77,10 +82,10 @@ class StreamCalls:
         self._running: dict[tuple[str, str], Cancellation] = {}
 
     def begin(self, address: str, reply_to: str, request: messages.RunGraphRequest) -> StreamCall:
-        """Asks the worker at an address for a run; it answers to `reply_to`.
+        """Sends a request to the worker at an address, which replies to the address `reply_to`.
 
         Raises:
-          errors.UnavailableError: it cannot be reached.
+          errors.UnavailableError: the worker cannot be reached.
         """
         key = str(request.request_id)
 
@@ -91,6 +96,7 @@ class StreamCalls:
                 self._send(address, key, STOP, b"")
 
         call = StreamCall(stop)
+        # Recorded before it is sent: the reply may come before `_send` returns.
         with self._lock:
             self._asked[key] = address, call
         try:
@@ -102,10 +108,12 @@ class StreamCalls:
         return call
 
     def take(self, task: str, parcel: Parcel, reach: Callable[[int], object]) -> bool:
-        """Takes what a task has sent, if it is of runs; whether it is. `reach` is told the steps of runs.
+        """Handles a parcel of a task if it belongs to these requests; returns whether it does.
+
+        `reach` is called with the step of a request, so that the step ends if the task's line does.
 
         Raises:
-          google.protobuf.message.DecodeError: it is no request.
+          google.protobuf.message.DecodeError: a request is malformed.
         """
         kind, _, reply_to = parcel.description.partition(" ")
         if kind == RUN:
@@ -125,6 +133,7 @@ class StreamCalls:
         return kind in (RUN, RAN, STOP)
 
     def _serve(self, task: str, key: str, request: messages.RunGraphRequest, reply_to: str, cancellation: Cancellation) -> None:
+        """Runs a part and sends the reply. Errors of the run are in the reply's body."""
         try:
             reply = self.answer(request, cancellation)
         finally:
@@ -140,13 +149,13 @@ class StreamCalls:
             cancellation.cancel()
 
     def lose_task(self, task: str) -> None:
-        """Stops what runs for a task that sends no more."""
+        """Cancels the runs for a task whose line has ended."""
         with self._lock:
             runs = [run for run in self._running if run[0] == task]
         self._cancel(runs)
 
     def lose_address(self, address: str, why: str) -> None:
-        """Fails what the worker at an address was asked for, as it takes nothing more."""
+        """Fails the requests to a worker to which the line has broken."""
         with self._lock:
             lost = [key for key, (asked, _) in self._asked.items() if asked == address]
             calls = [self._asked.pop(key)[1] for key in lost]
@@ -155,5 +164,5 @@ class StreamCalls:
 
 
 def as_array(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Bytes as an array that is sent."""
+    """Returns bytes as an array, without a copy."""
     return np.frombuffer(data, np.uint8)

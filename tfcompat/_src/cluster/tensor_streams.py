@@ -1,8 +1,8 @@
-"""Tensors that tfcompat's workers push to each other: each has one open stream to every other one that it sends to.
+"""Pushed tensors: workers of tfcompat send tensors over one open line to each worker that receives from them.
 
-TensorFlow's workers ask for each tensor when they need it. Between workers of tfcompat a tensor leaves as soon as it is there: no request, no
-message of its own, its bytes are copied once. What a phase sends to a worker is received as a whole, which wakes who waits for it once. Which
-tasks push is told to all of a session when it begins, by `PUSHES` in the description of their devices.
+TensorFlow's workers request each tensor when they need it. A worker of tfcompat sends a tensor as soon as it is computed, without a request or
+a message of its own. The tensors that a phase sends to one worker form a batch, which wakes the receiving thread once. All tasks of a session
+learn which tasks push from the description of the devices (`PUSHES`).
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from tfcompat._src.cluster.worker import WorkerSession
 
 PUSHES = "tfcompat: pushes tensors"
-"""The description of the devices of a task that pushes tensors, and takes pushed ones."""
+"""The physical_device_desc of the devices of a task that pushes tensors, and accepts pushed ones."""
 TENSORS, SENDER = "tfcompat-tensors", "tfcompat-task"
-"""The group that a stream of tensors names, and the metadata that names its task."""
+"""Metadata of a line of tensors: the value of GROUP, and the name whose value is the sender's task."""
 _MESSAGE, _DEAD, _END = "proto", "dead", "end"
 
 
 def pushing_tasks(devices: Iterable[messages.DeviceAttributes]) -> frozenset[str]:
-    """The tasks of devices that push."""
+    """Returns the tasks that push tensors, by the descriptions of their devices."""
     return frozenset(task_of(d.name) for d in devices if d.physical_device_desc == PUSHES)
 
 
 def task_of(device: str) -> str:
-    """The task of a device."""
+    """Returns the task of a device name."""
     return device.partition("/device:")[0]
 
 
 def device_of(device: str) -> str:
-    """The name of a device on its task."""
+    """Returns the part of a device name after its task, e.g. "CPU:0"."""
     return device.partition("/device:")[2]
 
 
 class TensorStreams:
-    """The streams of a worker.
+    """The lines of a worker to and from other workers.
 
     Args:
-      task: its name. steps: its steps, where tensors arrive.
+      task: the worker's task. steps: its steps, to which received tensors go.
     """
 
     def __init__(self, task: str, steps: Steps) -> None:
@@ -64,25 +64,26 @@ class TensorStreams:
         self._outbox(address).send((key, text, as_array(data)))
 
     def send(self, address: str, number: int, tensors: list[tuple[str, Arrived]]) -> None:
-        """Sends tensors of a step, with their keys, to the worker at an address. The first key has the number of the step before it.
+        """Sends tensors of the step `number`, with their keys, to the worker at an address, as one batch.
 
         Raises:
-          errors.UnavailableError: it does not answer. errors.ResourceExhaustedError: a tensor is too large.
+          errors.UnavailableError: the worker does not answer. errors.ResourceExhaustedError: a tensor is too large.
         """
         items = [(key, *_packed(found)) for key, found in tensors]
+        # The step's number precedes the first key, separated by a space.
         items[0] = f"{number} {items[0][0]}", *items[0][1:]
         trust.require_array_size(max(array.nbytes for _, _, array in items))
         self._outbox(address).send(*items)
 
     def end(self, address: str, number: int) -> None:
-        """Has the worker at an address end a step. Where no stream leads there any more, it has ended the steps of that one itself."""
+        """Tells the worker at an address that a step has ended. Without a line nothing is sent: the worker ended its steps with the line."""
         with self._lock:
             outbox = self._outboxes.get(address)
         if outbox is not None and outbox.has_begun():
             outbox.send((f"{number} ", _END, np.zeros(0, np.uint8)))
 
     def interrupt(self) -> None:
-        """Has nobody wait for workers that take nothing of what is sent to them, as a step was cancelled; does not wait itself."""
+        """Unblocks sends to workers that accept nothing, after a step was cancelled, by breaking their lines. Does not block."""
         with self._lock:
             outboxes = list(self._outboxes.values())
         for outbox in outboxes:
@@ -97,19 +98,26 @@ class TensorStreams:
             return outbox
 
     def _forget(self, address: str, why: str) -> None:
-        """The next tensor begins a new stream; those who wait for tensors of the other worker see the end of its stream themselves."""
+        """Drops a broken line to a worker; the next tensor opens a new one. Fails the runs that the worker was asked for.
+
+        Waits for tensors of that worker fail by `receive`, when the line in the other direction ends.
+        """
         with self._lock:
             self._outboxes.pop(address, None)
         self.calls.lose_address(address, why)
 
     def receive(self, task: str, source: Source) -> None:
-        """Takes the tensors of a worker until its stream ends, which fails the steps that wait for more of them."""
+        """Receives from a worker until its line ends; then fails the steps that wait for its tensors.
+
+        A batch is either a message about a run (see StreamCalls), the end of a step, or tensors of one.
+        """
+        # Identifies this line in the steps that it delivers to: a task may have opened another one since.
         stream = object()
         try:
             for batch in batches(source):
                 if not self.calls.take(task, batch[0], lambda number: self._steps.reached(number, stream)):
                     self._arrive(batch, stream)
-        except Exception as e:  # noqa: BLE001  (a stream that breaks off raises what gRPC likes)
+        except Exception as e:  # noqa: BLE001  (gRPC's request iterator may raise anything when a call breaks)
             reason = str(e) or "it has broken off"
         else:
             reason = "it has ended"
@@ -117,6 +125,7 @@ class TensorStreams:
         self._steps.lose(task, stream, errors.UnavailableError(None, None, f"The stream of tensors from {task} has ended: {reason}"))
 
     def _arrive(self, batch: list[Parcel], stream: object) -> None:
+        """Adds a batch of tensors to its step, or ends the step."""
         number, _, first = batch[0].key.partition(" ")
         if batch[0].description == _END:
             self._steps.end(int(number))
@@ -126,7 +135,10 @@ class TensorStreams:
 
 
 def _packed(found: Arrived) -> tuple[str, NDArray]:
-    """A text that describes a tensor, and its bytes."""
+    """Returns the description of a tensor, "DTYPE FORM", and its bytes.
+
+    FORM is the shape of raw numbers, "proto" for a TensorProto (strings, and dtypes that NumPy lacks), or "dead".
+    """
     base = found.dtype.base_dtype
     if found.is_dead:
         return f"{base.as_datatype_enum} {_DEAD}", np.zeros(0, np.uint8)
@@ -137,6 +149,7 @@ def _packed(found: Arrived) -> tuple[str, NDArray]:
 
 
 def _unpacked(parcel: Parcel) -> Arrived:
+    """Decodes a tensor that `_packed` encoded; its array shares the parcel's memory."""
     number, _, form = parcel.description.partition(" ")
     dtype = dtypes.as_dtype(int(number))
     if form == _DEAD:
@@ -148,17 +161,18 @@ def _unpacked(parcel: Parcel) -> Arrived:
 
 
 class Outgoing:
-    """Where the tensors of a step in one session go: to workers that tensors are pushed to, or to who asks for them.
+    """Routes the tensors that a step sends: pushes them, or keeps them for tasks that request them.
 
     Args:
-      streams: of the worker. session: of a master. number: the step.
+      streams: of the worker. session: the worker session. number: of the step.
     """
 
     def __init__(self, streams: TensorStreams, session: WorkerSession, number: int) -> None:
         self._streams, self._session, self._number = streams, session, number
 
     def push(self, found: dict[str, Arrived]) -> dict[str, Arrived]:
-        """Sends tensors, by key, to the workers that they are for, as far as those take pushed ones; the others."""
+        """Sends tensors, given by key, to receivers that accept pushed ones; returns the other tensors."""
+        # One batch per receiver.
         kept: dict[str, Arrived] = {}
         pushed: dict[str, list[tuple[str, Arrived]]] = {}
         for key, one in found.items():

@@ -1,4 +1,4 @@
-"""Threads for calls that may wait long: as many as there are calls, kept for the next ones, none that holds up the end of the process."""
+"""Threads for calls that may block for long: an unbounded pool of daemon threads, which are reused and end when idle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ _IDLE_SECONDS = 30.0
 
 
 class WaitingThreads(Executor):
-    """An executor that never has a call wait for another one's thread."""
+    """An executor without a limit on threads.
+
+    Calls may wait for each other, as parts of a step do: with a limit, those that hold the threads could wait for calls in the queue.
+    Daemon threads do not delay the end of the process.
+    """
 
     def __init__(self) -> None:
         self._calls: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
@@ -20,8 +24,9 @@ class WaitingThreads(Executor):
         self._idle = 0
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Calls a function in a thread; the Future of its result."""
+        """Calls a function in a thread; returns the Future of its result."""
         future: Future[Any] = Future()
+        # An idle thread is reserved for this call before the call is queued, so that none is counted twice.
         with self._lock:
             needs_thread = self._idle == 0
             self._idle -= not needs_thread
@@ -34,6 +39,7 @@ class WaitingThreads(Executor):
         while True:
             try:
                 call = self._calls.get(timeout=_IDLE_SECONDS)
+            # The thread ends only if it is not reserved: a submit may have counted on it just now.
             except queue.Empty:
                 with self._lock:
                     if self._idle > 0:
@@ -41,15 +47,17 @@ class WaitingThreads(Executor):
                         return
                 continue
             _run(*call)
+            # The arguments and the result are not kept alive while the thread is idle.
             del call
             with self._lock:
                 self._idle += 1
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing: idle threads end by themselves."""
+        """Does nothing: idle threads end by themselves."""
 
 
 def _run(future: Future[Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Calls a function, unless its future was cancelled, and completes the future."""
     if not future.set_running_or_notify_cancel():
         return
     try:

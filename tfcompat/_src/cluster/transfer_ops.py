@@ -1,4 +1,4 @@
-"""The ops of tensors that cross tasks: they leave a tensor in the step's rendezvous, or take one out of it."""
+"""The ops _Send and _Recv (and _HostSend, _HostRecv): put a tensor into the step's rendezvous, or take one from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _NO_GRADIENT = NotDifferentiable("the tensor goes to another task")
 
 
 def key_of(node: Operation) -> str:
-    """The key under which a node sends or receives."""
+    """Returns the rendezvous key of a _Send or _Recv node."""
+    # The incarnation is an unsigned number in a signed attribute.
     attrs = node.attrs
     send, receive, name = (attrs[key].decode() for key in ("send_device", "recv_device", "tensor_name"))
     return str(rendezvous.Key(send, attrs["send_device_incarnation"] % (1 << 64), receive, name))
@@ -34,11 +35,15 @@ def _receive(context: Any) -> Any:
 
 
 def received(key: str, found: rendezvous.Arrived) -> Any:
-    """The value that has arrived under a key; errors.UnimplementedError where there is none, as its branch was not taken."""
+    """Returns a received value.
+
+    Raises:
+      errors.UnimplementedError: the tensor is dead. Parts that are cut into phases never see one (see settled.py).
+    """
     if found.is_dead:
         raise errors.UnimplementedError(
-            None, None, f"tfcompat does not receive tensors of branches that were not taken: {key}. It does where the master of the "
-            "step is tfcompat's too, or the conditional stands on one task."
+            None, None, f"tfcompat cannot receive a tensor of a branch that was not taken here: {key}. Place the conditional on one task, or "
+            "connect the session to a master of tfcompat."
         )  # fmt: skip
     return found.value
 
@@ -46,6 +51,7 @@ def received(key: str, found: rendezvous.Arrived) -> Any:
 for _name in SEND:
     op(_name, f"(tensor: T, *, T: type, {_ATTRS}) -> ()", shape=si.no_outputs, gradient=_NO_GRADIENT, kernel=_send, side=HOST,
        effects=EXTERNAL, context=True)  # fmt: skip
+# A _Recv is a placeholder for the runtime: a phase feeds it with the received value.
 for _name in RECV:
     op(_name, f"(*, tensor_type: type, {_ATTRS}) -> (tensor: tensor_type)", shape=si.unknown, gradient=_NO_GRADIENT, kernel=_receive,
        side=HOST, effects=WAITING, facts=Facts(is_placeholder=True), context=True)  # fmt: skip

@@ -1,4 +1,4 @@
-"""What crosses processes: arrays as TensorProto messages, errors as codes with texts that name nodes."""
+"""Encoding of values and errors between processes: arrays as TensorProto messages, errors as codes and texts that name nodes."""
 
 from __future__ import annotations
 
@@ -18,26 +18,30 @@ from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 
 DERIVED = "[_Derived_]"
-"""Marks the text of an error that another task has passed on: it is not the root of a failure."""
+"""TensorFlow's mark in the text of an error that is the consequence of another task's error."""
 FAILURES = (Exception,)
-"""What work for another process may raise: it is the answer, whatever it is."""
+"""Errors of work for another process that are sent to it: all of them."""
 _LONGEST_STATUS_TEXT = 3072
+"""Characters of an error in a gRPC status, which is metadata: gRPC limits that to 8 KiB by default."""
 _TAG = re.compile(r"\{\{node ([^}\s]+)\}\}")
 _NODE = re.compile(r"\[\[\{\{node ([^}\s]+)\}\}\]\]")
 _NODE_WITH_PLACE = re.compile(r"\[\[node (\S+) \(defined at .*?\) ?\]\].*", re.DOTALL)
 
 
 def to_proto(value: Any, dtype: dtypes.DType) -> Any:
-    """The TensorProto of a value of a tensor with this dtype; numbers are raw bytes.
+    """Encodes a value of this dtype as a TensorProto; numbers are raw bytes in tensor_content.
 
     Raises:
-      errors.InvalidArgumentError: tensors of this dtype stay in their process.
+      errors.InvalidArgumentError: tensors of this dtype (resource, variant) cannot leave their process.
     """
     base = dtype.base_dtype
     if not (base == dtypes.string or base.is_numpy_compatible):
-        raise errors.InvalidArgumentError(None, None, f"a tensor of type {base.name} cannot be sent to another process")
+        raise errors.InvalidArgumentError(
+            None, None, f"A tensor of type {base.name} cannot be sent to another process: place the operations that use it on its task."
+        )  # fmt: skip
     array = np.asarray(value)
     proto = messages.TensorProto(dtype=base.as_datatype_enum)
+    # The shape is set even if it is (), which has no dimensions to add.
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
@@ -49,16 +53,16 @@ def to_proto(value: Any, dtype: dtypes.DType) -> Any:
 
 
 def plain(base: dtypes.DType) -> np.dtype[Any]:
-    """The dtype of the numbers in a tensor: quantized ones are integers."""
+    """Returns the NumPy dtype of a tensor's bytes. Quantized dtypes are records of one integer; this is the integer."""
     found = np.dtype(base.as_numpy_dtype)
     return found if found.names is None else found[0]
 
 
 def from_proto(proto: Any) -> NDArray:
-    """The array of a TensorProto, read-only where it shares memory with the message.
+    """Decodes a TensorProto; the array is read-only if it shares memory with the message.
 
     Raises:
-      errors.InvalidArgumentError: the message is malformed, or its dtype has no array.
+      errors.InvalidArgumentError: the message is malformed, or its dtype has no arrays.
     """
     try:
         dtype = dtypes.as_dtype(proto.dtype)
@@ -70,7 +74,7 @@ def from_proto(proto: Any) -> NDArray:
 
 
 def on_host(value: Any) -> Any:
-    """A value as it stays: a device's array as NumPy."""
+    """Copies a JAX array to the host as NumPy; returns other values unchanged."""
     return np.asarray(value) if isinstance(value, jax.Array) else value
 
 
@@ -78,7 +82,8 @@ def on_host(value: Any) -> Any:
 
 
 def status_of(error: BaseException) -> tuple[int, str]:
-    """The code of tf.errors and the text of a failure; a node is named as `{{node NAME}}`."""
+    """Returns the code and the text of an error; the text names nodes as `{{node NAME}}`, as TensorFlow's does between processes."""
+    # The receiver's graph knows where the user made a node; the place where this process made its copy is dropped.
     if isinstance(error, errors.OpError):
         text = _NODE_WITH_PLACE.sub(lambda match: f"[[{{{{node {match[1]}}}}}]]", error.message)
         if error.op is not None and not _NODE.search(text):
@@ -88,12 +93,13 @@ def status_of(error: BaseException) -> tuple[int, str]:
         return errors.UNIMPLEMENTED, str(error)
     if isinstance(error, (ValueError, TypeError, RuntimeError)):
         return errors.INVALID_ARGUMENT, str(error)
+    # Anything else is a defect of this process: its traceback is logged here, as the caller sees the message only.
     logging.error("".join(traceback.format_exception(error)))
     return errors.INTERNAL, f"{type(error).__name__}: {error}"
 
 
 def error_of(code: int, text: str, graph: Graph | None = None) -> errors.OpError:
-    """The error of a code and text; with a graph, the text says where its nodes were made, and `op` is the one that failed."""
+    """Makes the error of a code and a text. With a graph, node tags are replaced by where the nodes were made, and `op` is the failed node."""
     if graph is None:
         return errors._make_specific_exception(None, None, text, code)
     failed = (graph._nodes_by_name.get(name) for name in _NODE.findall(text))
@@ -107,12 +113,15 @@ def error_of(code: int, text: str, graph: Graph | None = None) -> errors.OpError
 
 
 def status_text(text: str) -> str:
-    """A text as the status of a call holds it, which has little room."""
+    """Truncates a text to what a gRPC status can carry."""
     return text[:_LONGEST_STATUS_TEXT]
 
 
 def joined(failures: Sequence[tuple[int, str]]) -> tuple[int, str]:
-    """One code and text for the failures of several tasks: of the roots, where not all are passed on."""
+    """Joins the errors of several tasks into one code and text, in TensorFlow's words.
+
+    Derived errors are dropped if there is an original one, then CancelledError if there is another one: they are consequences.
+    """
     roots = list(dict.fromkeys(f for f in failures if DERIVED not in f[1])) or [
         (code, text.replace(DERIVED, "")) for code, text in failures
     ]

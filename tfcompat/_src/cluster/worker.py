@@ -1,4 +1,4 @@
-"""The worker of a server: it runs parts of graphs on its task, and hands out what they send."""
+"""The worker of a server: registers and runs parts of graphs on its task, and serves the tensors that they send to other tasks."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tfcompat._src.runtime.variable_state import VariableState
 
 
 class WorkerSession:
-    """What a worker keeps for one session of a master: the parts that it registered.
+    """A master's session at a worker, with the parts that the master registered.
 
     Args:
-      worker: the Worker. task: the name of its task in the session. addresses: of the cluster's tasks, by their name.
-      isolated: whether its variables are its own. pushing: the tasks that push tensors, and take pushed ones.
+      worker: the Worker. task: the name of its task in the session. addresses: of the cluster's tasks, by name.
+      isolated: whether the session has variables of its own. pushing: the tasks that push tensors, and accept pushed ones.
     """
 
     def __init__(self, worker: Worker, task: str, addresses: dict[str, str], isolated: bool, pushing: frozenset[str]) -> None:
@@ -40,11 +40,11 @@ class WorkerSession:
         self._parts: dict[str, Part] = {}
 
     def pushed_to(self, task: str) -> str | None:
-        """The address of a task that tensors are pushed to, None where it asks for them."""
+        """Returns the address of a task to which tensors are pushed; None if that task requests them."""
         return self.addresses.get(task) if task in self.pushing else None
 
     def register(self, graph_def: Any, graph_options: Any) -> str:
-        """Keeps a part of a graph; its handle."""
+        """Registers a part of a graph; returns its handle."""
         server = self._worker.server
         config = messages.ConfigProto()
         config.CopyFrom(server.config)
@@ -55,7 +55,11 @@ class WorkerSession:
         return handle
 
     def part(self, handle: str) -> Part:
-        """The part of a handle; errors.AbortedError where there is none."""
+        """Returns a registered part.
+
+        Raises:
+          errors.AbortedError: the handle is unknown, as after a restart of this server. MonitoredSession recovers from it.
+        """
         if handle not in self._parts:
             raise errors.AbortedError(
                 None, None, f'Graph handle is not found: {handle}. Possibly, this worker ("{self._worker.server.task_name}") just restarted.'
@@ -63,18 +67,18 @@ class WorkerSession:
         return self._parts[handle]
 
     def deregister(self, handle: str) -> None:
-        """Forgets a part."""
+        """Removes a part; errors.AbortedError if the handle is unknown."""
         self.part(handle)
         self._parts.pop(handle).close()
 
     def close(self) -> None:
-        """Forgets all parts."""
+        """Removes all parts."""
         for handle in list(self._parts):
             self._parts.pop(handle).close()
 
 
 class Worker:
-    """The worker of a LocalServer."""
+    """The worker of a LocalServer: sessions of masters, steps that run here, and lines to other workers."""
 
     def __init__(self, server: Any) -> None:
         self.server = server
@@ -87,6 +91,8 @@ class Worker:
 
     @functools.cached_property
     def _devices(self) -> list[Any]:
+        # A random incarnation tells this server from one that runs at the same address later. The description tells workers of
+        # tfcompat that this one pushes tensors.
         found = describe(session_devices(self.server.config, self.server.task_name))
         return [
             messages.DeviceAttributes(
@@ -97,7 +103,7 @@ class Worker:
         ]  # fmt: skip
 
     def devices(self) -> list[Any]:
-        """DeviceAttributes messages of the task; the incarnations are those of this server alone."""
+        """Returns the DeviceAttributes messages of the task, with incarnations that no other server has."""
         with self._lock:
             return self._devices
 
@@ -106,20 +112,21 @@ class Worker:
     def create_session(
         self, handle: str, named: tuple[str, dict[str, str]] | None, isolated: bool, devices: Iterable[messages.DeviceAttributes]
     ) -> None:  # fmt: skip
-        """Begins a session.
+        """Creates a session.
 
         Args:
           handle: its name.
-          named: the names that the session has for this task, and for the addresses of all; None where they are those of the servers.
-          isolated: whether its variables are its own.
+          named: this task's name and the addresses of all tasks in a cluster that the session defines; None for the server's own cluster.
+          isolated: whether the session has variables of its own.
           devices: DeviceAttributes messages of the whole cluster, as far as the master knows them.
         """
         task, addresses = named or (self.server.task_name, self._own)
-        pushing = frozenset[str]() if named else pushing_tasks(devices)  # streams know servers by their own names
+        # Lines identify servers by the names that they were started with: not used where the session renames tasks.
+        pushing = frozenset[str]() if named else pushing_tasks(devices)
         self._sessions.add(handle, WorkerSession(self, task, addresses, isolated, pushing))
 
     def session(self, handle: str) -> WorkerSession:
-        """The session of a handle; errors.AbortedError where there is none."""
+        """Returns a session; errors.AbortedError if the handle is unknown."""
         found = self._sessions.get(handle)
         if found is None:
             raise errors.AbortedError(
@@ -128,17 +135,17 @@ class Worker:
         return found
 
     def delete_session(self, handle: str) -> None:
-        """Ends a session."""
+        """Deletes a session, if it exists."""
         found = self._sessions.pop(handle)
         if found is not None:
             found.close()
 
     def register(self, session: str, graph_def: Any, graph_options: Any) -> str:
-        """Keeps a part of a graph for a session; its handle."""
+        """Registers a part of a graph for a session; returns its handle."""
         return self.session(session).register(graph_def, graph_options)
 
     def deregister(self, session: str, handle: str) -> None:
-        """Forgets a part."""
+        """Removes a part."""
         self.session(session).deregister(handle)
 
     # ---- steps ----
@@ -146,18 +153,20 @@ class Worker:
     def run_graph(
         self, session: str, handle: str, number: int, sent: dict[str, Any], options: Any, cancellation: Cancellation
     ) -> tuple[dict[str, Arrived], Any]:  # fmt: skip
-        """Runs a part in a step; arguments and results as of Part.run, the step by its number."""
+        """Runs a part in the step of this number; other arguments and results are those of Part.run."""
         members = self.session(session)
         part = members.part(handle)
         step = self.steps.step(number)
         cancellation.on_cancel(self.streams.interrupt)
         incoming = _Incoming(self, members, number, step)
         step.fetch, step.push = incoming.fetch, Outgoing(self.streams, members, number).push
+        # Tensors are requested before the part runs: one request for those of each task and stage.
         for keys in part.received.values():
             incoming.fetch_together(keys)
         try:
             return part.run(step, sent, options, cancellation)
         except wire.FAILURES as e:
+            # Tasks that wait for tensors of this part get the error too, marked as derived: the master reports original errors only.
             code, text = wire.status_of(e)
             step.abort(wire.error_of(code, wire.DERIVED + text.replace(wire.DERIVED, "")))
             raise
@@ -167,19 +176,20 @@ class Worker:
     def run_partly(
         self, session: str, handle: str, number: int, is_last: bool, options: messages.RunOptions, cancellation: Cancellation
     ) -> tuple[dict[str, Arrived], messages.RunMetadata | None]:  # fmt: skip
-        """Goes on with a part in a step that its master makes in several calls; arguments as of `run_graph`.
+        """Continues a part in a partial run of a TensorFlow master; arguments as of `run_graph`.
 
         Raises:
-          NotImplementedError: the part cannot send some tensors while it waits for others.
+          NotImplementedError: the part cannot be split into phases, so it cannot send tensors before all its feeds have come.
         """
         self.session(session).part(handle).require_partial()
         return self._partial.call(number, lambda whole: self.run_graph(session, handle, number, {}, options, whole), is_last, cancellation)
 
     def recv_tensor(self, number: int, text: str, cancellation: Cancellation) -> Arrived:
-        """Waits for a tensor of a step that a part here sends, and takes it.
+        """Waits for a tensor that a part here sends, and takes it. Serves RecvTensor.
 
         Raises:
-          errors.AbortedError: the key is of another server than this, which may have started again; or the step has ended.
+          errors.InvalidArgumentError: this task has no such device.
+          errors.AbortedError: the incarnation differs, as after a restart of this server; or the step has ended.
         """
         key = parse_key(text)
         device = next((d for d in self.devices() if device_of(d.name) == device_of(key.send_device)), None)
@@ -196,17 +206,17 @@ class Worker:
             return step.take(text)
 
     def cleanup(self, number: int) -> None:
-        """Ends a step."""
+        """Ends a step: drops its tensors and fails its waits."""
         self._partial.end(number)
         self.steps.end(number)
 
     def cleanup_all(self, containers: Iterable[str]) -> None:
-        """Forgets the variables of containers, by default of all."""
+        """Clears the variables of containers; of all if none is named."""
         self.server.reset(containers)
 
 
 class _Incoming:
-    """The tensors of a step that come from other tasks to this one."""
+    """The requests of a step for tensors that other tasks send to this one."""
 
     def __init__(self, worker: Worker, session: WorkerSession, number: int, step: rendezvous.StepRendezvous) -> None:
         self._worker, self._session, self._number, self._step = worker, session, number, step
@@ -214,12 +224,16 @@ class _Incoming:
         self._is_over = False
 
     def fetch(self, key: str) -> None:
-        """Begins to get a tensor that another task sends."""
+        """Requests a tensor that another task sends; see `fetch_together`."""
         self.fetch_together([key])
 
     def fetch_together(self, keys: list[str]) -> None:
-        """Begins to get tensors that a task sends, if it is another one; they must need no other than each other's stages before."""
+        """Requests tensors that one other task sends in one stage; does nothing for tensors of this task.
+
+        The reply comes when all of them are there, so none may depend on what this task does after it has received another of them.
+        """
         task = task_of(parse_key(keys[0]).send_device)
+        # Pushed tensors come without a request. `senders` has the step fail if the task's line ends.
         if task in self._session.pushing:
             self._step.senders.add(task)
             return
@@ -231,6 +245,7 @@ class _Incoming:
         self._begin(worker_at(self._session.addresses[task]), keys)
 
     def _begin(self, worker: RemoteWorker, keys: list[str]) -> None:
+        """Sends one RecvTensors request, or a RecvTensor request for each key if the worker does not know RecvTensors."""
         for part in [keys] if worker.sends_together else [[key] for key in keys]:
             self._calls.append(worker.begin_recv(self._number, part, functools.partial(self._arrive, worker, part)))
 
@@ -239,6 +254,7 @@ class _Incoming:
             for key, arrived in zip(keys, reply(), strict=True):
                 self._step.put(key, arrived)
         except errors.UnimplementedError as e:
+            # TensorFlow's workers have no RecvTensors: the keys are requested one by one, now and later.
             if len(keys) == 1:
                 self._fail(e)
                 return
@@ -252,7 +268,7 @@ class _Incoming:
             self._step.abort(error)
 
     def cancel(self) -> None:
-        """Lets go of those that have not come."""
+        """Cancels the requests that have no reply yet."""
         self._is_over = True
         for call in self._calls:
             call.cancel()

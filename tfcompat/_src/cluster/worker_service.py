@@ -1,4 +1,4 @@
-"""WorkerService, and the TransferService of tfcompat's workers: a Worker as other processes call it."""
+"""WorkerService of TensorFlow, and tfcompat's TransferService: decode requests, call the Worker, encode replies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _FULL_TRACE = 3
 
 
 class WorkerService:
-    """Answers requests by a Worker; each method takes a request and what tells that its sender gave up."""
+    """Serves requests to a Worker. Each method takes a request and a Cancellation, which is cancelled when the caller gives up.
+
+    Methods are named as in worker_service.proto, RecvTensors and Open as in tfcompat's own transfer service.
+    """
 
     def __init__(self, worker: Worker, collectives: CollectiveGroups, gate: Gate, door: Door) -> None:
         self._worker, self._collectives, self._gate, self._door = worker, collectives, gate, door
@@ -33,6 +36,7 @@ class WorkerService:
     def CreateWorkerSession(self, request: Any, cancellation: Cancellation) -> Any:
         server_def = request.server_def
         addresses = {task_name(job.name, index): address for job in server_def.cluster.job for index, address in job.tasks.items()}
+        # A ServerDef without a cluster means the cluster that this server was started with.
         named = (task_name(server_def.job_name, server_def.task_index), addresses) if addresses else None
         self._worker.create_session(request.session_handle, named, request.isolate_session_state, request.cluster_device_attributes)
         return messages.CreateWorkerSessionResponse()
@@ -52,6 +56,7 @@ class WorkerService:
     def RunGraph(self, request: messages.RunGraphRequest, cancellation: Cancellation) -> messages.RunGraphResponse:
         reply = messages.RunGraphResponse()
         try:
+            # A repeated request must not run the part again.
             self._requests.require_new(request.request_id)
             sent = {named.name: wire.from_proto(named.tensor) for named in request.send}
             options = messages.RunOptions(
@@ -65,12 +70,13 @@ class WorkerService:
                 found, metadata = self._worker.run_graph(*part, sent, options, cancellation)
             for key in request.recv_key:
                 if key not in found:
-                    raise errors.InvalidArgumentError(None, None, f"The part of the graph gives no {key}")
+                    raise errors.InvalidArgumentError(None, None, f"The registered part of the graph does not send {key}, which RunGraph fetches.")
                 reply.recv.add(name=key, tensor=wire.to_proto(found[key].value, found[key].dtype))
             if metadata is not None:
                 reply.step_stats.CopyFrom(metadata.step_stats)
                 reply.partition_graph.extend(metadata.partition_graphs)
         except wire.FAILURES as e:
+            # The body holds an error of any length; a status is truncated.
             if not request.store_errors_in_response_body:
                 raise
             reply.status_code, reply.status_error_message = wire.status_of(e)
@@ -113,7 +119,7 @@ class WorkerService:
         return messages.MarkRecvFinishedResponse()
 
     def Logging(self, request: Any, cancellation: Cancellation) -> Any:
-        """Nothing is logged of calls: the times of a step, which a master asks for with RunGraph, are without transfers."""
+        """Accepts the request and logs nothing. RunGraph with record_timeline returns the times of a step."""
         return messages.LoggingResponse()
 
     def Tracing(self, request: Any, cancellation: Cancellation) -> Any:
