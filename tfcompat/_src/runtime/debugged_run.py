@@ -58,6 +58,7 @@ class _Unit:
     """A loop as one node of a topological order."""
 
     def __init__(self, loop: Loop) -> None:
+        # The loop depends on everything that one of its nodes, or of the loops inside, takes from outside.
         members = loop.all_members()
         inside = set(members)
         self.loop = loop
@@ -71,6 +72,7 @@ class _Unit:
 
 def _ordered(ops: Sequence[Operation], loops: Iterable[Loop], cut: Collection[Tensor] = ()) -> list[Operation | _Unit]:
     """Operations and loops in topological order; edges of `cut` tensors do not count."""
+    # Contracting each loop to one node leaves a graph without cycles.
     units = [_Unit(loop) for loop in loops]
     owner = {op: unit for unit in units for op in unit.loop.all_members()}
     return topological([*ops, *units], cut, owner)
@@ -101,6 +103,7 @@ class _Observer:
             return
         device, watch, debug_ops = looking
         name = name or tensor.name
+        # Gated debug ops are off until a gRPC server turns them on. A value that nobody wants is not copied to the host.
         asked = [(op, debug_urls.open_urls(watch.urls, f"{name}:{op.spec.name}", op.is_gated)) for _, op in debug_ops]
         if not any(urls for _, urls in asked):
             return
@@ -118,6 +121,7 @@ class _Observer:
 def _observed(tensor: Tensor, values: Values, context: RunContext) -> object:
     """The value that debug ops get for a tensor: an array, the serialized handle of a resource, or None if it has no value yet."""
     value = values.get(tensor)
+    # A ref shows its variable's value at this point of the run; an uninitialized one has none.
     if value is None and tensor.dtype._is_ref_dtype:
         variable = variable_op(tensor)
         state = context.variable_state
@@ -267,6 +271,7 @@ class DebuggedRun:
         Returns:
           the fetched values, or None if a dump is wanted; and the results of operations on the host that have run, which must not repeat.
         """
+        # With any other URL something is dumped in every run, so that a compiled run first would be wasted.
         if not all(url in IF_NOT_FINITE for watch in options.debug_tensor_watch_opts for url in watch.debug_urls):
             return None, {}
 
@@ -313,6 +318,7 @@ class DebuggedRun:
 
     def _run_one(self, done: Done, op: Operation, values: Values) -> None:
         """Runs one operation by a plan of its own, unless it is in `done`; its outputs go to `values`."""
+        # Const nodes are folded once for all runs.
         if is_constant(op):
             values[op.outputs[0]] = self._constants[op.outputs[0]]
             return
@@ -345,6 +351,7 @@ class DebuggedRun:
         Raises:
           errors.UnimplementedError: the loop has side effects, or random operations, and so must not run twice.
         """
+        # Planned like a run that fetches the gradient, with the values computed so far as feeds.
         plan = self._session.context.planner.plan(
             self._session.graph, Request(op.outputs, [], given, {t: values[t] for t in given}), self._session.context.variable_state.values
         )

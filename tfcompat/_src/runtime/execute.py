@@ -1,4 +1,8 @@
-"""Execution: the steps of a plan, one after another, on real values."""
+"""Execution: runs the steps of a plan in order, on concrete values.
+
+A cluster is one call of a compiled or interpreted program. A host step runs its items one by one in NumPy, by closures (`Runner`) that are
+made in the first run and kept with the step. A trace that raises `Replan` leads to a new plan for the steps that have not run.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,7 @@ from tfcompat._src.runtime.variable_state import (
 
 Values: TypeAlias = dict[Tensor, Any]
 Runner: TypeAlias = Callable[[Values, RunContext], None]
-"""Runs an item of a host step, given the values so far and the context."""
+"""Runs an item of a host step: reads its inputs from the values, and stores its outputs there."""
 Kernel: TypeAlias = Callable[..., object]
 KernelCall: TypeAlias = Callable[[Operation, Kernel, list[object], dict[str, object]], object]
 
@@ -64,31 +68,40 @@ KernelCall: TypeAlias = Callable[[Operation, Kernel, list[object], dict[str, obj
 def execute(
     plan: Plan, feeds: Sequence[object], context: RunContext, result: Callable[[Tensor, Values, RunContext], object], lent: bool = False
 ) -> list[object]:  # fmt: skip
-    """Runs a plan; what `result` makes of `plan.fetched` in order, given each tensor, all values and the context.
+    """Runs a plan and returns its fetched values.
 
-    `lent` feeds may be changed when this has returned: nothing keeps them, or reads them later.
+    Args:
+      feeds: the values of `plan.feeds`. result: converts one fetched tensor, given all values and the context.
+      lent: the caller may change the arrays of `feeds` after this returns, so that nothing may retain them or read them later.
 
     Raises:
-      errors.OpError: a variable has no value, a check failed, or a host operation raised. Variables are then as before the
-      step that failed.
+      errors.OpError: a variable has no value, a check failed, or a host operation raised. Variables then have the values that they had
+      before the step that failed.
     """
+    # An uninitialized variable is reported before anything runs, with the operation that would read it.
     state = context.variable_state
-    there = state.values
+    initialized = state.values
     for key, op in plan.required_keys:
-        if key not in there:
+        if key not in initialized:
             raise uninitialized(op, plan.first_reader(op))
     try:
         values = _run_single(plan, feeds, context, lent)
         if values is None:
             values = _run_all(plan, feeds, context, lent)
         return [result(t, values, context) for t in plan.fetched]
+    # After an error of the runtime itself (out of memory, a lost device), the new values of some variables never arrive.
     except jax.errors.JaxRuntimeError as e:
         state.forget_lost()
         raise failure.of_jax(e, next(op for op in plan.operations())) from None
 
 
 def _run_single(plan: Plan, feeds: Sequence[object], context: RunContext, lent: bool) -> dict[Tensor, Any] | None:
-    """What a plan gives that is one compiled call, made before for feeds like these; None where it must be run step by step."""
+    """Runs a plan that is a single cluster with a prepared executable for feeds of these shapes.
+
+    Returns:
+      the cluster's outputs, or None if the plan must run step by step: it has other work, no executable is prepared, or a trace records it.
+    """
+    # The fast path of a training loop: no values, no steps and no per-run bookkeeping beside the call itself.
     if plan.single is None or trace.current() is not None:
         return None
     cluster, positions = plan.single
@@ -99,14 +112,20 @@ def _run_single(plan: Plan, feeds: Sequence[object], context: RunContext, lent: 
     outputs = _call_program(program, cluster, inputs, shapes, plan.known, context)
     if outputs is None:
         return None
-    if lent and not cluster.outputs:  # else a fetch waits for it
+    # The caller may change lent feeds as soon as this returns. A fetched output waits for the call anyway.
+    if lent and not cluster.outputs:
         jax.block_until_ready(outputs)
     return dict(zip(cluster.outputs, outputs))
 
 
 def _run_all(plan: Plan, feeds: Sequence[object], context: RunContext, lent: bool) -> dict[Tensor, Any]:
-    """Runs the steps of a plan one after another; all values."""
+    """Runs the steps of a plan in order, and returns the values of all tensors that steps pass on.
+
+    Raises:
+      errors.InvalidArgumentError: a fetched tensor is in a branch that was not taken.
+    """
     values: dict[Any, Any] = {**plan.known, **dict(zip(plan.feeds, feeds))}
+    # Host operations may retain a feed (a queue, a dataset): they get copies of lent arrays.
     if lent:
         values.update({plan.feeds[i]: array_memory.frozen(feeds, i) for i in plan.kept})
     outer = this_run.begin()
@@ -114,10 +133,13 @@ def _run_all(plan: Plan, feeds: Sequence[object], context: RunContext, lent: boo
         run_steps(plan, values, context)
     finally:
         this_run.end(outer)
+        # Calls are asynchronous. Also after an error, those that still read a lent feed must end first.
         if lent and plan.reading:
             jax.block_until_ready([values.get(t) for t in plan.reading])
+    # If the sizes are equal in several runs, the next plan assumes them (`Plan.guess`).
     if plan.sizes and not plan.is_stale:
         plan.note_sizes(input_shapes(feeds), values)
+    # A compiled conditional returns zeros for tensors of the other branch. A fetch of one is an error, as in TensorFlow 1.15.
     for tensor, guard in plan.guarded.items():
         if any(bool(values[p]) != wanted for p, wanted in guard):
             raise _without_value(tensor)
@@ -125,7 +147,11 @@ def _run_all(plan: Plan, feeds: Sequence[object], context: RunContext, lent: boo
 
 
 def run_steps(plan: Plan, values: dict[Tensor, Any], context: RunContext) -> None:
-    """Runs the steps of a plan; where a trace finds that it must be another plan, what has not run yet is planned anew."""
+    """Runs the steps of a plan; `values` takes their outputs. If a trace raises `Replan`, makes and runs a new plan for the remaining steps.
+
+    Raises:
+      Replan: the plan of the remaining steps needs a finding that it was already made with.
+    """
     recorder = trace.current()
     run_one = run_step if recorder is None else recorder.timed(run_step)
     steps, done = plan.steps_apart or plan.steps, []
@@ -134,6 +160,7 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], context: RunContext) -> Non
         run_one(step, plan, values, context)
         done.append(step)
 
+    # Steps that may block (a dequeue) run apart, so that independent steps go on meanwhile, as in TensorFlow's executor.
     try:
         if plan.steps_apart is not None:
             run_apart(steps, plan.sources, plan.beside, run)
@@ -141,6 +168,8 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], context: RunContext) -> Non
             for step in steps:
                 run(step)
     except Replan as change:
+        # Steps with effects have run and must not repeat, so only the rest is planned, with the values so far as its feeds. A finding
+        # that the plan already has would lead to the same plan again, without end.
         if plan.is_rest and change.finding in plan.findings:
             raise
         plan.findings.add(change.finding)
@@ -149,7 +178,7 @@ def run_steps(plan: Plan, values: dict[Tensor, Any], context: RunContext) -> Non
 
 
 def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunContext) -> None:
-    """Runs one step of a plan; `values` takes what it gives."""
+    """Runs one step of a plan; `values` takes its outputs."""
     if isinstance(step, Cluster):
         run_cluster(step, plan.known, values, context)
     elif isinstance(step, NamingStep):
@@ -159,19 +188,26 @@ def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunCont
 
 
 _ARRAYS = {np.ndarray, jax_compat.ArrayImpl}
-"""The types that nearly all values have (quicker than by `isinstance`, which tells tracers too)."""
+"""The types of nearly all values. A lookup here is faster than `isinstance` with jax.Array, which has to check for tracers."""
 
 
 def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
-    """A fetched tensor as NumPy, a quantized one as integers; a ref shows its variable's value at the end of the run."""
+    """Returns the value of a fetched tensor as `Session.run` returns it: a NumPy array or scalar, or an object of the host.
+
+    Raises:
+      errors.InvalidArgumentError: the tensor has no value, because its branch was not taken.
+    """
     value = values.get(tensor)
+    # A ref is an alias of its variable: the fetch returns the variable's value at the end of the run.
     if tensor.dtype._is_ref_dtype and (value is None or isinstance(value, Operation)):
         op = variable_in(tensor, values) or required_variable_op(tensor)
         value = context.variable_state.read(op, variable_key(op))
         values = {tensor: value}
     if type(value) in _ARRAYS or isinstance(value, (np.ndarray, jax.Array)):
-        del value  # which `private` looks at the holders of
+        # `private` copies an array that others refer to, by its reference count: this function must not hold a reference.
+        del value
         array = array_memory.private(values, tensor)
+        # Quantized values are structured arrays with one field; 1.15 returns its integers.
         if array.dtype.names:
             array = array[array.dtype.names[0]]
         return array if array.ndim else array[()]
@@ -180,6 +216,7 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext
         return _handle_value(variable, context)
     if value is None:
         raise _without_value(tensor)
+    # The flow of a TensorArray is a float32 scalar in 1.15; only its data edges matter.
     if isinstance(value, (DeviceArray, HostArray)):
         return np.float32(0)
     return value
@@ -187,11 +224,11 @@ def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext
 
 def _without_value(tensor: Tensor) -> errors.InvalidArgumentError:
     op = tensor.op
-    return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is on a side not taken")
+    return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is in a branch that was not taken.")
 
 
 def _handle_value(variable: Operation, context: RunContext) -> NDArray:
-    """The handle of a variable as a fetch shows it: the bytes of a ResourceHandleProto."""
+    """Returns the handle of a variable as a fetch shows it: the bytes of a serialized ResourceHandleProto."""
     container, _, name = variable_key(variable).partition("/")
     handle = messages.ResourceHandleProto(
         device=context.placer.device_of(variable).name, container=container or "localhost", name=name, maybe_type_name="N10tensorflow3VarE"
@@ -200,10 +237,12 @@ def _handle_value(variable: Operation, context: RunContext) -> NDArray:
 
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Any, Any], context: RunContext) -> None:
-    """One compiled call: gathers inputs and state, calls, files outputs and new state."""
+    """Runs a cluster: gathers its inputs, calls its program on them and the session's state, and stores outputs and new state."""
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     program = program_for(cluster, known, values, FIRST_CAPACITY)
     shapes = input_shapes(inputs)
+    # Amortized growth: a TensorArray of unknown size that overflows its buffer repeats the call with four times the capacity. An aborted
+    # call has changed nothing, so the repetition is safe.
     while (outputs := _call_program(program, cluster, inputs, shapes, known, context)) is None:
         program = program_for(cluster, known, values, program.capacity * 4)
     values.update(zip(cluster.results, outputs))
@@ -212,10 +251,15 @@ def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Any, An
 def _call_program(
     program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, known: dict[Tensor, Any], context: RunContext
 ) -> Sequence[Any] | None:  # fmt: skip
-    """Calls a program; its outputs, or None where it must run again with more room for growing arrays."""
+    """Calls a program and returns its outputs, or None if a growing TensorArray needs a greater capacity.
+
+    Raises:
+      errors.OpError: a check of the program failed.
+    """
     large = tuple([context.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
     if cluster.randoms:
         context.random_state.await_turn(cluster.randoms)
+    # A compiled loop on a CPU blocks its thread, and may not end. It polls a flag, so that time limits and signals can stop it.
     if cluster.has_loops and not isinstance(cluster.place, NamedSharding) and jax_compat.compiles_to_cpu():
         outputs, error = _called_with_loops(program, cluster, inputs, shapes, large, context)
     else:
@@ -230,17 +274,19 @@ def _call_program(
 def _called_with_loops(
     program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, context: RunContext
 ) -> tuple[Sequence[Any], Exception | None]:
-    """`_called`, with a flag that ends the loops of the call.
+    """Does the same as `_called`, with a flag that stops the loops of the call.
 
-    A signal sets the flag, since its handler waits for the end of the call. If the handler raises nothing, the call is made once more,
-    in a helper thread, where no signal ends it: the loops that were ended have changed no variable.
+    Python runs a signal handler only after the call returns, so a signal sets the flag. If the handler then does not raise, the call
+    is repeated in a helper thread, where no signal stops it. A stopped call has changed no variable.
     """
+    # The first attempt: a time limit, the close of the session or a signal sets the flag.
     with run_limits.stoppable(context.life) as flag, signal_watch.watching(flag.set_by_signal):
         outputs, error = _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), context)
     if not (isinstance(error, errors.CancelledError) and flag.was_set_by_signal):
         if isinstance(error, errors.CancelledError):
             run_limits.require_time()
         return outputs, error
+    # The handler has returned: the run goes on, as a run of 1.15 does after a handled signal.
     with run_limits.stoppable(context.life) as flag:
         return _called(program, cluster, inputs, shapes, (*large, flag.array_on(cluster.place)), context, is_apart=True)
 
@@ -249,11 +295,14 @@ def _called(
     program: Program, cluster: Cluster, inputs: Arrays, shapes: Shapes, large: Arrays, context: RunContext,
     is_apart: bool = False,
 ) -> tuple[Sequence[Any], Exception | None]:  # fmt: skip
-    """Calls a program, in a helper thread if `is_apart`; its outputs and its first failed check.
+    """Calls a program on the session's variables, in a helper thread if `is_apart`.
 
-    The new state is filed, or will be when it is wanted.
+    Returns:
+      the outputs, and the error of the first failed check or None. The new state is stored, now or by the next user of the variables.
     """
     state = context.variable_state
+    # The lock makes read, call and store atomic for other threads. A signal handler in this thread may still run the session in between:
+    # its call completes the one that it interrupted (`file_left`), and `make` then returns False, so that this one starts again.
     with state.lock:
         while True:
             if state.unfiled:
@@ -268,7 +317,8 @@ def _called(
 
 
 def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor, Any], capacity: int) -> Program:
-    """The program for the present values of the cluster's compile-time inputs, with at least `capacity` for growing arrays."""
+    """Returns the program for the current values of the cluster's compile-time inputs, with at least `capacity` for growing TensorArrays."""
+    # The cache key is the contents of the compile-time inputs: shapes and axes, a few numbers each.
     statics = [as_array(values[t]) for t in cluster.statics] if cluster.statics else []
     key = tuple([(s.shape, s.tobytes()) for s in statics]) if statics else ()
     program = cluster.programs.get(key)
@@ -284,18 +334,22 @@ def _device_input(value: object, place: Place) -> Any:
 
 
 def _filled_up(entries: Array) -> NDArray:
-    """Entries of which a kernel takes more than there are: 16 or an eighth more at most, so that few lengths are compiled."""
+    """Pads entries along axis 0, by less than 16 rows or a quarter of them, so that few lengths are compiled.
+
+    Integers are padded with `checks.no_row`, which kernels with counted inputs ignore, other dtypes with 0.
+    """
     entries = as_array(entries)
     count = max(len(entries), 1)
+    # Between two powers of two there are at most four lengths: the number of compiled programs is logarithmic in the greatest length.
     step = 1 << max(4, (count - 1).bit_length() - 3)
     filler = checks.no_row(entries.dtype) if entries.dtype.kind == "i" else 0
-    found = np.full((-(-count // step) * step, *entries.shape[1:]), filler, entries.dtype)
-    found[: len(entries)] = entries
-    return found
+    padded = np.full((-(-count // step) * step, *entries.shape[1:]), filler, entries.dtype)
+    padded[: len(entries)] = entries
+    return padded
 
 
 def _run_naming_step(step: NamingStep, known: dict[Tensor, NDArray], values: Values, context: RunContext) -> None:
-    """Files the handles of a step, whose operations run once in a context: later runs would find the same resources."""
+    """Runs operations that name resources once in a context; later runs take the handles of the first from a cache."""
     found = step.found
     if found is None or found[0] is not context:
         run_host_step(step, known, values, context)
@@ -305,6 +359,7 @@ def _run_naming_step(step: NamingStep, known: dict[Tensor, NDArray], values: Val
 
 
 def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, context: RunContext) -> None:
+    """Runs the items of a host step in order; `values` takes their outputs. The first run makes the runners."""
     if step.runners is None:
         step.runners = _runners(step, known)
     for run in step.runners:
@@ -312,18 +367,20 @@ def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, 
 
 
 def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
-    """What runs the items of a host step, in order."""
+    """Returns the runners of a host step, in order."""
     if step.kept is None:
         return [_runner(item) for item in step.items]
+    # Arithmetic on shapes is one Python expression for all of its operations, instead of a NumPy call for each.
     shapes = ShapeArithmetic(step.items, step.kept, known)
-    found: list[Runner] = []
+    runners: list[Runner] = []
     for item in step.items:
-        found += shapes.makers(item.outputs) if shapes.understands(item) else [_runner(item)]
-    return found
+        runners += shapes.makers(item.outputs) if shapes.understands(item) else [_runner(item)]
+    return runners
 
 
 def _runner(item: Item) -> Runner:
-    """What runs an item of a host step, given the values so far and the context."""
+    """Returns a function that runs an item of a host step. Everything that does not depend on values is decided here, once."""
+    # Control flow with host work has plans of its own for branches and bodies.
     if isinstance(item, CondItem):
         return HostCond(item, run_steps, fetched_value)
     if isinstance(item, LoopItem):
@@ -331,12 +388,14 @@ def _runner(item: Item) -> Runner:
     if isinstance(item, LoopGradientItem):
         return lambda values, context: run_backwards(item, values)
     op = item.operations[0]
+    # A resource handle whose variable is known has no value: users of it resolve the variable themselves.
     if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
         return lambda values, context: None
     if op.type in ROUTES:
         return lambda values, context: ROUTES[op.type](op, Frame(values, {}))
     if op.type == "Identity" and _is_stateless(op):
         return _handing_on(*op.takes, *op.outputs)
+    # Operations on variables, from the special cases to the general one.
     if any(map(is_chosen, op.takes)) and any(accesses(op)):
         return _chosen_runner(op)
     if op.type == "Identity" and is_ref_read(op) and variable_op(op.takes[0]) is not None:
@@ -345,7 +404,7 @@ def _runner(item: Item) -> Runner:
 
 
 def _is_stateless(op: Operation) -> bool:
-    """Whether an operation has to do neither with variables nor with a random state."""
+    """Whether an operation neither reads nor writes variables and draws no random numbers."""
     return not (_changes_state(op) or op.spec.effects.reads)
 
 
@@ -356,6 +415,8 @@ def _changes_state(op: Operation) -> bool:
 
 
 def _handing_on(source: Tensor, target: Tensor) -> Runner:
+    """Returns a runner that forwards the value of `source` to `target`."""
+
     def run(values: Values, context: RunContext) -> None:
         values[target] = _on_host(values.get(source))
 
@@ -363,7 +424,7 @@ def _handing_on(source: Tensor, target: Tensor) -> Runner:
 
 
 def _ref_reader(op: Operation) -> Runner:
-    """Hands on what the variable behind a ref is, or the value that is there for the ref, as of a fed one."""
+    """Returns a runner for an Identity of a ref: it forwards the variable's value, or the ref's own value if it has one (a fed ref)."""
     (source,), (target,) = op.takes, op.outputs
     variable, run_generally = required_variable_op(source), _stateful_runner(op)
     key = variable_key(variable)
@@ -378,7 +439,7 @@ def _ref_reader(op: Operation) -> Runner:
 
 
 def _value_runner(op: Operation) -> Runner:
-    """Runs an operation that computes values of values, and of variables that it reads by their handles."""
+    """Returns a runner for an operation without state changes: its inputs are values, or handles of variables that it reads."""
     inputs, outputs = list(op.takes), list(op.outputs)
     kernel, names, needs_context = *_numpy_kernel(op), op.spec.context
     groups = constant_value.argument_groups(op)
@@ -397,14 +458,15 @@ def _value_runner(op: Operation) -> Runner:
             arguments = constant_value.grouped(arguments, groups)
         if needs_context:
             arguments = [HostContext(context, op), *arguments]
-        found = call(op, kernel, arguments, keywords)
-        if is_one and (type(found) is np.ndarray and found.dtype == kinds[0] or is_opaque and type(found) not in (tuple, list)):
-            values[outputs[0]] = found
+        returned = call(op, kernel, arguments, keywords)
+        # Fast paths, as most kernels return arrays of the declared dtypes. The last branch converts, and checks number and dtypes.
+        if is_one and (type(returned) is np.ndarray and returned.dtype == kinds[0] or is_opaque and type(returned) not in (tuple, list)):
+            values[outputs[0]] = returned
             return
-        if is_one and isinstance(found, np.generic) and found.dtype == kinds[0]:
-            values[outputs[0]] = as_array(found)
+        if is_one and isinstance(returned, np.generic) and returned.dtype == kinds[0]:
+            values[outputs[0]] = as_array(returned)
             return
-        results = flatten_results(found)
+        results = flatten_results(returned)
         if len(results) == len(outputs) and all([type(r) is np.ndarray and r.dtype == k for r, k in zip(results, kinds)]):
             values.update(zip(outputs, results))
         else:
@@ -414,24 +476,26 @@ def _value_runner(op: Operation) -> Runner:
 
 
 def _read_variables(op: Operation) -> list[tuple[int, Operation, str]]:
-    """The inputs by which an operation reads variables: position, handle operation and key of each."""
+    """Returns the inputs that are handles of variables which an operation reads: position, handle operation and variable key of each."""
     read = accesses(op)[0]
     handles = [(i, variable_op(t)) for i, t in enumerate(op.takes) if t.dtype.name == "resource"] if read else []
     return [(i, v, variable_key(v)) for i, v in handles if v in read]
 
 
 def _numpy_kernel(op: Operation) -> tuple[Kernel, tuple[str, ...]]:
-    """The kernel for NumPy values, and the attributes that it takes."""
+    """Returns the kernel of an operation for NumPy values, and the names of the attributes that it takes."""
     spec = op.spec
-    if spec.numpy_kernel is None and (found := near_kernel(op)) is not None:
-        return found, op_spec.keyword_names(found)
+    # Preferred in this order: an exact NumPy kernel, one that is equal but for rounding, the device kernel.
+    if spec.numpy_kernel is None and (near := near_kernel(op)) is not None:
+        return near, op_spec.keyword_names(near)
     if spec.side == op_spec.HOST or spec.numpy_kernel is None or spec.numpy_kernel is spec.kernel:
         return spec.kernel, spec.kernel_attrs
     return spec.numpy_kernel, spec.fold_attrs
 
 
 def _chosen_runner(op: Operation) -> Runner:
-    """Runs an operation on variables that the run has chosen, by a runner for these."""
+    """Returns a runner for an operation on handles that are chosen at run time, e.g. by a Switch or RefSelect."""
+    # One runner for each combination of variables that runs have chosen, as a runner resolves its variables when it is made.
     runners: dict[tuple[Operation, ...], Runner] = {}
     handles = [t for t in op.takes if is_chosen(t)]
 
@@ -447,13 +511,18 @@ def _chosen_runner(op: Operation) -> Runner:
 
 
 def _stateful_runner(op: Operation, chosen: Mapping[Tensor, Operation] = NONE_CHOSEN) -> Runner:
-    """Runs an operation in NumPy and files its outputs; no other thread uses its variables or its random numbers meanwhile."""
+    """Returns a runner that computes an operation in NumPy and stores outputs and new state, atomically for other threads.
+
+    Args:
+      chosen: the variables of handles that are chosen at run time.
+    """
     reads, writes = accesses(op, chosen=chosen)
     refs = [t for t in op.takes if t.dtype._is_ref_dtype]
     is_random, compute = op.spec.effects.random, _stateful_kernel(op)
     keys = [variable_key(v) for v in writes]
 
     def run(values: Values, context: RunContext) -> None:
+        # A ref with a value of its own (a fed one) is not a read of its variable, which may be uninitialized.
         read = accesses(op, values)[0] if refs and any(t in values and t not in chosen for t in refs) else reads
         if is_random:
             context.random_state.await_turn([op])
@@ -462,6 +531,7 @@ def _stateful_runner(op: Operation, chosen: Mapping[Tensor, Operation] = NONE_CH
             frame.state = {variable_key(v): _current(context, v, op if v in read else None) for v in (*read, *writes)}
             compute(frame, context)
             values.update(frame.values)
+            # The kernel has succeeded: all new values are stored in one call, so that a signal sees all of them or none.
             if keys:
                 context.variable_state.store(keys, [_owned(frame.state[key]) for key in keys])
 
@@ -469,7 +539,7 @@ def _stateful_runner(op: Operation, chosen: Mapping[Tensor, Operation] = NONE_CH
 
 
 def _stateful_kernel(op: Operation) -> Callable[[Frame, RunContext], None]:
-    """Computes an operation of the values of a frame, in which its outputs take their place, and moves its random counter on."""
+    """Returns a function that computes an operation on a frame: outputs replace the frame's values, and its random counter advances."""
     spec, call, groups = op.spec, _caller(op), constant_value.argument_groups(op)
     kernel, names = _numpy_kernel(op)
     attrs = constant_value.kernel_arguments(op, list(op.takes))[1]
@@ -478,6 +548,7 @@ def _stateful_kernel(op: Operation) -> Callable[[Frame, RunContext], None]:
 
     def compute(frame: Frame, context: RunContext) -> None:
         arguments, given = constant_value.grouped(gather_inputs(op, frame), groups), keywords
+        # A random kernel gets its Philox key (2 words) and counter (4 words).
         if spec.effects.random:
             row = context.random_state.row(op)
             given = {**keywords, "rng": (row[:2], row[2:])}
@@ -486,6 +557,7 @@ def _stateful_kernel(op: Operation) -> Callable[[Frame, RunContext], None]:
         results = flatten_results(call(op, kernel, arguments, given))
         frame.values = {}
         store_results(op, _as_arrays(op, results), frame)
+        # How many numbers were consumed can depend on the results (rejection sampling), so the counter advances last.
         if spec.effects.random and spec.reserve is not None:
             context.random_state.advance(op, spec.reserve(results, *arguments, **reserved))
 
@@ -493,13 +565,17 @@ def _stateful_kernel(op: Operation) -> Callable[[Frame, RunContext], None]:
 
 
 def _owned(value: Any) -> NDArray:
-    """A value that nothing else will change: the array itself where it is read-only and owns its memory, else a copy."""
+    """Returns an array that nobody else can change: `value` itself if it is read-only and owns its memory, else a copy."""
     frozen = isinstance(value, np.ndarray) and not value.flags.writeable and value.flags.owndata
     return value if frozen else new_array(value)
 
 
 def _current(context: RunContext, variable: Operation, reader: Operation | None) -> NDArray | None:
-    """The value of a variable. Where it has none, what its `reader` raises, or None if nothing reads it."""
+    """Returns the value of a variable, or None if it has none and `reader` is None.
+
+    Raises:
+      errors.OpError: the variable has no value, and the operation `reader` reads it.
+    """
     key = variable_key(variable)
     if key in context.variable_state.values:
         return context.variable_state.view(variable, key)
@@ -509,11 +585,12 @@ def _current(context: RunContext, variable: Operation, reader: Operation | None)
 
 
 def _caller(op: Operation) -> KernelCall:
-    """What calls the kernel of an operation: one that may wait or run Python code of the program counts as outside of JAX."""
+    """Returns the function that calls an operation's kernel; in one that may block or run the user's Python code, the thread leaves JAX."""
     return _call_outside if op.spec.context or op.spec.effects.external else _call
 
 
 def _call(op: Operation, kernel: Kernel, arguments: list[object], keywords: dict[str, object]) -> object:
+    """Calls a kernel; its errors become errors of TensorFlow, with the node of `op` unless they name one."""
     checks.COLLECTOR.op = op
     try:
         return kernel(*arguments, **keywords)
@@ -537,7 +614,7 @@ def _on_host(value: object) -> Any:
 
 
 def _as_arrays(op: Operation, results: list[object]) -> list[object]:
-    """NumPy scalars and Python numbers of the outputs become arrays of the output's dtype."""
+    """Converts NumPy scalars and Python numbers among the results to arrays of the outputs' dtypes. Leading results are new variable values."""
     outputs = value_outputs(op)
     offset = len(results) - len(outputs)
     converted = []

@@ -263,6 +263,7 @@ def _written_keys(op: Operation) -> list[str]:
 
 def _note_writes(flat: list[object], before: dict[str, object], kernel: Callable[[], list[object]], frame: Frame) -> None:
     """Adds the writes of an operation to `frame.writes`; new variable values come first among kernel results."""
+    # A failed check must leave all variables unchanged, so the end of the trace selects between old and new value (cluster_trace.py).
     # A kernel says by identity which of its results it has guarded by the checks so far (`checks.COLLECTOR.guarded`).
     made = len(checks.COLLECTOR.checks or ())
     for position, (key, old) in enumerate(before.items()):
@@ -332,6 +333,7 @@ def _pass_ref(op: Operation, frame: Frame) -> None:
 def _select_ref(op: Operation, frame: Frame) -> None:
     """RefSelect: forwards the ref at an index. Raises InvalidArgumentError where the index is out of range."""
     index, refs = int(frame.values[op.takes[0]]), op.takes[1:]
+    # The index is known here: operations on refs chosen at run time are placed on the host.
     if not 0 <= index < len(refs):
         raise errors.InvalidArgumentError(op.node_def, op, f"Index must be in the range [0, {len(refs)}) but got {index}")
     frame.values[op.outputs[0]] = variable_in(refs[index], frame.values)
@@ -366,6 +368,7 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     assignment of another shape allocates a new buffer, so that the earlier read keeps the old value.
     """
     producer = tensor.op
+    # Items are traced in the order in which they access a variable, so that the frame has its value as of this consumer.
     # A Switch of the read forwards the buffer too.
     while producer.type == "Switch":
         producer = producer.inputs[0].op
@@ -466,6 +469,7 @@ def primal(tensor: Tensor, frame: Frame) -> jax.Array:
 
 def leaf(value: object) -> jax.Array:
     """The array in a value: the buffer of a TensorArray (empty if it has none yet), else the value itself."""
+    # A TensorArray has no buffer until its element shape is known, from the first write.
     if isinstance(value, DeviceArray):
         return jnp.zeros(0, value.meta.dtype) if value.buffer is None else jnp.asarray(value.buffer)
     return jnp.asarray(value)

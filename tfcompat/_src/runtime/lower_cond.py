@@ -49,6 +49,7 @@ class _Lowering:
           Replan: the branches differ in the shape of a result, or one cannot be traced.
         """
         item = self.item
+        # A predicate that is known while tracing needs no `lax.cond`.
         known = truth(item.predicate, frame.values[item.predicate])
         if not isinstance(known, jax.core.Tracer):
             self._trace_side(bool(known), frame)
@@ -61,6 +62,7 @@ class _Lowering:
         for key, off, on in zip(written, shapes[False][3], shapes[True][3]):
             if off.shape != on.shape:
                 raise _must_choose(self.item, f"the branches assign different shapes to the variable {key}")
+        # Checks leave the `lax.cond` as results too, so that each branch returns flags and values for those of both.
         all_checks = [c for on in (False, True) for c in shapes[on][1]]
         counts = {on: len(shapes[on][1]) for on in (False, True)}
         predicate = jnp.asarray(known)
@@ -158,6 +160,7 @@ class _Lowering:
                 shown = [tuple(map(jnp.asarray, c.traced_values())) for c in collected]
                 return {t: jax.tree.map(jnp.asarray, v) for t, v in values.items()}, shown, state
 
+            # Tensors are no sortable dict keys, which pytrees need: their order is kept here, and a list is returned.
             tensors: list[Tensor] = []
 
             def listed() -> tuple[Any, ...]:

@@ -1,4 +1,8 @@
-"""Where an item runs: an ordered table of rules, of which the first that holds decides. `explain` prints its name."""
+"""The placement rules: an ordered table, of which the first rule that holds decides on which side an item runs. `explain` prints its name.
+
+Rules before the first choice say what only one side can do. The choices after it keep work on the host that compiling would not pay for:
+mostly because its shapes depend on data, and each shape would be compiled. All other items are compiled.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rule:
-    """Which side computes the items for which `holds(placement, item)` is true, and the reason, `name`, that `explain` shows.
+    """Places the items for which `holds(placement, item)` is true.
 
-    `is_choice`: the other side could compute them too, at a higher cost.
+    Attributes:
+      name: the reason, as `explain` shows it. side: HOST or DEVICE.
+      is_choice: the other side could compute these items too, at a higher cost.
     """
 
     name: str
@@ -37,21 +43,25 @@ class Rule:
     is_choice: bool = False
 
 
-# ---- several operations that run as one ----
+# ---- conditionals and loops ----
 
 
 def _holds_host_work(p: Placement, item: Item) -> bool:
-    """Whether a conditional or loop holds host work, the predicate or a value of a branch comes from the host, or is not there."""
+    """Whether the host must drive a conditional or loop: it holds host work, its predicate comes from the host, or an input has no value."""
     if not isinstance(item, CondItem | LoopItem):
         return False
+    # A predicate on the host: only the branch taken is called, instead of compiling both.
     if isinstance(item, CondItem) and p.producer.get(item.predicate) in p.on_host:
         return True
+    # A tensor in the branch that a host conditional does not take has no value, where a compiled conditional has zeros. The host must
+    # drive its consumers too, as they cannot be called without it.
     for t in item.takes:
         source = p.producer.get(t)
         if isinstance(source, CondItem) and source in p.on_host and source.is_guarded(t):
             return True
         if isinstance(item, CondItem) and t in p.work.dead:
             return True
+    # Findings of earlier traces: the loop variables change their shape, branches have different shapes, ...
     if any(loop.program.why_not_compiled(p.work.findings, p.work.limited) for loop in loops_of(item)):
         return True
     if host_chooses(item, p.work.findings):
@@ -59,6 +69,7 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
     is_static = p.static_inside(item.operations)
     if isinstance(item, CondItem) and _needs_number_of_branch(item, is_static):
         return True
+    # Host operations inside, unless the trace folds them.
     return any(
         op.spec.effects.external or _has_host_dtype(p, op)
         or op.spec.side == HOST and not (op.spec.is_pure_on_host and all(map(is_static, op.outputs)))
@@ -67,7 +78,8 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
 
 
 def _needs_number_of_branch(item: CondItem, is_static: Callable[[Tensor], bool]) -> bool:
-    """Whether a kernel in a branch needs a value as a number that the branch computes from data."""
+    """Whether a kernel in a branch needs a NumPy value that the branch itself computes from data."""
+    # No host step can come in between, as it could before the conditional.
     inside = [*item.shared, *opened(item)]
     made = {t for i in inside for t in i.outputs} | {t for merge in item.merges for t in merge.outputs}
     asked = (i.takes[position] for i in inside if isinstance(i, OpItem) for position in constants_of(i))
@@ -75,16 +87,21 @@ def _needs_number_of_branch(item: CondItem, is_static: Callable[[Tensor], bool])
 
 
 def _differentiates_host_loop(p: Placement, item: Item) -> bool:
+    """Whether an item is the gradient of a loop that the host drives; the host recorded its iterations."""
     return isinstance(item, LoopGradientItem) and item.loop in p.on_host
 
 
-# ---- what only one side can do ----
+# ---- operations that only one side can run ----
 
 
 def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
-    """Strings, variants, quantized values, and resources that are no variables live on the host; there a run chooses one of several variables."""
+    """Whether an item has an input or output that only the host can represent.
+
+    These are strings, variants, quantized values, resources other than variables, and refs of variables that are chosen at run time.
+    """
     for t in (*item.takes, *item.outputs):
         name = t.dtype.base_dtype.name
+        # A TensorArray (its handle, or its flow) can be compiled if it is one buffer: numbers, all of one shape.
         array = array_op(t) if name == "resource" else array_of_flow(t)
         if array is not None:
             if array.attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
@@ -92,6 +109,7 @@ def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
             continue
         if (name in ("string", "variant") or t.dtype.is_quantized) and t not in p.known:
             return True
+        # The handle of one known variable is resolved while planning.
         if name == "resource":
             variable = variable_op(t)
             if variable is None or variable.attrs["dtype"].name in ("string", "variant"):
@@ -102,12 +120,17 @@ def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
 
 
 def _only_updates_rows(p: Placement, item: OpItem) -> bool:
-    """Whether distinct row numbers are used for nothing but sums by row and updates of rows."""
+    """Whether distinct row numbers (`tf.unique`) are used only to sum by row and to update rows of variables, so that padding is harmless.
+
+    This is how the sparse gradient of an embedding is applied. Its length depends on data; the device twin `padded` fills it up with
+    `checks.no_row`, which these users ignore, so that the step stays one compiled program.
+    """
     if item.spec.padded is None:
         return False
     rows, places = item.outputs
     if item.takes[0].dtype not in (dtypes.int32, dtypes.int64) or not {rows, places}.isdisjoint(p.fetched):
         return False
+    # Row numbers of varying length come from a host step anyway. On a CPU they then stay there.
     if jax_compat.compiles_to_cpu() and p.varies(item.takes[0]):
         return False
     sums = p.uses(places)
@@ -117,6 +140,7 @@ def _only_updates_rows(p: Placement, item: OpItem) -> bool:
 
 
 def _is_row_update(item: Item, rows: Tensor) -> bool:
+    """Whether an item updates the rows of a variable that `rows` numbers."""
     if not isinstance(item, OpItem) or not item.effects.writes:
         return False
     names = item.spec.signature.input_index
@@ -124,7 +148,7 @@ def _is_row_update(item: Item, rows: Tensor) -> bool:
 
 
 def _is_row_count(p: Placement, item: Item, sums: list[Item]) -> bool:
-    """Whether `item` is a shape whose one element is the number of rows of the sums."""
+    """Whether `item` takes the shape of the rows, and only slices of it are used, as the number of rows of the sums."""
     if not isinstance(item, OpItem) or not item.spec.shape_only:
         return False
     return all(
@@ -134,34 +158,37 @@ def _is_row_count(p: Placement, item: Item, sums: list[Item]) -> bool:
 
 
 def _named(item: Item, name: str) -> Tensor | None:
-    """The input of an item that has a name."""
+    """Returns the input `name` of an item; None for "" and for items that are not operations."""
     return item.takes[item.spec.signature.input_index[name]] if isinstance(item, OpItem) and name else None
 
 
-# ---- what is not worth compiling ----
+# ---- operations that are not worth compiling ----
 
 
 def _is_small_work(p: Placement, item: OpItem) -> bool:
-    """Whether NumPy computes it where the whole plan is better off in NumPy."""
+    """Whether the plan runs once, and NumPy can compute the item."""
     can = item.spec.numpy_kernel is not None or not item.outputs and not item.takes
     return p.decision.why == ONCE and not item.effects.creates and can
 
 
 def _comes_once(p: Placement, item: OpItem) -> bool:
+    """Whether the plan sees new shapes in most runs, and NumPy can compute the item, which has no effects."""
     effects = item.effects
     has_kernel = item.spec.numpy_kernel is not None or near_kernel(item.op) is not None
     return p.decision.why == NEW_SHAPES and has_kernel and not (effects.reads or effects.writes or effects.external)
 
 
 def _samples_by_rejection(p: Placement, item: OpItem) -> bool:
-    """Whether an item draws few samples by rejection, from parameters that are on the host: NumPy computes only those not yet accepted."""
+    """Whether an item draws few samples by rejection, with parameters that are on the host."""
+    # NumPy draws again only for the samples that were rejected; a compiled loop draws all of them in each round.
     if not item.facts.rejects or not all(map(p.is_there, item.takes)):
         return False
     return decide(Estimate(samples=item.outputs[0].shape.num_elements() or 0), p.work.record).why == FEW
 
 
 def _is_integer_work_on_host_values(p: Placement, item: OpItem) -> bool:
-    """Index arithmetic on what a host step gave: its shapes vary from run to run."""
+    """Whether an item is integer arithmetic on outputs of host steps."""
+    # A compiled call between two host steps costs more than the arithmetic, and their outputs often have other shapes in each run.
     if item.spec.numpy_kernel is None or item.effects != op_spec.PURE:
         return False
     if not all(t.dtype.is_integer or t.dtype.is_bool for t in item.outputs):
@@ -171,7 +198,8 @@ def _is_integer_work_on_host_values(p: Placement, item: OpItem) -> bool:
 
 
 def _moves_host_value(p: Placement, item: OpItem) -> bool:
-    """Whether all that an item does is to hand on or store what a host step gave: a restored variable is not compiled."""
+    """Whether an item only forwards, reshapes or stores the output of a host step, e.g. assigns a restored value to a variable."""
+    # A compiled copy of the value would be compiled again for each shape, and for each variable of a checkpoint.
     value = _named(item, item.facts.hands_on)
     if value is None or not p.is_from_host_step(value):
         return False
@@ -180,11 +208,11 @@ def _moves_host_value(p: Placement, item: OpItem) -> bool:
 
 
 FEW_ELEMENTS = 64
-"""So many elements NumPy puts together in 4 microseconds; a cluster that is interpreted takes 60 more, one that is compiled 25 and transfers."""
+"""Most elements that NumPy joins: it takes 4 microseconds for these, a call of an interpreted cluster 60 more, of a compiled one 25 and transfers."""
 
 
 def _joins_few_host_values(p: Placement, item: OpItem) -> bool:
-    """Whether an item puts few numbers together that host steps gave, as the fields of a record."""
+    """Whether an item stacks or concatenates few elements that host steps computed, e.g. the fields of a record that was parsed."""
     count = item.outputs[0].shape.num_elements() if item.facts.joins else None
     if count is None or count > FEW_ELEMENTS or item.spec.numpy_kernel is None:
         return False
@@ -193,22 +221,24 @@ def _joins_few_host_values(p: Placement, item: OpItem) -> bool:
 
 
 def _depends_on_host_count(p: Placement, item: OpItem) -> bool:
-    """Whether an item picks fed or host values by what a host step found, or rows by what varies in number.
+    """Whether an item gathers or sums rows by row numbers from a host step, so that its output has another length in each run.
 
-    How many there are varies from run to run.
+    On a CPU, if the length varies; elsewhere, only if it gathers rows of a feed or of a host value.
     """
     rows = _named(item, item.facts.rows_by)
     if rows is None or not p.is_from_host_step(rows):
         return False
     if item.spec.numpy_kernel is None and near_kernel(item.op) is None:
         return False
+    # On an accelerator the row numbers are padded instead (`execute._filled_up`), so that few lengths are compiled.
     if jax_compat.compiles_to_cpu() and p.varies(rows):
         return True
     return item.facts.picks and p.is_there(item.takes[0]) and item.takes[0] not in p.known
 
 
 def _cuts_at_host_place(p: Placement, item: OpItem) -> bool:
-    """Whether an item cuts a piece out of a value on the host where a host step says, which would be compiled for each place."""
+    """Whether an item slices a value on the host at positions that a host step computes."""
+    # Kernels take begin and size of a slice as NumPy values: each position would be compiled.
     if not item.facts.cuts or not all(map(p.is_there, item.takes)):
         return False
     return any(map(p.is_from_host_step, item.takes[1:]))
@@ -218,6 +248,7 @@ def _cuts_at_host_place(p: Placement, item: OpItem) -> bool:
 
 
 def _of_operations(holds: Callable[[Placement, OpItem], bool]) -> Callable[[Placement, Item], bool]:
+    """Returns a predicate on items that is false for all but single operations."""
     return lambda p, item: isinstance(item, OpItem) and holds(p, item)
 
 
@@ -243,18 +274,20 @@ RULES = (
     Rule(COMPILED, DEVICE, lambda p, item: True),
 )  # fmt: skip
 
+# Names for the moves that Placement makes itself, after the table; no item is matched by the last two.
 READ_FOR_HOST = Rule("read for host steps only", HOST, lambda p, item: is_read_for_host(p, item))
 INDICES_FOR_HOST = Rule("index arithmetic that a host step needs", HOST, lambda p, item: False)
 NUMBER_FOR_COMPILER = Rule("a number that something is compiled for", HOST, lambda p, item: False)
 
 
 def first_that_holds(p: Placement, item: Item) -> Rule:
-    """The rule that says where an item runs."""
+    """Returns the first rule that holds for an item; the last one always does."""
     return next(rule for rule in RULES if rule.holds(p, item))
 
 
 def is_read_for_host(p: Placement, item: Item) -> bool:
-    """Whether host steps, and nothing else, use what an item reads."""
+    """Whether an item reads a variable, or forwards a value, for host steps only."""
+    # Compiled, the read would be a call of its own that returns a copy of the variable.
     if not isinstance(item, OpItem) or not item.facts.reads_through:
         return False
     users = p.uses(item.outputs[0])
@@ -262,7 +295,7 @@ def is_read_for_host(p: Placement, item: Item) -> bool:
 
 
 def gives_varying_length(item: OpItem) -> bool:
-    """Whether the length of what an item gives depends on data."""
+    """Whether the length of an item's output depends on data."""
     return item.facts.varying_length
 
 
@@ -270,7 +303,10 @@ def gives_varying_length(item: OpItem) -> bool:
 
 
 def is_initializer(p: Placement) -> bool:
-    """Nothing fed, something written, nothing read that was not written before: runs once, so nothing is worth compiling."""
+    """Whether a plan initializes variables: it has no feeds, writes variables, and reads none before it has written it.
+
+    Programs run such a plan once, so that compiling it does not pay.
+    """
     if p.work.feeds or not any(i.writes for i in p.items):
         return False
     written: set[str] = set()

@@ -1,7 +1,7 @@
-"""Which engine computes: `decide` alone says it, for a cluster, for the operations of a plan, and for the parts of a loop that the host drives.
+"""The choice of an engine. `decide` makes all such choices: for clusters, for operations of a plan, and for parts of loops that the host drives.
 
-It knows the work as far as it can be estimated beforehand, what is on record of its runs, and the device. Estimates are made from shapes and traces
-alone, so that the same program changes its engine at the same step each time. `TFCOMPAT_ENGINE` forces an engine for clusters.
+A ski-rental rule: the interpreter runs a cluster until it has spent as much time as compiling would have taken. Time is estimated from traces
+alone, never measured, so that a program changes its engine at the same step in every execution. `TFCOMPAT_ENGINE` forces an engine for clusters.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from tfcompat._src.runtime.variable_state import Place, is_in_host_memory
 ENGINES = ("choose", "compile", "interpret")
 ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "choose"
 if ENGINE not in ENGINES:
-    raise ValueError(f"TFCOMPAT_ENGINE is {ENGINE!r}; it can be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}.")
+    raise ValueError(f"The environment variable TFCOMPAT_ENGINE is {ENGINE!r}. It must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}.")
 
-# The numbers, measured on one core of a CPU; they are the same everywhere, so that programs run the same everywhere.
+# Measured on one core of a CPU. They are constants on all machines, so that a program makes the same choices everywhere.
 OF_A_PROGRAM = 3 * 10**7
 OF_AN_EQUATION = 5 * 10**6 // 2
-"""Nanoseconds that compiling a program takes, and each equation of it."""
+"""Nanoseconds that XLA takes to compile: a program, plus each equation of its jaxpr."""
 OF_A_CALL = 12000
-"""Nanoseconds that calling a compiled program takes in any case: what evaluates in less is never compiled."""
+"""Nanoseconds that a call of a compiled program takes at least. A trace that the interpreter evaluates in less is never compiled."""
 SAMPLES_IN_NUMPY = 1 << 15
-"""So many gamma samples are drawn in 12 ms by NumPy, in 36 ms by a compiled loop, which takes 1.5 s to compile; a quarter in 4 and 7 ms."""
+"""Most samples by rejection that NumPy draws: 12 ms for gamma, against 36 ms in a compiled loop and 1.5 s to compile it. For 2**13 samples the
+times are 4 ms and 7 ms."""
 SHAPES_COMPILED = 3
-"""Compiling the iteration of a small loop for one more shape takes 150 ms, and a run in NumPy 0.1 ms: 30 rounds with a variable that grows take
-0.7 s in the first run, and 2.9 s where each shape is compiled. The first shapes are compiled, since variables often change only once or twice."""
+"""Most shapes for which an iteration of a host-driven loop is compiled. Compiling takes 150 ms per shape, a run in NumPy 0.1 ms: 30 iterations
+with a growing variable take 0.7 s in the first run, against 2.9 s if each shape is compiled. Many variables change their shape once or twice only."""
 
 
 class Computer(enum.Enum):
-    """What computes."""
+    """A way to compute: kernel by kernel, or one of the engines."""
 
     NUMPY = "kernels in NumPy, one after another; nothing is traced"
     INTERPRETER = "NumPy evaluates a trace"
@@ -52,7 +53,7 @@ class Computer(enum.Enum):
 
 
 class Runs(enum.Enum):
-    """How often something runs, as far as is known when it is planned."""
+    """How often a plan runs, as far as is known when it is made."""
 
     AGAIN = "in every step of a program"
     ONCE = "once: nothing fed, something initialized"
@@ -62,11 +63,11 @@ class Runs(enum.Enum):
 
 @dataclass(frozen=True)
 class Record:
-    """What is on record of runs.
+    """The history of some work.
 
     Attributes:
-      runs: how often. shapes: in how many shapes, where loop variables change theirs.
-      is_paid: whether the interpreter has done as much work as pays for compiling.
+      runs: how often it runs. shapes: the number of shapes of a loop's variables so far.
+      is_paid: whether the interpreter has spent as much time on it as compiling takes.
     """
 
     runs: Runs = Runs.AGAIN
@@ -76,20 +77,24 @@ class Record:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of the work: of a cluster its `trace`, of an operation that rejects samples how many it draws."""
+    """The size of some work: a function that returns the trace of a cluster, or the number of samples that an operation draws by rejection."""
 
     trace: Callable[[], Trace | jax.stages.Traced] | None = None
     samples: int | None = None
 
     @functools.cached_property
     def traced(self) -> Trace | jax.stages.Traced | None:
-        """The trace, made when something asks for it."""
+        """The trace, made at first use, since many decisions do not need it; None without a cluster."""
         return self.trace() if self.trace is not None else None
 
 
 class Decision(NamedTuple):
-    """What computes, and why; `each` and `until` are nanoseconds: of one call in the interpreter beyond one of a compiled program, and of the
-    work there after which it is to be decided anew."""
+    """An engine, and why it was chosen.
+
+    Attributes:
+      each: nanoseconds by which a call of the interpreter is longer than one of a compiled program.
+      until: the sum of these after which the decision is made again, with `is_paid`.
+    """
 
     computer: Computer
     why: str
@@ -103,8 +108,9 @@ NEW_SHAPES = "shapes that come once"
 FEW = "few samples by rejection"
 
 
+# Per thread, since a server prepares new shapes in one thread while others answer requests.
 class _Haste(threading.local):
-    """Whether this thread lets nothing pay for compiling first."""
+    """Whether this thread compiles a cluster in its second run, whatever the interpreter has spent."""
 
     is_on = False
 
@@ -114,7 +120,7 @@ _HASTE = _Haste()
 
 @contextlib.contextmanager
 def decided_at_once() -> Iterator[None]:
-    """Within the `with` statement, what this thread runs for new shapes is compiled in the second run, if it ever would be."""
+    """Context manager: clusters that this thread first runs inside the block are compiled in their second run, if they ever would be."""
     before, _HASTE.is_on = _HASTE.is_on, True
     try:
         yield
@@ -124,7 +130,7 @@ def decided_at_once() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_interpreter() -> Iterator[None]:
-    """Within the `with` statement every cluster is compiled, as with TFCOMPAT_ENGINE=compile."""
+    """Context manager: compiles every cluster, in all threads, as with TFCOMPAT_ENGINE=compile."""
     global ENGINE
     before, ENGINE = ENGINE, "compile"
     try:
@@ -134,29 +140,43 @@ def without_interpreter() -> Iterator[None]:
 
 
 def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
-    """What computes some work at a place. NumPy computes only those operations of it that it has kernels for."""
+    """Chooses what computes some work on a device.
+
+    Args:
+      work: its size. record: its history. place: a JAX device or mesh, or None for the default device.
+
+    Returns:
+      the decision. NumPy computes only the operations that have a NumPy kernel; the others are compiled in any case.
+    """
+    # These need no trace. A plan that runs once, or sees a new shape in each run, would never earn back a compilation.
     if record.runs in (Runs.ONCE, Runs.FOR_ELEMENTS):
         return Decision(Computer.NUMPY, ONCE)
     if record.runs is Runs.WATCHED or record.shapes > SHAPES_COMPILED and jax_compat.compiles_to_cpu():
         return Decision(Computer.NUMPY, NEW_SHAPES)
+    # Rejection sampling in NumPy repeats only the rejected draws, a compiled loop the whole array.
     if work.samples is not None and work.samples <= SAMPLES_IN_NUMPY and jax_compat.compiles_to_cpu():
         return Decision(Computer.NUMPY, FEW)
+    # The interpreter computes on NumPy arrays in host memory, so that accelerators always get compiled programs.
     if record.is_paid or ENGINE == "compile" or not is_in_host_memory(place) or work.traced is None:
         return Decision(Computer.COMPILER, "compiled")
+    # Forced to interpret: never decided again (`until` is infinite), but what the host cannot hold is compiled above.
     if ENGINE == "interpret":
         return Decision(Computer.INTERPRETER, "TFCOMPAT_ENGINE", _each(work.traced))
     if interpreter.lacks(work.traced):
         return Decision(Computer.COMPILER, "what the interpreter lacks")
+    # Break-even point of the ski-rental problem: in this model, at most twice the cost of the better engine, however often the cluster runs.
     each, compiling = _each(work.traced), OF_A_PROGRAM + OF_AN_EQUATION * jax_compat.equations(work.traced.jaxpr.jaxpr)
-    return Decision(Computer.INTERPRETER, "until it pays", each, 1 if _HASTE.is_on and each else compiling)  # the first run is more than 1
+    # In haste the budget is 1 ns, which the first run exceeds. Without a gain per call (`each` is 0) it is never used up.
+    return Decision(Computer.INTERPRETER, "until it pays", each, 1 if _HASTE.is_on and each else compiling)
 
 
 def _each(trace: Trace | jax.stages.Traced) -> int:
+    """Returns the estimated nanoseconds by which the interpreter is slower than the least time of a compiled call."""
     return max(0, cost(trace.jaxpr, 0).nanoseconds - OF_A_CALL)
 
 
 def engine_for(tracing: Tracing, arguments: Arguments, was_used_up: bool) -> Engine:
-    """The engine of a cluster for arguments of these shapes; `was_used_up` says that the interpreter had it for as long as is worth it."""
+    """Returns the engine that runs a cluster on arguments of these shapes; `was_used_up` tells that the interpreter's budget for it is spent."""
     estimate = Estimate(functools.partial(tracing.trace_to_interpret, arguments))
     decision = decide(estimate, Record(is_paid=was_used_up), tracing.cluster.place)
     return xla.XLA if decision.computer is Computer.COMPILER else interpreter.Interpreter(decision.each, decision.until)
