@@ -1,4 +1,4 @@
-"""The import name `horovod` in a process where `tensorflow` means tfcompat: Horovod's own package is built for TensorFlow's runtime."""
+"""Makes the import name `horovod` mean tfcompat's implementation of its API, since Horovod's own package is built for TensorFlow's runtime."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ MODULES = {
     "horovod.keras": "of_keras",
     "horovod.keras.callbacks": "of_keras_callbacks",
 }
-"""Horovod's modules, and ours."""
+"""Module of Horovod -> module of `tfcompat._src.horovod` that implements it."""
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports of Horovod's modules, ahead of what is installed."""
+    """Finds and loads Horovod's modules, before Python looks for an installed package."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Returns a spec for a module of `MODULES`, else None."""
         return ModuleSpec(fullname, self, is_package=True) if fullname in MODULES else None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Gives the module what ours has."""
-        found = importlib.import_module(_OURS + MODULES[module.__name__])
-        vars(module).update({name: value for name, value in vars(found).items() if name == "__version__" or not name.startswith("__")})
-        module.__doc__ = found.__doc__
+        """Copies the names of the implementing module to the new one, which keeps Horovod's name."""
+        # Two modules of Horovod can have one implementation, so that it cannot take their place in `sys.modules`.
+        source = importlib.import_module(_OURS + MODULES[module.__name__])
+        vars(module).update({name: value for name, value in vars(source).items() if name == "__version__" or not name.startswith("__")})
+        module.__doc__ = source.__doc__
 
 
 def install() -> None:
-    """Puts the finder ahead of others; Horovod that is imported already stays."""
+    """Puts the finder before others, once. A Horovod that is already imported stays."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())

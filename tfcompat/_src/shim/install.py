@@ -1,4 +1,4 @@
-"""Makes the import name `tensorflow` mean tfcompat, in this process only."""
+"""Makes the import name `tensorflow` mean tfcompat in this process, by a finder at the head of `sys.meta_path` (PEP 451)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,22 @@ from tfcompat._src.shim.resolve import ROOTS, canonical, known
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers every import below TensorFlow's names, ahead of what is installed.
+    """Finds and loads all modules below TensorFlow's import names, before Python looks for installed packages.
 
-    A public namespace of ours stands for a package of TensorFlow, so imports of inner modules of contrib packages come here
-    under its name (`tfcompat.contrib.predictor.saved_model_predictor`).
+    An import of an inner module of contrib can arrive under tfcompat's name (`tfcompat.contrib.predictor.saved_model_predictor`), as its
+    package is a namespace of tfcompat.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> ModuleSpec | None:
+        """Returns a spec for a module that this loads, None for other packages.
+
+        Raises:
+          ImportError: it is below TensorFlow's names, but tfcompat does not have it.
+        """
         root, _, below = fullname.partition(".")
+        # Files of tfcompat come first. The rest of contrib's inner modules is made from the table.
         if root == "tfcompat":
             is_lacking = below.startswith("contrib.") and known(_of_tensorflow(fullname)) and PathFinder.find_spec(fullname, path) is None
             return ModuleSpec(fullname, self, is_package=True) if is_lacking else None
@@ -37,25 +43,28 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if below and find(fullname) is None:
             raise ImportError(missing.message(fullname), name=fullname)
+        # A whole module has the origin of its file, which `python -m` and tracebacks show.
         real = REAL_MODULES.get(canonical(fullname))
         if real is None:
             return ModuleSpec(fullname, self, is_package=True)
         return ModuleSpec(fullname, self, origin=importlib.util.find_spec(real).origin)  # type: ignore[union-attr]  # a module of ours is there
 
     def get_code(self, fullname: str) -> types.CodeType | None:
-        """The code of a module of ours, which `python -m` runs."""
+        """Returns the code of the implementing module, which `python -m` runs."""
         real = importlib.util.find_spec(REAL_MODULES[canonical(fullname)])
         code: types.CodeType | None = real.loader.get_code(real.name)  # type: ignore[union-attr]  # a module of ours has a loader
         return code
 
     def exec_module(self, module: types.ModuleType) -> None:
+        """Puts the implementing module in `sys.modules` in place of the new one; `import` returns the entry of `sys.modules`."""
         name = module.__name__
-        found = internal_module(_of_tensorflow(name)) if name.startswith("tfcompat.") else find(name)
-        if found is not None:
-            sys.modules[name] = found
+        implementing = internal_module(_of_tensorflow(name)) if name.startswith("tfcompat.") else find(name)
+        if implementing is not None:
+            sys.modules[name] = implementing
 
 
 def _of_tensorflow(name: str) -> str:
+    """Returns TensorFlow's path of a namespace of tfcompat."""
     return name.replace("tfcompat", "tensorflow", 1)
 
 
@@ -76,23 +85,24 @@ def install_as_tensorflow() -> None:
     taken = next((root for root in ROOTS if root in sys.modules), None)
     if taken is not None:
         raise RuntimeError(
-            f"{taken} is already imported from {getattr(sys.modules[taken], '__file__', 'an unknown place')}: "
-            "call tfcompat.install_as_tensorflow() before the first import of tensorflow"
+            f"{taken} is already imported from {getattr(sys.modules[taken], '__file__', 'an unknown file')}. "
+            "Call tfcompat.install_as_tensorflow() before the first import of tensorflow."
         )
     sys.meta_path.insert(0, FINDER)
     horovod.install()
     finders.append(internal_name)
+    # Programs read these as attributes (`tf.python`) without importing them.
     for name in ("tensorflow.python", "tensorflow.core", "tensorflow.compat.v1"):
         importlib.import_module(name)
 
 
 def install_in_place_of_imported() -> types.ModuleType | None:
-    """Does what `install_as_tensorflow` does, also where TensorFlow is already imported.
+    """Does the same as `install_as_tensorflow`, even if TensorFlow is already imported.
 
-    Modules of TensorFlow leave `sys.modules`: whoever refers to them keeps them, and later imports find tfcompat.
+    Removes TensorFlow's modules from `sys.modules`. References to them stay valid; later imports yield tfcompat.
 
     Returns:
-      The module `tensorflow` that was imported, or None.
+      the module `tensorflow` that was imported, or None.
     """
     if FINDER in sys.meta_path:
         return None

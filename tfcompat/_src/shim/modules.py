@@ -1,4 +1,8 @@
-"""The modules of the name `tensorflow`: tfcompat's own namespaces, and modules whose names are found when read."""
+"""Makes the modules below `tensorflow`, of three kinds: public namespaces of tfcompat, whole modules of it, and `InternalModule`s.
+
+An `InternalModule` resolves each name when it is first read, by the hand-written `NAMES`, then by the recorded table `tf1_modules.txt`, which
+for internal names leads to a search of the modules in `PLACES`.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,20 @@ from tfcompat._src.shim.table import Word, brought_by_star, modules, names
 
 
 class InternalModule(types.ModuleType):
-    """A module of TensorFlow's Python package; a name is looked for when it is first read.
+    """A module of TensorFlow's Python package, which resolves and caches a name when it is first read.
 
-    What a program puts in the place of a function or class is also what the implementation calls, until it is deleted.
+    Monkey patching works as in TensorFlow: if a program replaces a function or class, the implementation calls the replacement too, until
+    the attribute is deleted.
     """
 
     def __init__(self, path: str) -> None:
         super().__init__(path, f"{path} of TensorFlow 1.15, as tfcompat has it.")
+        # A `__path__` makes it a package, whose submodules the finder is asked for.
         self.__path__: list[str] = []
         vars(self)["__originals__"] = {}
 
     def __setattr__(self, name: str, value: object) -> None:
+        # The import system sets submodules as attributes. Only other values are patches.
         if not name.startswith("__") and not isinstance(value, types.ModuleType) and (old := getattr(self, name, ABSENT)) is not ABSENT:
             self.__originals__.setdefault(name, old)
             _replace(name, old, value)
@@ -43,17 +50,19 @@ class InternalModule(types.ModuleType):
         path = self.__name__
         if name == "__all__":
             return [each for each in brought_by_star(path) if hasattr(self, each)]
+        # Python and tools probe for dunder names (`__wrapped__`, `__file__`): no search for these.
         if name.startswith("__") and f"{path}.{name}" not in NAMES:
             raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name, obj=self)
-        found = lookup(path, name)
-        if found is ABSENT:
-            found = find(f"{path}.{name}") or ABSENT
-        if found is ABSENT:
+        value = lookup(path, name)
+        # A submodule that was never imported is an attribute as well, as in 1.15, which imports nearly all modules at once.
+        if value is ABSENT:
+            value = find(f"{path}.{name}") or ABSENT
+        if value is ABSENT:
             word = names(path).words.get(name)
             text = missing.message(f"{path}.{name}", word.there if word and word.kind == "public" else None)
             raise AttributeError(text, name=name, obj=self)
-        vars(self)[name] = found
-        return found
+        vars(self)[name] = value
+        return value
 
     def __dir__(self) -> list[str]:
         held = (*names(self.__name__).words, *brought_by_star(self.__name__), *vars(self))
@@ -61,50 +70,55 @@ class InternalModule(types.ModuleType):
 
 
 def _replace(name: str, old: object, new: object) -> None:
-    """Puts `new` where modules of the implementation have `old` under `name`."""
+    """Replaces `old` by `new` in every module of the implementation that has it as `name`, since `from x import name` copies the reference."""
     for path, module in list(sys.modules.items()):
         if path.startswith("tfcompat._src.") and vars(module).get(name, ABSENT) is old:
             vars(module)[name] = new
 
 
 def _completed(module: types.ModuleType, path: str) -> types.ModuleType:
-    """A module of ours that gives what it lacks of TensorFlow's module `path`: modules that this imports, constants, names of others."""
+    """Adds a `__getattr__` to a module of tfcompat that resolves the other names of TensorFlow's module `path`, and returns the module.
+
+    These are modules that TensorFlow's one imports, constants, and names of other modules.
+    """
     if module.__name__.startswith("tfcompat._src.") and "__getattr__" not in vars(module):
 
         def lacking(name: str) -> Any:
             if name == "__all__":
                 return [each for each in brought_by_star(path) if hasattr(module, each)]
-            found = lookup(path, name) if not name.startswith("__") else ABSENT
-            if found is ABSENT:
+            value = lookup(path, name) if not name.startswith("__") else ABSENT
+            if value is ABSENT:
                 raise AttributeError(missing.message(f"{path}.{name}"), name=name, obj=module)
-            return found
+            return value
 
         vars(module)["__getattr__"] = lacking
     return module
 
 
 MADE: dict[str, InternalModule] = {}
-"""Modules made so far, by canonical path: all paths of one module give one object."""
+"""Cache of modules by canonical path, so that all paths of a module lead to one object."""
 
 
 GRPC_MODULES = "tfcompat._src.proto.grpc_modules"
-"""Imported when a program asks for such a module: it loads gRPC."""
+"""Imported only for a module of gRPC stubs, because it loads gRPC."""
 
 
 def find(path: str) -> types.ModuleType | None:
-    """The module that stands for TensorFlow's module `path`, or None if tfcompat has none."""
+    """Returns the module that an import of TensorFlow's module `path` yields, or None if tfcompat does not have it."""
     path = canonical(path)
+    # In order: whole modules, generated protocol buffers (from .proto files) and gRPC stubs, public namespaces, internal modules.
     if path in REAL_MODULES:
         return _completed(importlib.import_module(REAL_MODULES[path]), path)
     file = path.replace(".", "/").removesuffix("_pb2") + ".proto"
     if path.endswith("_pb2") and file in definitions.files():
         return pool.module(file)
     if path.endswith("_service_pb2_grpc") and file.replace("_pb2_grpc", "") in definitions.files():
-        found: types.ModuleType = importlib.import_module(GRPC_MODULES).module(path)
-        return found
+        stubs: types.ModuleType = importlib.import_module(GRPC_MODULES).module(path)
+        return stubs
     namespace = public_module(path)
     if namespace is not None:
         return namespace
+    # A package also exists if only a whole module or a protocol buffer is below it.
     inner = (*REAL_MODULES, *(file.replace("/", ".") for file in definitions.files()))
     if not known(path) and not any(module.startswith(path + ".") for module in inner):
         return None
@@ -112,14 +126,17 @@ def find(path: str) -> types.ModuleType | None:
 
 
 def lookup(module: str, name: str) -> Any:
-    """The object that stands for `name` of TensorFlow's module `module`, or ABSENT."""
+    """Resolves `name` of TensorFlow's module `module` by the tables; returns the object, or ABSENT."""
     module = canonical(module)
     held, given = names(module), NAMES.get(f"{module}.{name}")
+    # The hand-written table takes precedence over the recorded one.
     if given is not None:
         return target(given)
+    # A public object that tfcompat lacks may still exist under the internal name.
     if name in held.words:
-        found = meaning(module, name, held.words[name])
-        return own(module, name, "v") if found is ABSENT and held.words[name].kind in ("public", "name") else found
+        value = meaning(module, name, held.words[name])
+        return own(module, name, "v") if value is ABSENT and held.words[name].kind in ("public", "name") else value
+    # `from x import *`: the last one wins, as in Python.
     for repeated in reversed(held.repeats):
         if name in brought_by_star(canonical(repeated)):
             return of_module(repeated, name)
@@ -127,7 +144,7 @@ def lookup(module: str, name: str) -> Any:
 
 
 def meaning(module: str, name: str, word: Word) -> Any:
-    """The object behind a word of the table, or ABSENT."""
+    """Returns the object that an entry of the recorded table means, or ABSENT."""
     if word.kind == "public":
         return public(word.there)
     if word.kind == "op":
@@ -138,19 +155,20 @@ def meaning(module: str, name: str, word: Word) -> Any:
         return _module(word.module)
     if word.kind == "own":
         return own(module, name, word.there)
-    found = _module(word.module)
-    return getattr(found, word.there, ABSENT) if word.kind == "outer" else found
+    # Of Python or another package.
+    outer = _module(word.module)
+    return getattr(outer, word.there, ABSENT) if word.kind == "outer" else outer
 
 
 def of_module(module: str, name: str) -> Any:
-    """The object that TensorFlow's module `module` has as `name`, or ABSENT."""
+    """Returns the object that TensorFlow's module `module` has as `name`, or ABSENT. A whole module that implements it is asked first."""
     real = REAL_MODULES.get(canonical(module))
-    found = getattr(importlib.import_module(real), name, ABSENT) if real else ABSENT
-    return lookup(module, name) if found is ABSENT else found
+    value = getattr(importlib.import_module(real), name, ABSENT) if real else ABSENT
+    return lookup(module, name) if value is ABSENT else value
 
 
 def target(text: str) -> Any:
-    """The object that an entry of `NAMES` points to, or ABSENT."""
+    """Returns the object that a value of `NAMES` means, or ABSENT."""
     if text.startswith("raw:"):
         return op(text[4:])
     if text.startswith("@"):
@@ -160,7 +178,11 @@ def target(text: str) -> Any:
 
 
 def _module(path: str) -> Any:
-    """The module `path` that a module of TensorFlow imports, which may be of another library, or ABSENT."""
+    """Imports the module `path`, of TensorFlow or of another library; returns ABSENT if it is not there.
+
+    Raises:
+      ImportError: the module exists, but one that it imports does not.
+    """
     if path.partition(".")[0] in ROOTS:
         return find(path) or ABSENT
     try:
@@ -172,47 +194,51 @@ def _module(path: str) -> Any:
 
 
 def internal_module(path: str) -> InternalModule:
-    """The module whose names are found when read, for the canonical path `path`."""
+    """Returns the InternalModule of a canonical path, from the cache."""
     if path not in MADE:
         MADE[path] = InternalModule(path)
     return MADE[path]
 
 
 _under_way = threading.local()
+"""`names`: the (path, name) pairs that `internal_name` is resolving in this thread."""
 
 
 def internal_name(namespace: str, name: str) -> Any:
-    """What TensorFlow's `tf.contrib` packages hold beside their public names: modules that they import, and names of those.
+    """Returns a name of a `tf.contrib` package that is not public: a module that TensorFlow's package imports, or a name of one of these.
 
-    Many packages delete what they do not document when they are imported: such names are not there, though private ones are.
+    Many packages of contrib delete their undocumented names when they are imported (`remove_undocumented`); private names stay.
 
     Raises:
-      AttributeError: The package does not have the name.
+      AttributeError: TensorFlow's package does not have the name either.
     """
     path, asked = namespace.replace("tfcompat", "tensorflow", 1), vars(_under_way).setdefault("names", set())
-    found = ABSENT
-    is_hidden = f"{path}.{name}" in modules() and name not in names(path).words  # by a module inside, which an import puts there
+    value = ABSENT
+    # A submodule that the package itself does not import becomes an attribute only when a program imports it.
+    is_hidden = f"{path}.{name}" in modules() and name not in names(path).words
     is_hidden |= not name.startswith("_") and tf1_names.has(f"{path}.{name}".partition(".")[2]) is False
+    # The table may lead from a name back to this namespace. `asked` ends the recursion.
     if path.startswith("tensorflow.contrib.") and not name.startswith("__") and not is_hidden and (path, name) not in asked:
         asked.add((path, name))
         try:
-            found = lookup(path, name)
-            if found is ABSENT and (meant := _meant_by_contrib(path)):
-                found = lookup(meant, name)
+            value = lookup(path, name)
+            if value is ABSENT and (meant := _meant_by_contrib(path)):
+                value = lookup(meant, name)
         finally:
             asked.remove((path, name))
-    if found is ABSENT:
+    if value is ABSENT:
         raise AttributeError(f"module {path!r} has no attribute {name!r}", name=name)
-    return found
+    return value
 
 
 def _meant_by_contrib(path: str) -> str | None:
-    """The module inside of the package `path` that `tf.contrib` holds in place of it, where it does: specs.python for specs."""
+    """Returns the submodule of the package `path` that `tf.contrib` has in its place (specs.python for specs), or None."""
     parent, _, name = path.rpartition(".")
     word = names(parent).words.get(name) if parent == "tensorflow.contrib" else None
     return word.module if word and word.kind == "module" and word.module.startswith(path + ".") else None
 
 
+# Modules of TensorFlow that are public names of its namespaces.
 pywrap_tensorflow = export("pywrap_tensorflow")(internal_module("tensorflow.python.pywrap_tensorflow"))
 quantization_python = export("contrib.quantization.python")(internal_module("tensorflow.contrib.quantization.python"))
 quantize_v2 = export("contrib.quantization.quantize_v2")(op("QuantizeV2"))

@@ -1,7 +1,11 @@
-"""Where the internal names of TensorFlow's modules live here; with `real_modules` the only tables of them that are written by hand."""
+"""The hand-written tables that map internal names of TensorFlow's modules to tfcompat: single names, and the modules to search for others.
+
+Most names need neither: `tf1_modules.txt`, recorded from 1.15.5, tells which public name or op they are.
+"""
 
 from __future__ import annotations
 
+# A value is a public path ("name_scope"), "raw:OpType", or "@module:name" for an internal name of TensorFlow.
 NAMES = {
     "tensorflow.python.framework.ops.enable_eager_execution_internal": "contrib.eager.enable_remote_eager_execution",
     "tensorflow.python.eager.backprop.aggregate_indexed_slices_gradients":
@@ -162,8 +166,9 @@ NAMES = {
     "tensorflow.python.ops.rnn_cell_impl._BIAS_VARIABLE_NAME": "@tensorflow.python.ops.rnn:BIAS",
     "tensorflow.python.ops.rnn_cell_impl._WEIGHTS_VARIABLE_NAME": "@tensorflow.python.ops.rnn:KERNEL",
 }
-"""Names of TensorFlow's modules without a public path that mean something of ours under another name (`modules.target`)."""
+"""TensorFlow's path of a name -> what it means here, for names without a public path that tfcompat calls otherwise (`modules.target`)."""
 
+# The order within an entry matters: the first module that defines a name has it.
 PLACES = {
     "tensorflow.python.ops.ragged.ragged_dispatch": ("shim.internal.ragged_ops", "ops.ragged", "ops"),
     "tensorflow.python.kernel_tests.signal.test_util": ("shim.internal.test_graphs",),
@@ -313,12 +318,12 @@ PLACES = {
 }
 """Module or package of TensorFlow -> modules and packages of `tfcompat._src` that are searched for its internal names.
 
-The longest path that fits counts.
+The longest matching prefix of a module's path decides.
 """
 
 
 def places(module: str) -> tuple[str, ...]:
-    """Where internal names of TensorFlow's `module` are looked for, below `tfcompat._src`."""
+    """Returns the modules and packages, below `tfcompat._src`, to search for internal names of TensorFlow's `module`; () if there are none."""
     while module not in PLACES:
         module, _, last = module.rpartition(".")
         if not last:

@@ -1,8 +1,12 @@
-"""The modules of TensorFlow that are modules of ours, name for name."""
+"""The table of TensorFlow's modules that one module of tfcompat implements as a whole, under the same names.
+
+An import of such a path returns the module of tfcompat itself; `python -m` runs it. All other paths are resolved name by name (`places.py`).
+"""
 
 from __future__ import annotations
 
 SHIM = "tfcompat._src.shim."
+# The passes of 1.15's AutoGraph; all their modules have only the function `transform`, which raises here.
 AUTOGRAPH_PASSES = (
     "arg_defaults asserts break_statements call_trees conditional_expressions continue_statements control_flow "
     "function_scopes list_comprehensions lists logical_expressions return_statements slices"

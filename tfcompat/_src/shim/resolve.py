@@ -1,4 +1,4 @@
-"""Finds the object of tfcompat that stands for a name of a TensorFlow module."""
+"""Resolves paths and names of TensorFlow to objects of tfcompat: public paths, op types, and internal names by a search of modules."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from tfcompat._src.shim.places import places
 from tfcompat._src.shim.table import modules
 
 ABSENT = object()
+"""The result of a failed lookup, since None is a valid value."""
 IMPLEMENTATION = "tfcompat._src."
 ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator", "tensorflow_serving")
 INTERNAL = (["python"], ["core"], ["examples"], ["tools"], ["_src"])
+"""Packages below `tensorflow` that are not public namespaces."""
+# The generated API modules of 1.15 and its forwarding modules, each with the path that it repeats.
 ALIASES = (
     ("tensorflow_core", "tensorflow"),
     ("tensorflow._api.v1", "tensorflow"),
@@ -35,11 +38,13 @@ ALIASES = (
     ("tensorflow.python.estimator", "tensorflow_estimator.python.estimator"),
     ("tensorflow.python.training.checkpointable", "tensorflow.python.training.tracking"),
 )
-_KINDS: dict[str, Callable[[Any], bool]] = {"c": callable, "f": callable, "v": lambda found: True}
+_KINDS: dict[str, Callable[[Any], bool]] = {"c": callable, "f": callable, "v": lambda value: True}
+"""Whether an object can be a class, function or value of TensorFlow. A class there may be a function here."""
 
 
 def canonical(path: str) -> str:
-    """The one path of a module that TensorFlow 1.15 holds under several."""
+    """Returns the canonical path of a module that TensorFlow 1.15 has under several paths."""
+    # Recursive, as the result may begin with another alias.
     for alias, meant in ALIASES:
         if path == alias or path.startswith(alias + "."):
             return canonical(meant + path[len(alias) :])
@@ -47,69 +52,81 @@ def canonical(path: str) -> str:
 
 
 def public(path: str) -> Any:
-    """The object with the public path `path` ("nn.relu"), or ABSENT."""
-    found: Any = importlib.import_module("tfcompat")
+    """Returns the object with the public path `path` ("nn.relu"), or ABSENT."""
+    value: Any = importlib.import_module("tfcompat")
     for name in path.split("."):
-        if isinstance(found, types.ModuleType) and not found.__name__.startswith("tfcompat"):
+        # A module that a namespace imports, such as numpy, is no part of the API.
+        if isinstance(value, types.ModuleType) and not value.__name__.startswith("tfcompat"):
             return ABSENT
-        if not hasattr(found, name):
-            inner = importlib.util.find_spec(f"{found.__name__}.{name}") if hasattr(found, "__path__") else None
+        # Some namespaces are imported only when a program asks for them.
+        if not hasattr(value, name):
+            inner = importlib.util.find_spec(f"{value.__name__}.{name}") if hasattr(value, "__path__") else None
             if inner is None:
                 return ABSENT
             importlib.import_module(inner.name)
-        found = getattr(found, name)
-    return found
+        value = getattr(value, name)
+    return value
 
 
 @functools.cache
 def public_module(path: str) -> types.ModuleType | None:
-    """The public namespace with TensorFlow's path `path` ("tensorflow.nn"), or None."""
+    """Returns the public namespace with TensorFlow's path `path` ("tensorflow.nn"), or None."""
     parts = path.split(".")
     if parts[0] != "tensorflow" or parts[1:2] in INTERNAL:
         return None
     if len(parts) == 1:
         return importlib.import_module("tfcompat")
-    found = public(".".join(parts[1:]))
-    return found if isinstance(found, types.ModuleType) and found.__name__.startswith("tfcompat") else None
+    value = public(".".join(parts[1:]))
+    return value if isinstance(value, types.ModuleType) and value.__name__.startswith("tfcompat") else None
 
 
 def known(path: str) -> bool:
-    """Whether a module with this path is made from the table; contrib packages are tfcompat's own or lacking."""
+    """Whether the module `path` is made from the recorded table. Packages of contrib are not: tfcompat has them as namespaces or not at all."""
     return path in modules() and not (path.startswith("tensorflow.contrib.") and path.count(".") == 2)
 
 
 def op(op_type: str) -> Any:
-    """The function of an op type."""
+    """Returns the function that makes operations of a type, or ABSENT."""
     return getattr(importlib.import_module(IMPLEMENTATION + "nodes.raw"), op_type, ABSENT)
 
 
 def own(module: str, name: str, kind: str) -> Any:
-    """What a module of TensorFlow defines without making it public: of the kind that it has there, or a plain value."""
-    found = internal(places(module), name)
-    if found is not ABSENT and _KINDS[kind[0]](found):
-        return found
+    """Returns an internal object that a module of TensorFlow defines, or ABSENT.
+
+    Args:
+      kind: "c", "f" or "v" for a class, function or value of 1.15, followed by the JSON of a plain value. An object of tfcompat must be of this
+        kind; if it has none, the plain value is returned.
+    """
+    value = internal(places(module), name)
+    if value is not ABSENT and _KINDS[kind[0]](value):
+        return value
     return json.loads(kind[1:]) if kind[1:] else ABSENT
 
 
 def internal(where: tuple[str, ...], name: str) -> Any:
-    """The object that one of the modules `where` (below `tfcompat._src`; a package: all of it) defines as `name`."""
-    for place in where:
-        for path in paths_below(IMPLEMENTATION + place):
+    """Returns the object that the first of the modules `where` defines as `name`, or ABSENT.
+
+    Args:
+      where: paths below `tfcompat._src`; a package means all of its modules.
+    """
+    # Classes and functions that a module only imports do not count: they may be others than TensorFlow's module has by this name.
+    for package in where:
+        for path in paths_below(IMPLEMENTATION + package):
             module = importlib.import_module(path)
-            found = vars(module).get(name, ABSENT)
-            if found is not ABSENT and defined_in(found, module) and not is_kernel(found):
-                return found
+            value = vars(module).get(name, ABSENT)
+            if value is not ABSENT and defined_in(value, module) and not is_kernel(value):
+                return value
     return ABSENT
 
 
 def is_kernel(value: object) -> bool:
-    """Whether the object computes an op on arrays, which no name of TensorFlow's Python modules means."""
+    """Whether an object is the kernel of an op. It takes arrays, so that it is never TensorFlow's Python function of the same name."""
     return inspect.isroutine(value) and any(value is spec.kernel for spec in op_spec.registered())
 
 
 @functools.cache
 def paths_below(path: str) -> tuple[str, ...]:
-    """The paths of a module and of all modules in it, sorted."""
+    """Returns the path of a module and, sorted, those of all modules below it; () if there is no such module."""
     spec = importlib.util.find_spec(path)
     if spec is None:
         return ()
@@ -120,6 +137,7 @@ def paths_below(path: str) -> tuple[str, ...]:
 
 
 def defined_in(value: object, module: types.ModuleType) -> bool:
+    """Whether a module defines a value that it has: false for modules, and for classes and functions of other modules."""
     if isinstance(value, types.ModuleType):
         return False
     if inspect.isclass(value) or inspect.isroutine(value):

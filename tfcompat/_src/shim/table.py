@@ -1,6 +1,6 @@
-"""Which names each module of TensorFlow 1.15's Python package holds, read from `tf1_modules.txt`.
+"""Reads `tf1_modules.txt`, the recorded table of the names in each module of TensorFlow 1.15's Python package.
 
-`tests/oracle/shim_table.py` records the file from the real program and describes its format.
+`tests/oracle/shim_table.py` records the file from the real program and describes its format: a line for each module, a word for each name.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ _WORD = re.compile(r"(\w+)([=@^~]?)(.*)")
 
 @dataclass(frozen=True)
 class Word:
-    """What stands behind a name: `kind` is "public", "op", "name" and "module" (of TensorFlow), "outer" and "outer module" (of
-    Python or another package) or "own" (the module defines it: `there` is "c", "f" or "v" and the JSON of a plain value).
+    """What a name of a module means.
+
+    Attributes:
+      kind: "public", "op", "name" and "module" (of TensorFlow), "outer" and "outer module" (of Python or another package), or "own" (the
+        module itself defines it).
+      module: the module that has the object, for "name" and "outer"; the module itself for "module" and "outer module".
+      there: the public path, op type, or name in `module`; for "own", "c", "f" or "v" (class, function, value) and the JSON of a plain value.
     """
 
     kind: str
@@ -27,7 +32,11 @@ class Word:
 
 @dataclass(frozen=True)
 class Names:
-    """What a module holds: names of its own, modules whose names it repeats, and what a star brings, where it says so itself."""
+    """The names of a module.
+
+    Attributes:
+      words: by name. repeats: modules that it imports with a star. exported: its `__all__`, or None.
+    """
 
     words: dict[str, Word]
     repeats: tuple[str, ...]
@@ -36,25 +45,25 @@ class Names:
 
 @functools.cache
 def modules() -> dict[str, str]:
-    """Module path -> its words, and every package path above one of them."""
+    """Returns the words of each module by its path, and "" for packages above these that have no line. The path "." has the usual modules."""
     lines = pathlib.Path(__file__).with_name("tf1_modules.txt").read_text().splitlines()
-    found = {path: words for path, _, words in (line.partition(" ") for line in lines)}
-    for path in list(found):
+    table = {path: words for path, _, words in (line.partition(" ") for line in lines)}
+    for path in list(table):
         while "." in path.strip("."):
             path = path.rpartition(".")[0]
-            found.setdefault(path, "")
-    return found
+            table.setdefault(path, "")
+    return table
 
 
 @functools.cache
 def _usual_modules() -> dict[str, str]:
-    """The path of the module that most modules mean by a name."""
+    """Returns, by name, the path of the module that most modules import under this name; the table leaves it out there."""
     return dict(word.split("=") for word in modules()["."].split())
 
 
 @functools.cache
 def names(module: str) -> Names:
-    """The names of one module."""
+    """Parses the words of one module."""
     words: dict[str, Word] = {}
     repeats: list[str] = []
     exported = None
@@ -72,12 +81,14 @@ def names(module: str) -> Names:
 
 
 def _word(name: str, sign: str, rest: str) -> Word:
+    """Parses one word: `sign` tells its kind ("~" own, "=" or none public or op, "@" TensorFlow, "^" another package), `rest` its meaning."""
     if sign == "~":
         return Word("own", "", rest)
     if rest.startswith("raw:"):
         return Word("op", "", rest[4:])
     if sign in ("", "="):
         return Word("public", "", rest or name)
+    # "module:name" is a name of a module; "module" alone, or nothing for the usual one, is a module.
     outer = "outer " if sign == "^" else ""
     module, colon, there = rest.partition(":")
     if not rest or (colon and not there):
@@ -87,8 +98,9 @@ def _word(name: str, sign: str, rest: str) -> Word:
 
 @functools.cache
 def brought_by_star(module: str) -> tuple[str, ...]:
-    """The names that `from module import *` brings in TensorFlow 1.15."""
-    found: dict[str, None] = {}
+    """Returns the names that `from module import *` imports in TensorFlow 1.15."""
+    # Depth-first over star imports, each module once. An `__all__` is complete by itself.
+    brought: dict[str, None] = {}
     todo, seen = [module], set()
     while todo:
         path = todo.pop()
@@ -96,6 +108,6 @@ def brought_by_star(module: str) -> tuple[str, ...]:
             seen.add(path)
             held = names(path)
             chosen = held.exported
-            found.update(dict.fromkeys((name for name in held.words if not name.startswith("_")) if chosen is None else chosen))
+            brought.update(dict.fromkeys((name for name in held.words if not name.startswith("_")) if chosen is None else chosen))
             todo += held.repeats if chosen is None else ()
-    return tuple(found)
+    return tuple(brought)

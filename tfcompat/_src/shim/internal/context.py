@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.context`: whether operations run when they are called, and with which settings."""
+"""`tensorflow.python.eager.context`: the mode of the current thread (eager or graph), and the settings and devices of eager execution."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ __all__ = [
 
 
 class _Thread(threading.local):
+    """The executor that `executor_scope` sets in this thread."""
+
     executor: Executor | None = None
 
 
@@ -47,17 +49,18 @@ _thread = _Thread()
 
 
 class Context:
-    """What `context()` gives: the mode of this thread, and the settings and devices of the process."""
+    """The eager context: a view of the mode of this thread, and of the settings and devices of the process. Objects of it have no other state."""
 
     def __init__(self, settings: ProcessConfig) -> None:
         self._settings = settings
 
     def __getattr__(self, name: str) -> Any:
+        # The other attributes (`log_device_placement`, `soft_device_placement`, ...) are settings of the process.
         return getattr(self._settings, name)
 
     @property
     def _handle(self) -> Context:
-        """The context for functions of TensorFlow's C interface: itself."""
+        """The context as functions of `pywrap_tensorflow` take it: this object."""
         return self
 
     def executing_eagerly(self) -> bool:
@@ -65,11 +68,11 @@ class Context:
         return executing_eagerly()
 
     def ensure_initialized(self) -> None:
-        """Makes the state of eager execution, where there is none yet."""
+        """Initializes eager execution, unless it is initialized."""
         eager.eager_graph()
 
     def devices(self) -> list[str]:
-        """The full names of the devices."""
+        """Returns the full names of the devices."""
         return [d.name for d in eager.eager_graph().state.devices]
 
     def num_gpus(self) -> int:
@@ -77,7 +80,7 @@ class Context:
 
     @property
     def device_name(self) -> str | None:
-        """The device on which operations run that are called here, None where none was asked for."""
+        """The device of the innermost `tf.device` block, or None."""
         graph = get_default_graph()
         return graph.device_asked() if isinstance(graph, EagerGraph) else None
 
@@ -92,7 +95,7 @@ class Context:
 
     @property
     def summary_step(self) -> Any:
-        """The step of this thread's summaries that are given none, or None."""
+        """The default step of this thread's summaries, or None."""
         return STATE.step
 
     @summary_step.setter
@@ -118,7 +121,7 @@ class Context:
 
     @property
     def device_policy(self) -> int:
-        """What is done with inputs on another device: one of DEVICE_PLACEMENT_*."""
+        """How an operation treats inputs on another device: one of DEVICE_PLACEMENT_*."""
         return POLICIES.index(self._settings.device_policy)
 
     @device_policy.setter
@@ -127,7 +130,7 @@ class Context:
 
     @property
     def executor(self) -> Executor:
-        """Where operations of this thread run."""
+        """The executor of this thread's operations."""
         return _thread.executor or Executor(enable_async=self.execution_mode == ASYNC)
 
     @executor.setter
@@ -135,7 +138,7 @@ class Context:
         _thread.executor = executor
 
     def clear_kernel_cache(self) -> None:
-        """Forgets the programs of operations, and with them where random operations stand."""
+        """Clears the cache of compiled operations. The counters of random operations start again, as in 1.15, whose kernels hold them."""
         eager.eager_graph().state.forget_programs()
 
     clear_caches = clear_kernel_cache
@@ -145,55 +148,56 @@ class Context:
 
 
 def context() -> Context:
-    """The mode of this thread and the settings of this process."""
+    """Returns the eager context."""
     return Context(process_config())
 
 
 def _set_context(ctx: Context) -> None:
-    """Takes the context that `context()` gives from now on: tfcompat has one, whose settings are those of the process.
+    """Accepts the context of this process, which needs no setting; tfcompat has no other.
 
     Raises:
-      NotImplementedError: it is another.
+      NotImplementedError: `ctx` is another context.
     """
     if ctx is not None and ctx._settings is not process_config():
-        raise NotImplementedError("tfcompat has one eager context in a process: set its options by tf.config")
+        raise NotImplementedError("tfcompat has one eager context in a process, which cannot be replaced. Set its options by tf.config.")
 
 
 def set_server_def(server_def: Any) -> None:
-    """Would let eager operations run in other processes.
+    """Connects eager execution to other processes in 1.15; is not supported here.
 
     Raises:
       NotImplementedError: always.
     """
-    raise NotImplementedError("tfcompat runs eager operations in this process only; sessions run in clusters (tf.train.Server)")
+    raise NotImplementedError("tfcompat runs eager operations in this process only. Run a tf.Session on a tf.train.Server to use a cluster.")
 
 
 class _EagerTensorCache:
-    """Keeps tensors by key, the last `max_items` of those with at most `max_tensor_size` elements."""
+    """A cache of tensors: the last `max_items` with at most `max_tensor_size` elements each (first in, first out)."""
 
     def __init__(self, max_items: int = 256, max_tensor_size: int = 10000) -> None:
         self._data: dict[Any, Any] = {}
         self._max_items, self._max_tensor_size = max_items, max_tensor_size
 
     def put(self, key: object, value: Any) -> None:
-        """Keeps a tensor, unless it is too large."""
+        """Adds a tensor, unless it is too large."""
         if value.shape.num_elements() > self._max_tensor_size:
             return
         self._data[key] = value
+        # A dict iterates in insertion order: the first key is the oldest.
         if len(self._data) > self._max_items:
             del self._data[next(iter(self._data))]
 
     def get(self, key: object) -> Any:
-        """The tensor of a key, or None."""
+        """Returns the tensor of a key, or None."""
         return self._data.get(key)
 
     def flush(self) -> None:
-        """Forgets all tensors."""
+        """Removes all tensors."""
         self._data = {}
 
 
 def ensure_initialized() -> None:
-    """Makes the state of eager execution, where there is none yet."""
+    """Initializes eager execution, unless it is initialized."""
     context().ensure_initialized()
 
 
@@ -209,7 +213,13 @@ def in_graph_mode() -> bool:
 
 @contextlib.contextmanager
 def execution_mode(mode: int | None) -> Iterator[None]:
-    """A block in which operations run in SYNC or ASYNC mode: JAX computes asynchronously in both."""
+    """Context manager: accepts SYNC and ASYNC mode, and changes nothing.
+
+    JAX dispatches asynchronously in both, and an operation's error is raised by its call.
+
+    Raises:
+      ValueError: `mode` is neither SYNC, ASYNC nor None.
+    """
     if mode not in (None, SYNC, ASYNC):
         raise ValueError(f"Execution mode should be None/SYNC/ASYNC. Got {mode}")
     yield
@@ -217,7 +227,7 @@ def execution_mode(mode: int | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def device_policy(policy: int | None) -> Iterator[None]:
-    """A block with another device policy, one of DEVICE_PLACEMENT_*; None for the default, to copy inputs silently."""
+    """Context manager: sets the device policy, one of DEVICE_PLACEMENT_*, inside the block; None means the default, to copy inputs silently."""
     current = context()
     before = current.device_policy
     current.device_policy = policy
@@ -229,7 +239,7 @@ def device_policy(policy: int | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def executor_scope(e: Executor | None) -> Iterator[None]:
-    """A block in which operations of this thread run in an executor; None for the default one."""
+    """Context manager: runs this thread's operations in an executor inside the block; None means the default one."""
     before, _thread.executor = _thread.executor, e
     try:
         yield
@@ -244,29 +254,29 @@ def set_execution_mode(mode: int | None) -> None:
 
 
 def async_wait() -> None:
-    """Nothing to wait for: what a value needs is waited for when it is read."""
+    """Does nothing: reading a value waits for it."""
 
 
 def async_clear_error() -> None:
-    """Nothing to clear: errors are raised where they come up."""
+    """Does nothing: no error is kept, since operations raise their errors when they are called."""
 
 
 def global_seed() -> int | None:
-    """The seed that tf.set_random_seed set."""
+    """Returns the seed that tf.set_random_seed set, or None."""
     return get_default_graph().seed
 
 
 def internal_operation_seed() -> int:
-    """The seed of the next operation that states none."""
+    """Returns the seed of the next random operation without one; each call advances it."""
     return get_default_graph().next_operation_seed()
 
 
 def shared_name(name: str | None = None) -> str | None:
-    """The name under which a resource is shared: none in eager mode, where each object has its own."""
+    """Returns the `shared_name` of a resource: "" in eager mode, in which no two objects share one, else `name`."""
     return "" if executing_eagerly() else name
 
 
 @export("contrib.eager.num_gpus")
 def num_gpus() -> int:
-    """The number of GPUs of this process."""
+    """Returns the number of GPUs of this process."""
     return accelerator_count("GPU")

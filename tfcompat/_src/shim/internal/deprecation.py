@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.deprecation`: decorators for functions whose names or arguments are to go."""
+"""`tensorflow.python.util.deprecation`: decorators that log the use of deprecated functions, arguments and names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tfcompat._src.shim.internal.decorator_utils import add_notice_to_docstring,
 from tfcompat._src.shim.internal.tf_decorator import make_decorator
 from tfcompat._src.shim.internal.tf_inspect import getcallargs, getfullargspec
 
+# Names of 1.15, which tests of programs replace and read.
 _PRINT_DEPRECATION_WARNINGS = True
 _PRINTED_WARNING: dict[Hashable, bool] = {}
 
@@ -25,11 +26,11 @@ _DATE = re.compile(r"20\d\d-[01]\d-[0123]\d")
 
 
 class DeprecatedNamesAlreadySet(Exception):
-    """Deprecated names are given to a symbol that has some."""
+    """A symbol with deprecated names is given deprecated names again."""
 
 
 class DeprecatedArgSpec(NamedTuple):
-    """An argument that is to go: its position, and a value that is still good."""
+    """A deprecated argument: its position in the signature, and a value for which no warning is logged."""
 
     position: int
     has_ok_value: bool
@@ -37,6 +38,7 @@ class DeprecatedArgSpec(NamedTuple):
 
 
 def _check(date: str | None, instructions: str) -> None:
+    """Raises ValueError if the date is not YYYY-MM-DD, or there are no instructions."""
     if date is not None and not _DATE.match(date):
         raise ValueError("Date must be YYYY-MM-DD.")
     if not instructions:
@@ -48,7 +50,7 @@ def _when(date: str | None) -> str:
 
 
 def _caller() -> str:
-    """File and line of the call that led into this module."""
+    """Returns the file and line of the innermost call from outside of this module."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename == __file__ and frame.f_back is not None:
         frame = frame.f_back
@@ -56,6 +58,7 @@ def _caller() -> str:
 
 
 def _warn(key: Hashable, once: bool, text: str, *values: object) -> None:
+    """Logs a warning with the caller's line; with `once`, only for the first call with this key in the process."""
     if not _PRINT_DEPRECATION_WARNINGS or key in _PRINTED_WARNING:
         return
     if once:
@@ -64,11 +67,13 @@ def _warn(key: Hashable, once: bool, text: str, *values: object) -> None:
 
 
 def _notice_of_function(doc: str | None, date: str | None, instructions: str) -> str:
+    """Adds the notice of a deprecated function to its docstring."""
     notice = [f"THIS FUNCTION IS DEPRECATED. It will be removed {_when(date)}.", "Instructions for updating:"]
     return add_notice_to_docstring(doc, instructions, "DEPRECATED FUNCTION", "(deprecated)", notice)
 
 
 def _notice_of_arguments(doc: str | None, date: str | None, instructions: str, what: str, listed: str) -> str:
+    """Adds the notice of deprecated arguments to a docstring; `what` is "arguments" or "argument values"."""
     notice = [f"SOME {what.upper()} ARE DEPRECATED: `({listed})`. They will be removed {_when(date)}."]
     return add_notice_to_docstring(
         doc,
@@ -81,10 +86,13 @@ def _notice_of_arguments(doc: str | None, date: str | None, instructions: str, w
 
 @export("contrib.framework.deprecated")
 def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> Callable[[Any], Any]:
-    """Marks a function as one that goes after `date`; its first call, or every one, logs `instructions`.
+    """Returns a decorator that marks a function as deprecated; its first call, or each without `warn_once`, logs `instructions`.
+
+    Args:
+      date: YYYY-MM-DD of the removal, or None for a future version.
 
     Raises:
-      ValueError: the date is not YYYY-MM-DD, there are no instructions, or what is marked is no function.
+      ValueError: the date is not YYYY-MM-DD, there are no instructions, or the decorated object is not callable.
     """
     _check(date, instructions)
 
@@ -106,12 +114,12 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
 def deprecated_args(
     date: str | None, instructions: str, *deprecated_arg_names_or_tuples: Any, **kwargs: Any
 ) -> Callable[[Any], Any]:
-    """Marks arguments of a function as ones that go after `date`; a call that gives one logs `instructions`.
+    """Returns a decorator that marks arguments of a function as deprecated; a call that passes one logs `instructions`.
 
     Args:
-      date: YYYY-MM-DD, or None for a future version.
+      date: YYYY-MM-DD of the removal, or None for a future version.
       instructions: what to do instead.
-      *deprecated_arg_names_or_tuples: names, or pairs of a name and a value that is not warned of.
+      *deprecated_arg_names_or_tuples: names, or pairs of a name and a value for which no warning is logged.
       **kwargs: `warn_once=False` logs every such call.
 
     Raises:
@@ -131,6 +139,7 @@ def deprecated_args(
     }
 
     def mark(func: Any) -> Any:
+        # Positions are known here, so that a call need not look at the signature again.
         validate_callable(func, "deprecated_args")
         spec = getfullargspec(func)
         known = [*spec.args, spec.varargs, spec.varkw]
@@ -164,22 +173,28 @@ def _given(
     args: tuple[Any, ...],
     named: dict[str, Any],
 ) -> list[str]:
-    """Which of the marked arguments a call gives, with a value that is to go."""
+    """Returns the names of the deprecated arguments that a call passes, other than with an accepted value.
+
+    Args:
+      marked: all deprecated arguments. at: those in the argument list, with their positions; the rest are `*args` and `**kwargs`.
+    """
     values = getcallargs(func, *args, **named)
-    found = [
+    passed = [
         name
         for name, rule in at.items()
         if (rule.position < len(args) or name in named)
         and not (rule.has_ok_value and _same_value(values[name], rule.ok_value))
     ]
+    # `*args` or `**kwargs` as a whole can be deprecated: any argument that goes there counts.
     if spec.varargs in marked and len(args) > len(spec.args):
-        found.append(spec.varargs)
+        passed.append(spec.varargs)
     if spec.varkw in marked and set(named) - set(spec.args):
-        found.append(spec.varkw)
-    return found
+        passed.append(spec.varkw)
+    return passed
 
 
 def _same_value(a: object, b: object) -> bool:
+    """Whether two values are identical or compare equal; false if the comparison is not a bool (arrays) or is not possible."""
     if a is b:
         return True
     try:
@@ -192,7 +207,11 @@ def _same_value(a: object, b: object) -> bool:
 def deprecated_arg_values(
     date: str | None, instructions: str, warn_once: bool = True, **deprecated_kwargs: object
 ) -> Callable[[Any], Any]:
-    """Marks values of arguments as ones that go after `date`; a call that gives one logs `instructions`.
+    """Returns a decorator that marks values of arguments as deprecated; a call that passes one, or has it as default, logs `instructions`.
+
+    Args:
+      date: YYYY-MM-DD of the removal, or None for a future version.
+      **deprecated_kwargs: the deprecated value of each argument.
 
     Raises:
       ValueError: the date is not YYYY-MM-DD, or there are no instructions or values.
@@ -222,7 +241,7 @@ def deprecated_arg_values(
 
 
 def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
-    """A function or class under an old name, whose use is logged."""
+    """Returns a function or class under its deprecated name; a call, or the construction of an instance, logs the new name."""
 
     replacement: object
 
@@ -247,6 +266,8 @@ def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_o
 
 
 def _alias_of_class(cls: type, instructions: str, warn: Callable[[], None]) -> type:
+    """Returns a subclass whose constructor calls `warn`."""
+    # As in 1.15, the class is named `_NewClass`, and its module is the caller's file and line.
     initialize = cls.__init__  # type: ignore[misc]  # of the class itself
 
     def warned(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -259,10 +280,10 @@ def _alias_of_class(cls: type, instructions: str, warn: Callable[[], None]) -> t
 
 
 def deprecated_endpoints(*args: str) -> Callable[[Any], Any]:
-    """Notes public names of a symbol that are to go, in its `_tf_deprecated_api_names`.
+    """Returns a decorator that stores the deprecated public names of a symbol in its `_tf_deprecated_api_names`.
 
     Raises:
-      DeprecatedNamesAlreadySet: it has some.
+      DeprecatedNamesAlreadySet: the symbol has deprecated names.
     """
 
     def mark(func: Any) -> Any:
@@ -278,13 +299,13 @@ def deprecated_endpoints(*args: str) -> Callable[[Any], Any]:
 
 
 def rewrite_argument_docstring(old_doc: str, old_argument: str, new_argument: str) -> str:
-    """A docstring in which an argument has a new name."""
+    """Renames an argument in a docstring."""
     return old_doc.replace(f"`{old_argument}`", f"`{new_argument}`").replace(f"{old_argument}:", f"{new_argument}:")
 
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """A block in which nothing of this is logged."""
+    """Context manager: logs no deprecation warnings inside the block, in all threads."""
     global _PRINT_DEPRECATION_WARNINGS
     before, _PRINT_DEPRECATION_WARNINGS = _PRINT_DEPRECATION_WARNINGS, False
     try:
@@ -294,7 +315,7 @@ def silence() -> Iterator[None]:
 
 
 class HiddenTfApiAttribute(property):
-    """An attribute of a base class that reading says a class does not have."""
+    """A property that raises AttributeError, which hides an attribute of a base class."""
 
     def __init__(self, deprecation_message: str) -> None:
         def refuse(unused_self: Any) -> Any:
