@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -90,12 +90,12 @@ class Fetches:
                 return lambda values: contract([p(values) for p in parts])
         return self._element(fetch)
 
-    def _mapping(self, fetch: Any) -> Rebuild:
+    def _mapping(self, fetch: Mapping[object, object]) -> Rebuild:
         """Rebuilds a mapping as its type, made without arguments: a defaultdict loses its factory, as in 1.15."""
         kind, parts = type(fetch), {key: self._mapper(value) for key, value in fetch.items()}
 
         def rebuild(values: Sequence[object]) -> object:
-            made = kind()
+            made = cast(MutableMapping[object, object], kind())
             for key, part in parts.items():
                 made[key] = part(values)
             return made
