@@ -1,4 +1,8 @@
-"""The op types of datasets that say something about the pipeline after them: which transformations follow, that it stays in its process."""
+"""The op types of datasets that assert facts of a pipeline: which transformations follow (AssertNext), and that it is not serialized.
+
+AssertNext sees the pipeline after TensorFlow 1.15's graph optimizations. These are not made here; their effect on the names of the
+transformations is computed by rewriting the list of names (`_REWRITES`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ _REWRITES = {
     "map_parallelization": ("Map", "ParallelMap"),
     "map_and_batch_fusion": ("(?:Parallel)?Map Batch(?:V2)?", "MapAndBatch"),
 }
-"""Which transformations an optimization of TensorFlow 1.15 turns into which, in its order."""
+"""For each optimization of TensorFlow 1.15, in the order in which it applies them: a pattern of transformations, and its replacement."""
 _BY_NUMBER = ("Zip", "Concatenate", "DirectedInterleave")
 _ITERATORS = {"Snapshot": "SnapshotWriterImpl"}
 
@@ -27,7 +31,7 @@ def _count(dataset: DatasetValue) -> int:
 
 
 def _name(consumer: Consumer) -> str:
-    """The name of an iterator of TensorFlow 1.15."""
+    """Returns the name that TensorFlow 1.15 gives to the iterator of a dataset, e.g. "FiniteRepeat" or "Zip[1]"."""
     dataset = consumer.dataset
     kind: str = dataset.op.type.removeprefix("Experimental").replace("Dataset", "")
     if kind == "Repeat":
@@ -44,24 +48,25 @@ def _name(consumer: Consumer) -> str:
 
 
 def _changes_nothing(dataset: DatasetValue) -> bool:
-    """Whether `noop_elimination` leaves a dataset out."""
+    """Whether `noop_elimination` removes a dataset: repeat(1), skip(0) or prefetch(0)."""
     neutral = {"RepeatDataset": 1, "SkipDataset": 0, "PrefetchDataset": 0}.get(dataset.op.type)
     return neutral is not None and _count(dataset) == neutral
 
 
 def _following(consumer: Consumer | None) -> list[str]:
-    """The names of the transformations from a dataset on, as optimizations after them leave them."""
-    found: list[tuple[str, bool]] = []
+    """Returns the names of the transformations from a consumer on; an OptimizeDataset rewrites those before it."""
+    steps: list[tuple[str, bool]] = []
     while consumer is not None:
         if consumer.dataset.op.type == "OptimizeDataset":
-            found = _optimized(found, {name.decode() for name in consumer.dataset.arguments[1].tolist()})
+            steps = _optimized(steps, {name.decode() for name in consumer.dataset.arguments[1].tolist()})
         else:
-            found.append((_name(consumer), _changes_nothing(consumer.dataset)))
+            steps.append((_name(consumer), _changes_nothing(consumer.dataset)))
         consumer = consumer.later
-    return [name for name, _ in found]
+    return [name for name, _ in steps]
 
 
 def _optimized(steps: list[tuple[str, bool]], optimizations: set[str]) -> list[tuple[str, bool]]:
+    """Returns the names after optimizations; a step is a name and whether it does nothing."""
     if "noop_elimination" in optimizations:
         steps = [step for step in steps if not step[1]]
     text = " ".join(name for name, _ in steps)
@@ -78,10 +83,10 @@ def _assert_next(context: HostContext, input_dataset: NDArray, transformations: 
     wanted = [name.decode() for name in transformations.tolist()]
 
     def check(later: Consumer | None) -> None:
-        found = _following(later)
-        if len(wanted) > len(found):
-            raise invalid(f"Asserted next {len(wanted)} transformations but encountered only {len(found)}.")
-        for offset, (name, other) in enumerate(zip(wanted, found)):
+        names = _following(later)
+        if len(wanted) > len(names):
+            raise invalid(f"Asserted next {len(wanted)} transformations but encountered only {len(names)}.")
+        for offset, (name, other) in enumerate(zip(wanted, names)):
             if name != other:
                 raise invalid(f"Asserted {name} transformation at offset {offset} but encountered {other} transformation instead.")
 

@@ -1,4 +1,4 @@
-"""Copies of the nodes of a dataset, and its share of the elements."""
+"""Copies of a dataset for several devices, and the datasets of autosharding and rebatching."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfcompat._src.nodes import raw
 
 
 def clone_dataset(dataset: DatasetV2) -> DatasetV2:
-    """The same dataset made of nodes of its own; what they take beside datasets is shared."""
+    """Copies the nodes of a dataset that have variant outputs; their other inputs are shared with the original."""
     copies: dict[Operation, Operation] = {}
 
     def copied(op: Operation) -> Operation:
@@ -30,43 +30,43 @@ def clone_dataset(dataset: DatasetV2) -> DatasetV2:
 
 
 _clone_dataset = clone_dataset
-"""1.15's name."""
+"""The name in TensorFlow 1.15."""
 
 
 def obtain_all_variant_tensor_ops(dataset: DatasetV2) -> list[Operation]:
-    """The nodes that give variants among those that a dataset is made of, itself first."""
-    found: dict[Operation, None] = {}
+    """Returns the nodes with variant outputs that a dataset depends on, breadth first from its own node."""
+    seen: dict[Operation, None] = {}
     pending = [dataset._variant_tensor.op]
     while pending:
         op = pending.pop(0)
-        if op not in found:
-            found[op] = None
+        if op not in seen:
+            seen[op] = None
             pending += [tensor.op for tensor in op.inputs]
-    return [op for op in found if op.outputs[0].dtype == dtypes.variant]
+    return [op for op in seen if op.outputs[0].dtype == dtypes.variant]
 
 
 def replicate(dataset: DatasetV2, devices: Iterable[str]) -> dict[str, DatasetV2]:
-    """Datasets like one on each of several devices, by device.
+    """Copies a dataset to several devices; returns the copies by device. In eager code, the dataset itself serves all devices.
 
     Raises:
-      TypeError: it is no dataset.
+      TypeError: `dataset` is not a dataset.
     """
     if not isinstance(dataset, DatasetV2):
         raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
-    found: dict[str, DatasetV2] = {}
+    copies: dict[str, DatasetV2] = {}
     for where in devices:
         with device(where):
-            found[where] = dataset if executing_eagerly() else clone_dataset(dataset)
-    return found
+            copies[where] = dataset if executing_eagerly() else clone_dataset(dataset)
+    return copies
 
 
 def auto_shard_dataset(dataset: DatasetV2, num_shards: int, index: int) -> DatasetV2:
-    """The elements of the files of one worker of `num_shards`; all where the options of the dataset say so."""
+    """Returns the share of worker `index` of `num_shards`, or the whole dataset if its options turn autosharding off."""
     return _AutoShardDataset(dataset, num_shards, index) if dataset.options().experimental_distribute.auto_shard else dataset
 
 
 class _AutoShardDataset(DatasetV1Adapter):
-    """A dataset of one worker's part of the files, or of the elements where no files are read."""
+    """A dataset of one worker's share of the files, or of the elements if no files are read."""
 
     def __init__(self, input_dataset: DatasetV2, num_workers: object, index: object) -> None:
         made = raw.AutoShardDataset(input_dataset._variant_tensor, num_workers, index, **input_dataset._flat_structure)
@@ -77,7 +77,7 @@ _AutoShardDatasetV1 = _AutoShardDataset
 
 
 class _RebatchDataset(DatasetV1Adapter):
-    """A dataset that gives each batch of another in `num_replicas` parts; ValueError where elements are no batches."""
+    """A dataset that splits each batch of another into `num_replicas` batches; ValueError if a component is a scalar."""
 
     def __init__(self, input_dataset: DatasetV2, num_replicas: int, use_fallback: bool = True) -> None:
         def part_of(spec: Any) -> Any:
@@ -90,6 +90,7 @@ class _RebatchDataset(DatasetV1Adapter):
 
 
 def _part_size(shape: TensorShape, num_replicas: int) -> int | None:
+    """Returns the static batch size of a part, or None if it is not known or not the same for all parts."""
     if shape.ndims is not None and not shape.ndims:
         raise ValueError("Input shape should have at least one dimension. Perhaps your input dataset is not batched?")
     size = shape.dims[0].value if shape.dims else None

@@ -1,4 +1,4 @@
-"""tf.data's classes of datasets as programs name them that make datasets of their own."""
+"""The dataset classes of TensorFlow 1.15's tensorflow.python.data, for programs that define datasets of their own."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tfcompat._src.nodes import raw
 
 
 class DatasetSource(DatasetV2):
-    """A dataset that takes from no other; subclasses have `element_spec`."""
+    """Base of datasets without an input; subclasses define `element_spec`, or pass it."""
 
     def __init__(self, variant_tensor: Tensor, element_spec: object = None) -> None:
         super().__init__(variant_tensor, element_spec)
 
 
 class UnaryDataset(DatasetV2):
-    """A dataset that takes from one other; subclasses have `element_spec`."""
+    """Base of datasets with one input; subclasses define `element_spec`, or pass it."""
 
     def __init__(self, input_dataset: DatasetV2, variant_tensor: Tensor, element_spec: object = None) -> None:
         super().__init__(variant_tensor, element_spec, (input_dataset,))
 
 
 class UnaryUnchangedStructureDataset(UnaryDataset):
-    """A dataset whose elements are of the type of those that it takes."""
+    """Base of datasets with one input whose elements have the type of the input's elements."""
 
     def __init__(self, input_dataset: DatasetV2, variant_tensor: Tensor) -> None:
         self._input_dataset = input_dataset
@@ -40,7 +40,7 @@ class UnaryUnchangedStructureDataset(UnaryDataset):
 
 
 class MapDataset(UnaryDataset):
-    """The dataset of `Dataset.map`; `use_inter_op_parallelism` says whether the nodes of a call may run at the same time."""
+    """The dataset of `Dataset.map`; `use_inter_op_parallelism` is an attribute of the node, and has no effect here."""
 
     def __init__(
         self, input_dataset: DatasetV2, map_func: Callable[..., Any], use_inter_op_parallelism: bool = True, preserve_cardinality: bool = False,
@@ -71,7 +71,7 @@ class ParallelMapDataset(UnaryDataset):
 
 
 class PrefetchDataset(UnaryUnchangedStructureDataset):
-    """The dataset of `Dataset.prefetch`; `slack_period` is accepted: elements are made ahead as soon as there is room."""
+    """The dataset of `Dataset.prefetch`; `slack_period` is accepted without effect: elements are computed as soon as there is room."""
 
     def __init__(self, input_dataset: DatasetV2, buffer_size: object, slack_period: int | None = None) -> None:
         size = number(-1 if buffer_size is None else buffer_size, "buffer_size")
@@ -80,14 +80,14 @@ class PrefetchDataset(UnaryUnchangedStructureDataset):
 
 
 class _VariantDataset(DatasetV2):
-    """The dataset in a variant tensor, with elements of a type."""
+    """The dataset in a variant tensor; `structure` is the type of its elements."""
 
     def __init__(self, dataset_variant: Tensor, structure: object) -> None:
         super().__init__(dataset_variant, structure)
 
 
 class _MaxIntraOpParallelismDataset(UnaryUnchangedStructureDataset):
-    """A dataset whose functions use so many threads for an operation at most."""
+    """A dataset with a limit on the threads of single operations, which is checked and has no effect here."""
 
     def __init__(self, input_dataset: DatasetV2, max_intra_op_parallelism: object) -> None:
         limit = number(max_intra_op_parallelism, "max_intra_op_parallelism")
@@ -96,7 +96,7 @@ class _MaxIntraOpParallelismDataset(UnaryUnchangedStructureDataset):
 
 
 class _PrivateThreadPoolDataset(UnaryUnchangedStructureDataset):
-    """A dataset whose parallel calls have so many threads at most."""
+    """A dataset whose parallel calls have at most `num_threads` threads."""
 
     def __init__(self, input_dataset: DatasetV2, num_threads: object) -> None:
         threads = number(num_threads, "num_threads")
@@ -105,10 +105,10 @@ class _PrivateThreadPoolDataset(UnaryUnchangedStructureDataset):
 
 
 class PrivateThreadPool:
-    """Threads for the parallel calls of datasets.
+    """The resource of a thread pool for the parallel calls of datasets.
 
     Args:
-      num_threads: int. display_name: str, for traces. max_intra_op_parallelism: int, threads of one operation.
+      num_threads: int. display_name: str, for traces. max_intra_op_parallelism: int, threads of one operation; has no effect here.
     """
 
     def __init__(self, num_threads: int, display_name: str | None = None, max_intra_op_parallelism: int | None = 1) -> None:
@@ -119,7 +119,7 @@ class PrivateThreadPool:
 
 
 class _ThreadPoolDataset(UnaryUnchangedStructureDataset):
-    """A dataset whose parallel calls run in the threads of a pool."""
+    """A dataset whose parallel calls have at most as many threads as a pool."""
 
     def __init__(self, input_dataset: DatasetV2, thread_pool: PrivateThreadPool) -> None:
         made = raw.ThreadPoolDataset(input_dataset._variant_tensor, thread_pool._resource, **input_dataset._flat_structure)
@@ -127,5 +127,5 @@ class _ThreadPoolDataset(UnaryUnchangedStructureDataset):
 
 
 def override_threadpool(dataset: DatasetV2, thread_pool: PrivateThreadPool) -> _ThreadPoolDataset:
-    """A dataset of the same elements whose parallel calls run in the threads of `thread_pool`."""
+    """Returns a dataset of the same elements whose parallel calls have at most as many threads as `thread_pool`."""
     return _ThreadPoolDataset(dataset, thread_pool)

@@ -1,4 +1,4 @@
-"""tf.data.DatasetSpec: the type of a dataset as part of an element."""
+"""tf.data.DatasetSpec: the TypeSpec of a dataset, for elements and function arguments that are datasets."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.nodes.type_spec import BatchableTypeSpec, _registered_spec, type_spec_from_value
 
 DATASET_CLASSES: dict[str, Any] = {}
-"""What datasets are made of when they come out of tensors; filled in by dataset_v1.py."""
+"""The class of datasets that are made from variant tensors, under "made"; dataset_v1.py sets it, as it imports this module."""
 
 
 @export("data.DatasetSpec", "data.experimental.DatasetStructure")
 class DatasetSpec(BatchableTypeSpec):
-    """The type of a tf.data.Dataset.
+    """The TypeSpec of a tf.data.Dataset.
 
     Args:
-      element_spec: structure of the TypeSpecs of its elements.
-      dataset_shape: shape of a tensor of datasets.
+      element_spec: structure of the TypeSpecs of an element.
+      dataset_shape: the shape of the variant tensor: () for one dataset, other shapes for a tensor of datasets.
     """
 
     __slots__ = ("_element_spec", "_dataset_shape")
@@ -54,12 +54,12 @@ class DatasetSpec(BatchableTypeSpec):
 
     @staticmethod
     def from_value(value: Any) -> DatasetSpec:
-        """The type of a dataset."""
+        """Returns the TypeSpec of a dataset."""
         return DatasetSpec(value.element_spec)
 
     @staticmethod
     def of_list(value: object) -> DatasetSpec | None:
-        """The type of a list of datasets, as a tensor of them: their elements are of one type. None for what is no such list."""
+        """Returns the TypeSpec of a list of datasets as a vector of datasets, with their common element type; None for other values."""
         if not isinstance(value, list) or not value or not isinstance(_registered_spec(value[0]), DatasetSpec):
             return None
         common = type_spec_from_value(value[0])
@@ -94,7 +94,7 @@ class DatasetSpec(BatchableTypeSpec):
 
 
 class NestedVariant:
-    """A tensor of datasets."""
+    """A variant tensor of datasets, of rank 1 or more."""
 
     def __init__(self, variant_tensor: Tensor, element_spec: object, dataset_shape: TensorShape) -> None:
         self._variant_tensor, self._element_spec, self._dataset_shape = variant_tensor, element_spec, dataset_shape

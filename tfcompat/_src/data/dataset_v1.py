@@ -120,7 +120,7 @@ Dataset = DatasetV1
 
 
 def as_v1(dataset: DatasetV2) -> DatasetV1:
-    """A dataset with iterators; what is no dataset, as the input of a strategy, has its own."""
+    """Returns a dataset as a DatasetV1; anything else, such as the input of a strategy, is returned unchanged."""
     return DatasetV1Adapter(dataset) if isinstance(dataset, DatasetV2) and not isinstance(dataset, DatasetV1) else dataset
 
 

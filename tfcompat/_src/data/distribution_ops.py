@@ -1,4 +1,8 @@
-"""The op types of datasets that split a pipeline over workers and replicas, and hand datasets from one device to another."""
+"""The op types of datasets that split a pipeline over workers (autosharding) and over replicas (rebatching), and wrap datasets as variants.
+
+TensorFlow 1.15's AutoShard rewrites the graph of a pipeline. Here the kernels of the pipeline stay; the iteration's `Scope.shards` tells
+those that read files by name to take only their shard of the names.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +21,20 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.queues.resource import invalid
 
 _READERS = ("FixedLengthRecordDataset", "FixedLengthRecordDatasetV2", "TextLineDataset", "TFRecordDataset")
+"""Datasets that read files."""
 _OF_FILES = ("FlatMapDataset", "InterleaveDataset", "ParallelInterleaveDataset", "ParallelInterleaveDatasetV2", "ExperimentalParallelInterleaveDataset")
+"""Datasets that map elements, which may be file names, to datasets."""
 _KEEP_ELEMENTS = (
     "BatchDataset", "BatchDatasetV2", "CacheDataset", "ConcatenateDataset", "FilterDataset", "MapAndBatchDataset",
     "ExperimentalMapAndBatchDataset", "MapDataset", "ModelDataset", "OptimizeDataset", "PaddedBatchDataset", "PaddedBatchDatasetV2",
     "ParallelMapDataset", "ParseExampleDataset", "PrefetchDataset", "RebatchDataset", "RepeatDataset", "ShardDataset",
     "ShuffleAndRepeatDataset", "ShuffleDataset", "SkipDataset", "TakeDataset", "WindowDataset", "ZipDataset",
 )  # fmt: skip
+"""Datasets through which TensorFlow 1.15 looks for the file names of a pipeline; others make it shard by elements."""
 
 
 def _reads_files(node: Operation) -> bool:
-    """Whether a node's function, or one that it calls, makes a dataset that reads files."""
+    """Whether a node's function, or a function that is called from it, makes a dataset that reads files."""
     pending, seen = [node], set()
     while pending:
         for reference in pending.pop().attrs.values():
@@ -43,21 +50,25 @@ def _reads_files(node: Operation) -> bool:
 
 
 def _over_files(last: DatasetValue) -> list[DatasetValue]:
-    """The datasets up to `last` that take names of files, and read or shuffle them; none where elements come from elsewhere too."""
-    found, pending = [], [last]
+    """Returns the datasets of the pipeline whose input is file names; an empty list if the pipeline cannot be sharded by files.
+
+    Where file names are shuffled, it is the shuffle that is sharded: all workers must split the names before they reorder them.
+    """
+    over_files, pending = [], [last]
     while pending:
         value = pending.pop()
         if value.op.type in _OF_FILES and _reads_files(value.op):
             names = value.inputs[0]
-            found.append(names if names.op.type == "ShuffleDataset" else value)
+            over_files.append(names if names.op.type == "ShuffleDataset" else value)
         elif value.op.type in _KEEP_ELEMENTS:
             pending.extend(value.inputs)
         else:
             return []
-    return found
+    return over_files
 
 
 def _auto_shard(context: HostContext, input_dataset: NDArray, num_workers: NDArray, index: NDArray) -> DatasetValue:
+    """Returns the elements of this worker: those of its files, or, without files, every `num_workers`-th element."""
     source, workers, own = dataset_of(input_dataset), int(num_workers), int(index)
     if own < 0 or own >= workers:
         raise invalid(f"`index` must be >= 0 and < {workers}, but is {own}.")
@@ -84,8 +95,8 @@ def _rebatch(context: HostContext, input_dataset: NDArray, num_replicas: NDArray
 
         def part() -> Element:
             nonlocal parts
-            for found in parts:
-                return found
+            for element in parts:
+                return element
             parts = _parts(following(), replicas)
             return next(parts)
 
@@ -95,6 +106,7 @@ def _rebatch(context: HostContext, input_dataset: NDArray, num_replicas: NDArray
 
 
 def _parts(batch: Element, replicas: int) -> Iterator[Element]:
+    """Splits a batch into `replicas` batches of equal size, rounded up; the last ones may be smaller or empty."""
     if any(not component.ndim for component in batch):
         raise invalid("Cannot rebatch dataset: All components must have at least one dimension.")
     size = len(batch[0])

@@ -1,4 +1,4 @@
-"""Datasets of what Python generators yield."""
+"""The Python side of Dataset.from_generator: running generators by id, and the py_func that takes and checks their elements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GeneratorState:
-    """The generators that are running, by number."""
+    """Holds the running Python iterators of one from_generator dataset, each under an id that its nodes pass around as a tensor."""
 
     def __init__(self, generator: Callable[..., Any]) -> None:
         self._generator, self._numbers, self._lock = generator, itertools.count(), threading.Lock()
@@ -30,27 +30,30 @@ class GeneratorState:
         self._running: dict[int, Iterator[Any]] = {}
 
     def get_next_id(self, *args: object) -> np.int64:
-        """A number for a generator that will be called with `args`."""
+        """Returns the id of a new iterator, whose generator will be called with `args`."""
         with self._lock:
             number = next(self._numbers)
             self._arguments[number] = args
         return np.int64(number)
 
     def get_iterator(self, number: SupportsInt) -> Iterator[Any]:
-        """The generator with a number; it is called when it is first asked for."""
+        """Returns the iterator with an id; the first time, calls the generator."""
         number = int(number)
         if number not in self._running:
             self._running[number] = iter(self._generator(*self._arguments.pop(number)))
         return self._running[number]
 
     def iterator_completed(self, number: SupportsInt) -> None:
-        """Forgets a generator."""
+        """Drops an iterator, so that a generator is closed."""
         self._running.pop(int(number), None)
         self._arguments.pop(int(number), None)
 
 
 def next_function(state: GeneratorState, output_types: object, output_shapes: object) -> Callable[..., Any]:
-    """The function of a generator's number that gives its next element, as a structure of tensors."""
+    """Returns a graph function that maps an iterator's id to its next element, a structure of tensors.
+
+    The end of the generator, StopIteration, is OutOfRangeError in the graph. An element with another structure, dtype or shape raises.
+    """
     kinds = [dtypes.as_dtype(kind) for kind in nest.flatten(output_types)]
     shapes = nest.flatten(output_shapes)
 
@@ -66,49 +69,51 @@ def next_function(state: GeneratorState, output_types: object, output_shapes: ob
         return [_checked(*each) for each in zip(leaves, kinds, shapes)]
 
     def generator_next_fn(number: Tensor) -> Any:
-        found = numpy_function(take, [number], kinds)
-        for tensor, shape in zip(found, shapes):
+        tensors = numpy_function(take, [number], kinds)
+        for tensor, shape in zip(tensors, shapes):
             tensor.set_shape(shape)
-        return nest.pack_sequence_as(output_types, found)
+        return nest.pack_sequence_as(output_types, tensors)
 
     return generator_next_fn
 
 
 def _checked(value: object, kind: dtypes.DType, shape: TensorShape) -> NDArray:
+    """Returns a yielded component as an array; TypeError or ValueError if it has another dtype or shape."""
     try:
-        found = _as_array(value, kind)
+        array = _as_array(value, kind)
     except (TypeError, ValueError):
         raise TypeError(
             "`generator` yielded an element that could not be converted to the expected type. The expected type was "
             f"{kind.name}, but the yielded element was {value}."
         ) from None
-    if found.dtype != kind.as_numpy_dtype:
-        raise TypeError(f"`generator` yielded an element of type {found.dtype} where an element of type {kind.as_numpy_dtype} was expected.")
-    if not shape.is_compatible_with(found.shape):
-        raise ValueError(f"`generator` yielded an element of shape {found.shape} where an element of shape {shape} was expected.")
-    return found
+    if array.dtype != kind.as_numpy_dtype:
+        raise TypeError(f"`generator` yielded an element of type {array.dtype} where an element of type {kind.as_numpy_dtype} was expected.")
+    if not shape.is_compatible_with(array.shape):
+        raise ValueError(f"`generator` yielded an element of shape {array.shape} where an element of shape {shape} was expected.")
+    return array
 
 
 def _as_array(value: object, kind: dtypes.DType) -> NDArray:
+    """Converts a value to an array; strings to an array of objects, each of bytes."""
     if kind != dtypes.string:
         return np.asarray(value, kind.as_numpy_dtype, order="C")
-    found = np.asarray(value, order="C")
-    if found.dtype.kind not in "SUO":
-        raise TypeError(f"{value!r} is no string")
-    flat = [v.encode() if isinstance(v, str) else bytes(v) for v in found.reshape(-1).tolist()]
+    array = np.asarray(value, order="C")
+    if array.dtype.kind not in "SUO":
+        raise TypeError(f"{value!r} is not a string")
+    flat = [v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()]
     strings = np.empty(len(flat), object)
     strings[:] = flat
-    return strings.reshape(found.shape)
+    return strings.reshape(array.shape)
 
 
 def call_python(function: Callable[..., Any], arguments: list[Tensor], kind: dtypes.DType) -> Tensor:
-    """The node of a Python function of arrays that gives one array."""
-    found: Tensor = numpy_function(function, arguments, kind)
-    return found
+    """Adds a node that calls a Python function with arrays; returns its result, one tensor of dtype `kind`."""
+    result: Tensor = numpy_function(function, arguments, kind)
+    return result
 
 
 def generator_variant(init_args: list[Tensor], first: StructuredFunctionWrapper, following: StructuredFunctionWrapper, last: StructuredFunctionWrapper) -> Tensor:
-    """The node of a dataset of three functions: what begins (with `init_args`), what gives an element, what ends."""
+    """Adds a GeneratorDataset node with the functions init (called with `init_args`), next and finalize; returns its variant."""
     made: Tensor = raw.GeneratorDataset(
         [*init_args, *first.captured_inputs], following.captured_inputs, last.captured_inputs, init_func=first.reference, next_func=following.reference,
         finalize_func=last.reference, output_types=structure.get_flat_tensor_types(following.output_structure),

@@ -1,4 +1,4 @@
-"""MapDefun: a function of each row of tensors, on the host."""
+"""MapDefun: applies a function to each row of tensors, on the host, and stacks the results."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ from tfcompat._src.runtime.run_context import context_of
 
 
 def _row_count(arguments: Element) -> int:
-    """The number of rows; InvalidArgumentError where the arguments do not have as many."""
-    for place, each in enumerate(arguments):
+    """Returns the number of rows; InvalidArgumentError if the arguments differ in it."""
+    for position, each in enumerate(arguments):
         if not each.ndim:
-            raise invalid(f"All inputs must have rank at least 1. Input {place} has a rank of 0.")
+            raise invalid(f"All inputs must have rank at least 1. Input {position} has a rank of 0.")
         if len(each) != len(arguments[0]):
             raise invalid(
-                f"All inputs must have the same dimension 0. Input {place} has leading dimension {len(each)}, while all previous inputs "
+                f"All inputs must have the same dimension 0. Input {position} has leading dimension {len(each)}, while all previous inputs "
                 f"have leading dimension {len(arguments[0])}"
             )
     return len(arguments[0])
 
 
-def _stacked(found: Sequence[NDArray], kind: DType, wanted: TensorShape, node: str, place: int) -> NDArray:
-    for value in found:
+def _stacked(values: Sequence[NDArray], kind: DType, wanted: TensorShape, node: str, position: int) -> NDArray:
+    """Stacks one output of all calls; InvalidArgumentError if a shape is not compatible with `wanted`."""
+    for value in values:
         if not wanted.is_compatible_with(value.shape):
             raise invalid(
                 f"Mismatch in function retval shape, {shape_text(value.shape)}, and expected output shape, {shape_text(wanted.sizes)}."
             )
-    if found:
-        return np.stack(found)
+    if values:
+        return np.stack(values)
+    # Without rows, the shape of the output must be known.
     sizes = [] if wanted.sizes is None else [n for n in wanted.sizes if n is not None]
     if len(sizes) != wanted.rank:
-        raise errors.InternalError(None, None, f"Missing {place}-th output from node {node}")
+        raise errors.InternalError(None, None, f"Missing {position}-th output from node {node}")
     return np.zeros((0, *sizes), kind.as_numpy_dtype)
 
 
@@ -56,8 +58,8 @@ def _map_defun(context: HostContext, arguments: Element, captured_inputs: Elemen
     rows = [call(*(each[i : i + 1].reshape(each.shape[1:]) for each in arguments)) for i in range(count)]
     results = list(zip(*rows)) if rows else [()] * len(attrs["output_types"])
     return tuple(
-        _stacked(found, kind, wanted, context.op.name, place)
-        for place, (found, kind, wanted) in enumerate(zip(results, attrs["output_types"], attrs["output_shapes"]))
+        _stacked(values, kind, wanted, context.op.name, position)
+        for position, (values, kind, wanted) in enumerate(zip(results, attrs["output_types"], attrs["output_shapes"]))
     )
 
 
@@ -77,23 +79,24 @@ op(
 def map_defun(
     fn: Function, elems: list[object], output_dtypes: list[object], output_shapes: list[object], max_intra_op_parallelism: int = 1
 ) -> list[Tensor]:
-    """The results of `fn` for each row of the tensors `elems`, stacked.
+    """Applies `fn` to each row of the tensors `elems` and stacks the results.
 
     Args:
-      fn: a tf.function with a signature of the shapes of rows. elems: tensors of as many rows each.
-      output_dtypes, output_shapes: of what `fn` gives. max_intra_op_parallelism: accepted; rows come one after the other.
+      fn: a tf.function with an input signature for rows. elems: list of tensors with the same first dimension.
+      output_dtypes, output_shapes: lists, of the results of `fn`.
+      max_intra_op_parallelism: accepted without effect; rows are computed one after the other.
 
     Raises:
-      ValueError: one of the three is no list.
+      ValueError: `elems`, `output_dtypes` or `output_shapes` is not a list.
     """
     for value, what in ((elems, "`elems` must be a list of tensors."), (output_dtypes, "`output_dtypes` must be a list of `tf.DType` objects."),
                         (output_shapes, "`output_shapes` must be a list of `tf.TensorShape` objects.")):  # fmt: skip
         if not isinstance(value, list):
             raise ValueError(what)
     function = fn.get_concrete_function()
-    found = raw.MapDefun(
+    results = raw.MapDefun(
         [convert_to_tensor(each) for each in elems], function.captured_inputs, output_types=output_dtypes,
         output_shapes=[TensorShape(shape) for shape in output_shapes], f=function,
         max_intra_op_parallelism=max_intra_op_parallelism,
     )  # fmt: skip
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+    return list(results) if isinstance(results, (list, tuple)) else [results]

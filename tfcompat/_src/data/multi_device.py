@@ -1,4 +1,8 @@
-"""MultiDeviceIterator: elements of a dataset for several devices in turn."""
+"""MultiDeviceIterator: distributes the elements of a dataset over several devices, round-robin.
+
+The dataset is iterated over on its source device. Each device has a generator dataset whose functions call the source device for the
+next element of their shard, a prefetch, and an iterator of its own.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +27,17 @@ from tfcompat._src.ops.control.groups import group
 
 T = TypeVar("T")
 _Functions = tuple[Traced, Traced, Traced]
-"""What begins, gives and ends the elements of a device."""
+"""The init, next and finalize functions of a device's generator dataset."""
 
 
 class MultiDeviceIterator:
-    """An iterator that gives the first element of a dataset to the first device, the second to the second, and so on in turn.
+    """An iterator whose elements go to the first device, the second, and so on, round-robin.
 
     Args:
       dataset: a tf.data.Dataset. devices: list of device strings.
-      max_buffer_size: elements that wait for a device on the host. prefetch_buffer_size: elements that a device has ahead.
-      source_device: where the dataset is.
+      max_buffer_size: accepted without effect: on the source device, the elements of a slow device wait without a limit.
+      prefetch_buffer_size: elements prefetched to each device.
+      source_device: the device of the dataset.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class MultiDeviceIterator:
             self._incarnation_id = raw.MultiDeviceIteratorInit(
                 self._dataset._variant_tensor, self._multi_device_iterator_resource, max_buffer_size=self._max_buffer_size
             )
+        # One iterator per device: it starts at once in eager code, and by an initializer in a graph.
         self._prefetch_buffer_size = prefetch_buffer_size
         self._device_iterators: list[Iterator] | list[EagerIterator]
         self._initializer: Operation | None = None
@@ -61,7 +67,8 @@ class MultiDeviceIterator:
             self._device_iterators, self._initializer = iterators, group(*[iterator.initializer for iterator in iterators])
 
     def _of_devices(self, make: Callable[[_Functions], T]) -> list[T]:
-        """What is made of the functions of each device, on the device."""
+        """Returns `make(functions)` for each device, called in its device scope."""
+        # TensorFlow 1.15 makes the generator datasets twice; the unused nodes are kept, as they count in the names of later ones.
         functions = []
         for shard, device in enumerate(self._devices):
             with on_device(device):
@@ -74,11 +81,7 @@ class MultiDeviceIterator:
         return made
 
     def _eager_reset(self) -> None:
-        """Begins a pass anew where operations run at once.
-
-        Raises:
-          ValueError: they do not.
-        """
+        """Starts a new iteration, in eager code; ValueError in a graph."""
         if not executing_eagerly_outside_functions():
             raise ValueError("Eager reset is only supported in eager mode.")
         with on_device(self._source_device):
@@ -89,7 +92,7 @@ class MultiDeviceIterator:
             raw.MakeIterator(dataset._apply_options()._variant_tensor, iterator._iterator_resource)
 
     def _functions(self, shard: int) -> _Functions:
-        """What begins, gives and ends the elements of a device."""
+        """Traces the functions that return the elements of one shard on its device."""
         handle = raw.MultiDeviceIteratorToStringHandle(self._multi_device_iterator_resource)
         if isinstance(handle, EagerTensor):
             handle.stays_captured = True  # a remote call takes what its function captures, and takes at least one tensor
@@ -106,37 +109,38 @@ class MultiDeviceIterator:
         )
 
     def _on_device(self, functions: _Functions) -> DatasetV1:
-        found: DatasetV2 = DatasetV1Adapter(generator_dataset(*functions, self._dataset.element_spec), self._dataset.element_spec)
+        """Returns the dataset of a device, without optimizations: those were applied on the source device."""
+        dataset: DatasetV2 = DatasetV1Adapter(generator_dataset(*functions, self._dataset.element_spec), self._dataset.element_spec)
         if self._prefetch_buffer_size > 0:
-            found = found.prefetch(self._prefetch_buffer_size)
+            dataset = dataset.prefetch(self._prefetch_buffer_size)
         options = Options()
         options.experimental_optimization.apply_default_optimizations = False
         options.experimental_optimization.autotune = False
-        return as_v1(found.with_options(options))
+        return as_v1(dataset.with_options(options))
 
     def get_next(self, device: str | None = None) -> Any:
-        """The next element on a device, or a list of the next on each."""
+        """Returns the next element of `device`, or, without a device, the list of the next element of each."""
         if device is not None:
             return self._device_iterators[self._devices.index(device)].get_next()
         return self._of_each(lambda iterator: iterator.get_next())
 
     def get_next_as_optional(self) -> list[Any]:
-        """The next element on each device as an Optional, without a value at the end."""
+        """Returns the list of the next element of each device as an Optional, without a value at the end."""
         return self._of_each(get_next_as_optional)
 
     def _of_each(self, take: Any) -> list[Any]:
-        found = []
+        elements = []
         for device, iterator in zip(self._devices, self._device_iterators):
             with on_device(device):
-                found.append(take(iterator))
-        return found
+                elements.append(take(iterator))
+        return elements
 
     @property
     def initializer(self) -> Operation | None:
-        """The operation that begins a pass; None where operations run at once and the pass has begun."""
+        """The operation that starts an iteration; None in eager code, where it has started already."""
         return self._initializer
 
     @property
     def element_spec(self) -> Any:
-        """The structure of TypeSpecs of the elements."""
+        """The structure of TypeSpecs of an element."""
         return self._dataset.element_spec

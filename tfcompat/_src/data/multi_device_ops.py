@@ -1,4 +1,4 @@
-"""The op types of iterators whose elements go to several devices in turn."""
+"""The op types of MultiDeviceIterator, whose elements go to the shards (devices) round-robin."""
 
 from __future__ import annotations
 
@@ -35,53 +35,59 @@ _HANDLES = "iterators of several devices by handle"
 
 
 class MultiDeviceIteratorValue(SharedResource):
-    """An iteration whose i-th element is for the i-th of `count` shards, and so on in turn."""
+    """The resource behind the iterator: element i of the dataset belongs to shard i modulo `count`.
+
+    Elements that come before their shard asks for them wait in a queue for that shard. The incarnation counts the iterations, so that a
+    shard of an earlier iteration is refused.
+    """
 
     def __init__(self, count: int) -> None:
         super().__init__()
         self.handle = f"multi_device_iterator_{next(_NUMBERS)}".encode()
-        self._found: list[deque[Element]] = [deque() for _ in range(count)]
-        self._incarnation, self._place = 0, 0
+        self._queues: list[deque[Element]] = [deque() for _ in range(count)]
+        self._incarnation, self._next_shard = 0, 0
         self._scope: Scope | None = None
         self._following: Next | None = None
 
     def begin(self, dataset: DatasetValue, context: RunContext) -> int:
-        """Starts iterating over a dataset; the number of this iteration."""
+        """Starts an iteration over a dataset, ends the current one, and returns the new incarnation."""
         scope = Scope(context)
         following = begun(dataset, scope)
         with self.lock:
             old, self._scope, self._following = self._scope, scope, following
             self._incarnation += 1
-            self._place = 0
-            for found in self._found:
-                found.clear()
+            self._next_shard = 0
+            for waiting in self._queues:
+                waiting.clear()
             number = self._incarnation
         if old is not None:
             old.end()
         return number
 
     def take(self, shard: int, incarnation: int) -> Element:
-        """The next element of a shard.
+        """Returns the next element of a shard.
 
         Raises:
-          errors.OutOfRangeError: there is none. errors.InvalidArgumentError: another iteration was started since.
+          errors.OutOfRangeError: the dataset has no more elements.
+          errors.InvalidArgumentError: the shard does not exist, or `incarnation` is not that of the current iteration.
         """
-        if not 0 <= shard < len(self._found):
-            raise invalid(f"shard_num {shard} is not below the number of devices, {len(self._found)}.")
+        if not 0 <= shard < len(self._queues):
+            raise invalid(f"shard_num must be from 0 to {len(self._queues) - 1}, as there are {len(self._queues)} devices, but is {shard}.")
         with self.lock:
             if incarnation != self._incarnation or self._following is None:
                 raise invalid("Invalid incarnation id provided: the iterator was initialized again.")
-            while not self._found[shard]:
+            # The elements of other shards that come first are queued, without a limit.
+            while not self._queues[shard]:
                 try:
                     element = self._following()
                 except StopIteration:
                     raise end_of_sequence() from None
-                self._found[self._place].append(element)
-                self._place = (self._place + 1) % len(self._found)
-            return self._found[shard].popleft()
+                self._queues[self._next_shard].append(element)
+                self._next_shard = (self._next_shard + 1) % len(self._queues)
+            return self._queues[shard].popleft()
 
     def cancel(self) -> None:
-        """Ends the iteration: the session is closed."""
+        """Ends the iteration, when the session is closed or the iterator is destroyed."""
         super().cancel()
         scope, self._scope = self._scope, None
         if scope is not None:
@@ -89,9 +95,9 @@ class MultiDeviceIteratorValue(SharedResource):
 
 
 def _made(context: HostContext) -> MultiDeviceIteratorValue:
-    found = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op.attrs["devices"])))
-    context.resources.setdefault(_HANDLES, {})[found.handle] = found
-    return found
+    iterator = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op.attrs["devices"])))
+    context.resources.setdefault(_HANDLES, {})[iterator.handle] = iterator
+    return iterator
 
 
 def _anonymous(context: HostContext) -> tuple[MultiDeviceIteratorValue, NDArray]:
@@ -111,10 +117,10 @@ def _init(context: HostContext, dataset: NDArray, multi_device_iterator: MultiDe
 
 
 def _from_string_handle(context: HostContext, string_handle: NDArray) -> MultiDeviceIteratorValue:
-    found: MultiDeviceIteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
-    if found is None:
+    iterator: MultiDeviceIteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
+    if iterator is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type MultiDeviceIterator does not exist.")
-    return found
+    return iterator
 
 
 def _next(multi_device_iterator: MultiDeviceIteratorValue, shard_num: NDArray, incarnation_id: NDArray) -> Element:

@@ -1,4 +1,7 @@
-"""Structures of dataset elements: tuples, named tuples, mappings and attrs objects. Lists are leaves: they become tensors."""
+"""Structures of dataset elements: tuples, named tuples, mappings and attrs objects.
+
+Unlike in base/nest, lists are leaves, as they become tensors. Mappings are flattened in the order of their sorted keys.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from tfcompat._src.nodes.sparse_tensor import SparseTensorValue
 
 
 def is_sequence(value: object) -> bool:
-    """Whether `value` is a structure here."""
+    """Whether `value` is a structure, and not a leaf; lists and SparseTensorValues are leaves."""
     if isinstance(value, SparseTensorValue):
         return False
     return isinstance(value, (tuple, collections.abc.Mapping)) or hasattr(type(value), "__attrs_attrs__")
@@ -25,24 +28,29 @@ def _children(structure: Any) -> list[Any]:
 
 
 def _like(instance: Any, children: list[Any]) -> Any:
+    """Returns a structure of the type of `instance` with other children; a mapping keeps the order of its keys."""
     if isinstance(instance, collections.abc.Mapping):
-        found = dict(zip(sorted(instance), children))
+        by_key = dict(zip(sorted(instance), children))
         make: Callable[..., Any] = type(instance)  # of pairs, as dict
-        return make((key, found[key]) for key in instance)
+        return make((key, by_key[key]) for key in instance)
     if hasattr(type(instance), "__attrs_attrs__") or hasattr(instance, "_fields"):
         return type(instance)(*children)
     return type(instance)(children)
 
 
 def flatten(structure: object) -> list[Any]:
-    """The leaves; mappings in the order of their sorted keys."""
+    """Returns the leaves of a structure, depth first."""
     if not is_sequence(structure):
         return [structure]
     return [leaf for child in _children(structure) for leaf in flatten(child)]
 
 
 def pack_sequence_as(structure: object, flat_sequence: object) -> Any:
-    """The leaves `flat_sequence` in the form of `structure`; ValueError where their number is another."""
+    """Returns the leaves `flat_sequence` in the form of `structure`.
+
+    Raises:
+      TypeError: `flat_sequence` is not a list or tuple. ValueError: it does not have as many elements as `structure` has leaves.
+    """
     if not isinstance(flat_sequence, (list, tuple)):
         raise TypeError("flat_sequence must be a sequence")
     wanted = len(flatten(structure))
@@ -61,7 +69,11 @@ def _packed(structure: object, leaves: Any) -> Any:
 
 
 def map_structure(func: Callable[..., Any], *structure: object, check_types: bool = True) -> Any:
-    """`func` of the leaves of structures that are alike, in the form of the first."""
+    """Applies `func` to the corresponding leaves of structures; returns the results in the form of the first.
+
+    Raises:
+      TypeError: `func` is not callable, or types of structures differ. ValueError: no structure is given, or structures differ.
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
@@ -72,7 +84,7 @@ def map_structure(func: Callable[..., Any], *structure: object, check_types: boo
 
 
 def assert_same_structure(nest1: object, nest2: object, check_types: bool = True) -> None:
-    """ValueError or TypeError where two structures are not alike."""
+    """Raises ValueError if two structures differ, or, with `check_types`, TypeError if the types of their parts do."""
     if len(flatten(nest1)) != len(flatten(nest2)):
         raise ValueError(
             f"The two structures don't have the same number of elements. First structure: {nest1}, second structure: {nest2}."
@@ -100,7 +112,7 @@ def _assert_alike(one: object, other: object, check_types: bool) -> None:
 
 
 def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bool = True) -> None:
-    """ValueError or TypeError where `input_tree` does not begin as `shallow_tree`."""
+    """Raises ValueError or TypeError unless `input_tree` has the structure of `shallow_tree` down to the leaves of that."""
     if not is_sequence(shallow_tree):
         return
     if not is_sequence(input_tree):
@@ -123,7 +135,7 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
 
 
 def flatten_up_to(shallow_tree: object, input_tree: object) -> list[Any]:
-    """The parts of `input_tree` that stand where `shallow_tree` has leaves."""
+    """Returns the parts of `input_tree` at the positions of the leaves of `shallow_tree`."""
     assert_shallow_structure(shallow_tree, input_tree)
     if not is_sequence(shallow_tree):
         return [input_tree]
@@ -132,7 +144,7 @@ def flatten_up_to(shallow_tree: object, input_tree: object) -> list[Any]:
 
 
 def map_structure_up_to(shallow_tree: object, func: Callable[..., Any], *inputs: object) -> Any:
-    """`func` of the parts of `inputs` where `shallow_tree` has leaves, in its form."""
+    """Applies `func` to the parts of `inputs` at the leaves of `shallow_tree`; returns the results in the form of that."""
     if not inputs:
         raise ValueError("Cannot map over no sequences")
     parts = [flatten_up_to(shallow_tree, each) for each in inputs]

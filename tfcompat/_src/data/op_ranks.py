@@ -1,4 +1,8 @@
-"""Which inputs of the op types that make datasets are numbers and which are lists of them: checked when a node is built, and when it runs."""
+"""The ranks of the inputs of op types that make datasets: checked by shape functions, and by kernels.
+
+TensorFlow 1.15 checks some inputs when a node is built, some only in the kernel, and some never. The same inputs are checked here at the
+same time, so that a program fails where it fails there. Inputs are known by their names and types in the op's signature.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +19,29 @@ _VECTORS = ("transformations", "select_cols", "row_shape")
 _UP_TO_VECTORS = ("filenames", "patterns")
 _OF_ANY_RANK = ("optimizations", "indices", "dense_shape")
 _WITHOUT_CHECKS = ("LMDBDataset", "SequenceFileDataset")
-"""Op types whose inputs 1.15 looks at in their kernels only."""
+"""Op types whose shape function in TensorFlow 1.15 checks no input."""
 
 _ONLY_WHEN_RUN = (
     "cycle_length", "block_length", "sloppy", "buffer_output_elements", "prefetch_input_elements", "num_parallel_calls", "num_replicas",
     "num_threads", "max_intra_op_parallelism", "ratio_numerator", "ratio_denominator",
 )  # fmt: skip
-"""Numbers whose shape 1.15 does not look at when it builds the node."""
+"""Scalars that TensorFlow 1.15 checks only in the kernel."""
 
 _BY_OP = {"MapAndBatchDataset": (), "AutoShardDataset": ("num_workers", "index"), "SetStatsAggregatorDataset": ("tag", "counter_prefix"),
           "FixedLengthRecordDatasetV2": ("compression_type",)}  # fmt: skip
+"""Op types for which other inputs than `_ONLY_WHEN_RUN` are checked only in the kernel."""
 
 
 class _Input(NamedTuple):
-    """An input with a rank: its name, its place among the node's inputs (from the end where a list comes before it), what it must be."""
+    """An input whose rank is checked.
+
+    Attributes:
+      position: its index among the node's inputs; negative, from the end, if a list of inputs comes before it.
+      check: raises ValueError for a static shape of another rank; None if only the kernel checks.
+    """
 
     name: str
-    place: int
+    position: int
     check: Callable[[si.Sizes], None] | None
 
 
@@ -41,19 +51,19 @@ def _up_to_vector(sizes: si.Sizes) -> None:
 
 
 def _inputs(op_type: str, signature: str) -> list[_Input]:
-    """The inputs with a rank of an op type whose inputs read `name: type, ...`."""
+    """Returns the inputs of an op type whose ranks are checked; `signature` is `name: type, ...`."""
     if op_type in _WITHOUT_CHECKS:
         return []
     named = [part.split(": ") for part in signature.split(", ") if part]
-    lists = [place for place, (_, kind) in enumerate(named) if kind not in (*_KINDS, "variant", "resource", "Tvalues")]
+    lists = [position for position, (_, kind) in enumerate(named) if kind not in (*_KINDS, "variant", "resource", "Tvalues")]
     late = _BY_OP.get(op_type, _ONLY_WHEN_RUN)
-    found = []
-    for place, (name, kind) in enumerate(named):
+    inputs = []
+    for position, (name, kind) in enumerate(named):
         if kind not in _KINDS or name in _OF_ANY_RANK:
             continue
         check = None if name in late else _up_to_vector if name in _UP_TO_VECTORS else _vector if name in _VECTORS else _scalar
-        found.append(_Input(name, place - len(named) if lists and place > lists[-1] else place, check))
-    return found
+        inputs.append(_Input(name, position - len(named) if lists and position > lists[-1] else position, check))
+    return inputs
 
 
 def _scalar(sizes: si.Sizes) -> None:
@@ -65,26 +75,29 @@ def _vector(sizes: si.Sizes) -> None:
 
 
 def shape_of(op_type: str, signature: str) -> Callable[[si.InferenceContext], list[si.Sizes]]:
-    """The shape function of an op type that makes a dataset: a scalar, after ValueError for an input of another rank."""
+    """Returns the shape function of an op type that makes a dataset: it checks the ranks of inputs and returns a scalar's shape."""
     checked = [each for each in _inputs(op_type, signature) if each.check is not None]
 
     def shape(c: si.InferenceContext) -> list[si.Sizes]:
         for each in checked:
-            each.check(c.inputs[each.place])  # type: ignore[misc]  # those without a check are left out
+            each.check(c.inputs[each.position])  # type: ignore[misc]  # those without a check are left out
         return si.scalar(c)
 
     return shape
 
 
 def require_scalars(op_type: str, signature: str) -> Callable[[Sequence[object]], None]:
-    """A check of a kernel's arguments, lists as one argument each: InvalidArgumentError where a number is a list."""
+    """Returns a check of a kernel's arguments, which raises InvalidArgumentError if a scalar input has another rank.
+
+    A list of inputs is one argument of a kernel, so the position of an argument is that of its name in the signature.
+    """
     names = [part.split(": ")[0] for part in signature.split(", ") if part]
     numbers = [each.name for each in _inputs(op_type, signature) if each.check in (_scalar, None)]
-    places = [(name, names.index(name)) for name in numbers]
+    positions = [(name, names.index(name)) for name in numbers]
 
     def check(arguments: Sequence[object]) -> None:
-        for name, place in places:
-            if np.ndim(arguments[place]):  # type: ignore[arg-type]  # kernels take arrays
+        for name, position in positions:
+            if np.ndim(arguments[position]):  # type: ignore[arg-type]  # kernels take arrays
                 raise invalid(f"{name} must be a scalar")
 
     return check

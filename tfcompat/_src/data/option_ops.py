@@ -1,4 +1,7 @@
-"""The op types of datasets that say how the pipeline before them is run: options, threads, shards, batches of replicas."""
+"""The op types of datasets that set how the pipeline before them runs: optimizations, autotuning, thread limits.
+
+They hand their settings to the iteration (`Scope.fusing`, `Scope.limited`) when it starts.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_re
 )
 def _optimize(context: HostContext, input_dataset: NDArray, optimizations: NDArray) -> DatasetValue:
     source, names = dataset_of(input_dataset), frozenset(name.decode() for name in optimizations.tolist())
+    # Unknown names raise as in TensorFlow. Known optimizations that change results are refused; the others need nothing, except
+    # shuffle_and_repeat_fusion and make_sloppy, which the datasets look up in `Scope.fuses`.
     for name in sorted(names - _OPTIMIZERS):
         raise errors.InternalError(None, None, f"Tried to register a dataset optimizer that doesn't exist: {name}")
     for name in sorted(names & _UNSUPPORTED):
-        raise errors.UnimplementedError(None, None, f"The optimization {name} of datasets changes what they give, and is not supported.")
+        raise errors.UnimplementedError(None, None, f"The dataset optimization {name} changes the results of a pipeline, and is not supported. Do not set it.")
     if "slack" in names:
         _check_slack(source)
     return DatasetValue(lambda scope: source.start(scope.fusing(names)), source.size)
@@ -31,7 +36,7 @@ _OPTIMIZERS = _UNSUPPORTED | {
     "filter_fusion", "inject_prefetch", "make_sloppy", "make_stateless", "map_and_batch_fusion", "map_and_filter_fusion",
     "map_fusion", "map_parallelization", "map_vectorization", "noop_elimination", "parallel_batch", "shuffle_and_repeat_fusion", "slack",
 }  # fmt: skip
-"""Those that 1.15.5 has."""
+"""The optimizers of TensorFlow 1.15.5."""
 _BEFORE_SLACK = (
     "MapDataset", "ParallelMapDataset", "ModelDataset", "OptimizeDataset", "MaxIntraOpParallelismDataset", "PrivateThreadPoolDataset",
     "ThreadPoolDataset", "AutoShardDataset", "RebatchDataset", "TakeDataset",
@@ -39,7 +44,7 @@ _BEFORE_SLACK = (
 
 
 def _check_slack(last: DatasetValue) -> None:
-    """InvalidArgumentError where no `prefetch` is the last step but for functions of elements."""
+    """Raises InvalidArgumentError unless the last transformation, apart from those in `_BEFORE_SLACK`, is a prefetch."""
     while last.op.type in _BEFORE_SLACK:
         last = last.inputs[0]
     if last.op.type != "PrefetchDataset":
@@ -59,7 +64,7 @@ def _model(context: HostContext, input_dataset: NDArray) -> DatasetValue:
 
 
 class ThreadPool(SharedResource):
-    """How many threads parallel calls may have."""
+    """The resource of a thread pool: a limit on the threads of parallel calls."""
 
     def __init__(self, num_threads: int) -> None:
         super().__init__()

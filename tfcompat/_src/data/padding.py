@@ -1,4 +1,4 @@
-"""The shapes and values that padded batches are filled up to and with."""
+"""The arguments of padded_batch: target shapes and padding values, checked and converted to tensors."""
 
 from __future__ import annotations
 
@@ -13,25 +13,29 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 
 
 def partial_shape_to_tensor(shape_like: object) -> Tensor:
-    """A shape as an int64 vector, -1 where a size is not known; ValueError or TypeError where it is none."""
+    """Converts a shape to an int64 vector, with -1 for unknown dimensions; ValueError or TypeError if it is not a shape.
+
+    Args:
+      shape_like: a TensorShape, a list of dimensions, or an int64 vector tensor.
+    """
     try:
         sizes = TensorShape(shape_like)
         return convert_to_tensor([-1 if n is None else n for n in sizes.as_list()], dtypes.int64)
     except (TypeError, ValueError):
-        found = convert_to_tensor(shape_like, preferred_dtype=dtypes.int64)
-    if found.shape.ndims is not None and found.shape.ndims != 1:
-        raise ValueError(f"Padded shape {shape_like} must be a 1-D tensor of tf.int64 values, but its shape was {found.shape}.")
-    if found.dtype != dtypes.int64:
-        raise TypeError(f"Padded shape {shape_like} must be a 1-D tensor of tf.int64 values, but its element type was {found.dtype.name}.")
-    return found
+        vector = convert_to_tensor(shape_like, preferred_dtype=dtypes.int64)
+    if vector.shape.ndims is not None and vector.shape.ndims != 1:
+        raise ValueError(f"Padded shape {shape_like} must be a 1-D tensor of tf.int64 values, but its shape was {vector.shape}.")
+    if vector.dtype != dtypes.int64:
+        raise TypeError(f"Padded shape {shape_like} must be a 1-D tensor of tf.int64 values, but its element type was {vector.dtype.name}.")
+    return vector
 
 
 def padded_shape_to_tensor(padded_shape: object, component_shape: TensorShape) -> Tensor:
-    """`partial_shape_to_tensor`; ValueError where the components of elements cannot be padded to it."""
-    found = partial_shape_to_tensor(padded_shape)
-    wanted = constant_value_as_shape(found)
+    """Is `partial_shape_to_tensor`, with ValueError if a component of shape `component_shape` cannot be padded to the shape."""
+    vector = partial_shape_to_tensor(padded_shape)
+    wanted = constant_value_as_shape(vector)
     if component_shape.ndims is None or wanted.ndims is None:
-        return found
+        return vector
     fits = wanted.ndims == component_shape.ndims and all(
         a is None or b is None or a >= b for a, b in zip(wanted.as_list(), component_shape.as_list())
     )
@@ -39,7 +43,7 @@ def padded_shape_to_tensor(padded_shape: object, component_shape: TensorShape) -
         raise ValueError(
             f"The padded shape {_as_text(wanted)} is not compatible with the corresponding input component shape {_as_text(component_shape)}."
         )
-    return found
+    return vector
 
 
 def _as_text(shape: TensorShape) -> str:
@@ -48,7 +52,7 @@ def _as_text(shape: TensorShape) -> str:
 
 
 def padding_value_to_tensor(value: object, output_type: dtypes.DType) -> Tensor:
-    """A padding value as a scalar; ValueError or TypeError where it is none of this type."""
+    """Converts a padding value to a scalar tensor; ValueError if it is not a scalar, TypeError if its dtype is not `output_type`."""
     found = convert_to_tensor(value, name="padding_value")
     if not found.shape.is_compatible_with(TensorShape([])):
         raise ValueError("Padding value should be a scalar, but is not: %s" % value)
@@ -58,7 +62,7 @@ def padding_value_to_tensor(value: object, output_type: dtypes.DType) -> Tensor:
 
 
 def default_padding(types: object) -> Any:
-    """Zero, the empty string or False for each component; TypeError for variants."""
+    """Returns the default padding of each component: 0, "" or False; TypeError for variants."""
 
     def zero(kind: dtypes.DType) -> Any:
         base = kind.base_dtype
@@ -72,7 +76,7 @@ def default_padding(types: object) -> Any:
 
 
 def padding_values_or_default(values: object, types: object) -> Any:
-    """The padding values that are given, and defaults for those that are None or all lacking."""
+    """Returns the padding values `values`, with defaults in place of None."""
     if values is None:
         return default_padding(types)
     defaults = default_padding(types)

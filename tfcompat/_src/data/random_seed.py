@@ -1,4 +1,4 @@
-"""The seeds of datasets."""
+"""The seeds of datasets, derived from the graph's seed and the seed of the call."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from tfcompat._src.ops.random import seeds
 
 
 def get_seed(seed: object) -> tuple[Tensor, Tensor]:
-    """The two seeds of a dataset, int64 scalars; both 0 where neither the graph nor `seed` (int, tensor or None) says one."""
+    """Returns the two seeds of a dataset, int64 scalars; both are 0, which means random seeds, if no seed is set.
+
+    Args:
+      seed: int, int64 scalar tensor, or None.
+    """
     graph_seed, op_seed = _seeds(seed)
     first = constant(0, int64, name="seed") if graph_seed is None else convert_to_tensor(graph_seed, int64, name="seed")
     if op_seed is None:
         return first, constant(0, int64, name="seed2")
+    # Both seeds 0 must not mean random seeds when the caller asked for these.
     with name_scope("seed2") as scope:
         second = convert_to_tensor(op_seed, int64)
         both_zero = raw.LogicalAnd(raw.Equal(first, 0), raw.Equal(second, 0))

@@ -1,4 +1,7 @@
-"""Datasets of the records and lines of files."""
+"""tf.data's datasets of files: TFRecords, text lines and fixed-length records.
+
+Each maps a dataset of file names to the datasets of single files, and concatenates or interleaves these.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,16 @@ from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.shape import reshape
 
 _BUFFER_BYTES = 256 * 1024
+"""The default read buffer."""
 _STRING = TensorSpec([], dtypes.string)
 
 
 def filenames_dataset(filenames: object) -> DatasetV2:
-    """File names (strings, or a dataset of them) as a dataset of scalars; TypeError for anything else."""
+    """Returns file names as a dataset of string scalars; TypeError if `filenames` is a dataset of something else.
+
+    Args:
+      filenames: string tensor, or a dataset of string scalars.
+    """
     if isinstance(filenames, DatasetV2):
         if filenames._flat_types != [dtypes.string]:
             raise TypeError("`filenames` must be a `tf.data.Dataset` of `tf.string` elements.")
@@ -32,12 +40,16 @@ def filenames_dataset(filenames: object) -> DatasetV2:
             raise TypeError("`filenames` must be a `tf.data.Dataset` of scalar `tf.string` elements.")
         return filenames
     names = convert_to_tensor(filenames, dtypes.string)
-    found: DatasetV2 = DatasetV1Adapter.from_tensor_slices(reshape(names, [-1], name="flat_filenames"))
-    return found
+    dataset: DatasetV2 = DatasetV1Adapter.from_tensor_slices(reshape(names, [-1], name="flat_filenames"))
+    return dataset
 
 
 def per_file(filenames: object, num_parallel_reads: object, read_one_file: Callable[..., Any]) -> tuple[Tensor, DatasetV2]:
-    """The dataset of all files' records, as a variant tensor, and that of their names."""
+    """Returns the dataset of the elements of all files, as a variant tensor, and the dataset of the file names.
+
+    Args:
+      num_parallel_reads: files that are read in turn; None: one after the other. read_one_file: maps a file name to a dataset.
+    """
     files = filenames_dataset(filenames)
     if num_parallel_reads is None:
         return files.flat_map(read_one_file)._variant_tensor, files
@@ -50,7 +62,10 @@ def parallel_interleaved(
     dataset: DatasetV2, map_func: Callable[..., Any], cycle_length: object, block_length: object, sloppy: object, buffer_output_elements: object,
     prefetch_input_elements: object, transformation_name: str = "tf.data.experimental.parallel_interleave()",
 ) -> DatasetV2:  # fmt: skip
-    """A dataset of the elements of several ones in turn, made ahead; TypeError where `map_func` gives no dataset."""
+    """Interleaves the datasets that `map_func` returns, reading them in threads; TypeError if it does not return a dataset.
+
+    The other arguments are those of tf.data.experimental.parallel_interleave.
+    """
     function = StructuredFunctionWrapper(map_func, transformation_name, dataset=dataset)
     inner = function.output_structure
     if not hasattr(inner, "_element_spec"):
@@ -67,7 +82,7 @@ def parallel_interleaved(
 
 
 class _FileDataset(DatasetV1Adapter):
-    """A dataset of strings from files."""
+    """Base of datasets of strings from files; `make(filename)` returns the dataset of one file as a variant tensor."""
 
     def __init__(self, filenames: object, num_parallel_reads: object, make: Callable[[Any], Tensor]) -> None:
         def read_one_file(filename: Tensor) -> DatasetV2:
@@ -79,13 +94,13 @@ class _FileDataset(DatasetV1Adapter):
 
 @export("data.TFRecordDataset", "compat.v2.data.TFRecordDataset")
 class TFRecordDatasetV1(_FileDataset):
-    """The records of TFRecord files.
+    """A dataset of the records of TFRecord files.
 
     Args:
       filenames: string tensor, or a dataset of file names.
       compression_type: "", "ZLIB" or "GZIP".
-      buffer_size: int64, bytes read at once.
-      num_parallel_reads: int64: files that are read in turn; by default one after the other.
+      buffer_size: int64, bytes of the read buffer.
+      num_parallel_reads: int64, files that are read in turn; by default one after the other.
     """
 
     def __init__(self, filenames: object, compression_type: object = None, buffer_size: object = None, num_parallel_reads: object = None) -> None:
@@ -99,7 +114,7 @@ class TFRecordDatasetV1(_FileDataset):
 
 @export("data.TextLineDataset", "compat.v2.data.TextLineDataset")
 class TextLineDatasetV1(_FileDataset):
-    """The lines of text files, without their ends; arguments as for TFRecordDataset."""
+    """A dataset of the lines of text files, without their line ends; arguments are those of TFRecordDataset."""
 
     def __init__(self, filenames: object, compression_type: object = None, buffer_size: object = None, num_parallel_reads: object = None) -> None:
         def make(filename: Tensor) -> Tensor:
@@ -112,7 +127,12 @@ class TextLineDatasetV1(_FileDataset):
 
 @export("data.FixedLengthRecordDataset", "compat.v2.data.FixedLengthRecordDataset")
 class FixedLengthRecordDatasetV1(_FileDataset):
-    """The records of files, `record_bytes` long each, between a header and a footer; other arguments as for TFRecordDataset."""
+    """A dataset of the records of binary files.
+
+    Args:
+      record_bytes: int64, the length of a record. header_bytes, footer_bytes: int64, bytes to skip at both ends of a file; 0 by default.
+      Other arguments: as for TFRecordDataset.
+    """
 
     def __init__(
         self, filenames: object, record_bytes: object, header_bytes: object = None, footer_bytes: object = None, buffer_size: object = None,
@@ -130,14 +150,14 @@ class FixedLengthRecordDatasetV1(_FileDataset):
 
 
 class MatchingFilesDataset(DatasetV1Adapter):
-    """The names of files that match patterns (string scalar or vector); a run raises NotFoundError where none does."""
+    """A dataset of the names of the files that match patterns (string scalar or vector); a run raises NotFoundError if none does."""
 
     def __init__(self, patterns: object) -> None:
         super().__init__(raw.MatchingFilesDataset(convert_to_tensor(patterns, dtypes.string, name="patterns")), _STRING)
 
 
 class _TFRecordDataset(DatasetV1Adapter):
-    """The records of files by one node, without a dataset of names; arguments as for TFRecordDataset."""
+    """A dataset of the records of TFRecord files that is a single node; arguments are those of TFRecordDataset."""
 
     def __init__(self, filenames: object, compression_type: object = None, buffer_size: object = None) -> None:
         compression = optional_param_to_tensor("compression_type", compression_type, "", dtypes.string)

@@ -1,4 +1,4 @@
-"""Datasets whose elements come from functions that run on another device."""
+"""Datasets whose elements are computed by functions on another device, through RemoteCall."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ from tfcompat._src.nodes.convert import constant
 from tfcompat._src.variables.variable import creator_stack
 
 HANDLE = [(dtypes.string, ())]
+"""The (dtype, sizes) of an iterator's string handle, the state of these datasets."""
 
 
 def remote_function(name: str, source_device: Tensor, kinds: Sequence[Any], fn: Callable[[list[Tensor]], Any]) -> Traced:
-    """A function of the graph that calls `fn` of arguments of these (dtype, sizes) on the device that a string scalar names."""
+    """Traces `fn`, and a function that calls it on another device; returns the latter.
+
+    Args:
+      source_device: string scalar, the device. kinds: (dtype, sizes) of each argument of `fn`.
+    """
     graph = get_default_graph()
     creators = list(creator_stack(graph))
     inner = Traced(f"__inference_{name}", kinds, fn, creators=creators)
@@ -35,12 +40,12 @@ def remote_function(name: str, source_device: Tensor, kinds: Sequence[Any], fn: 
 
 
 def no_more(inputs: list[Tensor]) -> Tensor:
-    """What a generator gives at its end."""
+    """The finalize function of a dataset that has nothing to release; its result is not used."""
     return constant(0, dtypes.int64)
 
 
 def generator_dataset(first: Traced, following: Traced, last: Traced, element_spec: object) -> Tensor:
-    """The node of a dataset of the elements that three remote functions begin, give and end."""
+    """Adds a GeneratorDataset node with the remote functions init, next and finalize; returns its variant."""
     functions = first, following, last
     references = [FunctionRef(each.function().name) for each in functions]
     made: Tensor = raw.GeneratorDataset(

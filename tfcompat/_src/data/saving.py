@@ -1,4 +1,4 @@
-"""What may be saved of an iteration: a pipeline whose functions give the same for the same elements, so that a restored one can repeat it."""
+"""The check that an iterator can be saved: restoring repeats the iteration, so no function of the pipeline may be stateful."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.nodes.function_body import GraphFunction
 
 _HARMLESS = ("Assert", "LegacyStatefulReader", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2", "Print", "PrintV2", "Timestamp")
-"""Op types that 1.15 calls stateful and lets stand in the functions of a pipeline that is saved."""
+"""Stateful op types that TensorFlow 1.15 allows in the functions of a pipeline that is saved."""
 
 _NEVER_SAVED = ("GeneratorDataset", "NonSerializableDataset", "SetStatsAggregatorDataset")
+"""Datasets that TensorFlow 1.15 does not save."""
 
 
 def require_repeatable(dataset: DatasetValue) -> None:
-    """Looks through the pipeline that ends with a dataset.
+    """Checks all datasets of a pipeline, from its last one on.
 
     Raises:
-      errors.FailedPreconditionError: a function in it holds a stateful node. errors.UnimplementedError: a dataset in it is never saved.
+      errors.FailedPreconditionError: a function contains a stateful node. errors.UnimplementedError: a dataset cannot be saved.
     """
     pending = [dataset]
     while pending:
@@ -33,7 +34,7 @@ def require_repeatable(dataset: DatasetValue) -> None:
 
 
 def _functions(op: Operation) -> Iterator[GraphFunction]:
-    """The functions that a node names, where its graph has them."""
+    """Yields the functions that the attributes of a node refer to."""
     for value in op.attrs.values():
         for reference in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(reference, FunctionRef) and (found := op._graph._get_function(reference.name)) is not None:
@@ -41,6 +42,7 @@ def _functions(op: Operation) -> Iterator[GraphFunction]:
 
 
 def _require_stateless_functions(op: Operation, seen: set[str]) -> None:
+    """Checks the functions of a node, and, inside them, those of datasets and of functional control flow."""
     for function in _functions(op):
         if function.name in seen:
             continue

@@ -1,7 +1,7 @@
-"""The graph that makes a dataset again: what DatasetToGraph gives.
+"""Serialization of a dataset as a GraphDef that makes it again (DatasetToGraph).
 
-Form: core/kernels/data/dataset_utils and serialization_utils. Inputs come before what takes them; a node is named after its type and its number
-("MapDataset/_4"); values that are no datasets become constants; the node "dataset" returns the last.
+The form is that of TensorFlow 1.15 (core/kernels/data/serialization_utils): nodes are in topological order and named after their type and
+number ("MapDataset/_4"); values that are not datasets are constants; a _Retval node "dataset" returns the last dataset.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ _HARMLESS = re.compile(
     r"(?!Reduce).*Dataset(V2)?|Print(V2)?|Assert|Timestamp|(Mutable)?(Dense)?HashTable.*|Lookup.*|InitializeTable.*|TensorArray.*|If|While|"
     r"(Stateful)?PartitionedCall"
 )  # fmt: skip
-"""Stateful op types that functions of elements may have all the same; of calls, what they call is looked at."""
+"""Stateful op types that functions of elements may contain nevertheless. For calls, the called functions are checked."""
 
 
 def graph_of(dataset: DatasetValue, allowed: Collection[bytes | str]) -> messages.GraphDef:
-    """The graph of a dataset.
+    """Returns the graph of a dataset.
 
     Args:
-      dataset: its value. allowed: stateful op types that may stand in it.
+      dataset: its value. allowed: further stateful op types that its functions may contain.
 
     Raises:
-      UnimplementedError: a transformation has no graph. FailedPreconditionError: a function that it calls has state.
+      UnimplementedError: a dataset or captured value cannot be serialized. FailedPreconditionError: a function is stateful.
     """
-    found = messages.GraphDef()
-    found.versions.producer, found.versions.min_consumer = GRAPH_DEF_VERSION, _MIN_CONSUMER
-    last = _add(found, dataset, frozenset(name.decode() if isinstance(name, bytes) else name for name in allowed))
-    result = found.node.add(name="dataset", op="_Retval", input=[last])
+    graph = messages.GraphDef()
+    graph.versions.producer, graph.versions.min_consumer = GRAPH_DEF_VERSION, _MIN_CONSUMER
+    last = _add(graph, dataset, frozenset(name.decode() if isinstance(name, bytes) else name for name in allowed))
+    result = graph.node.add(name="dataset", op="_Retval", input=[last])
     result.attr["T"].type = dtypes.variant.as_datatype_enum
     result.attr["index"].i = 0
-    return found
+    return graph
 
 
 def _add(graph: messages.GraphDef, dataset: DatasetValue, allowed: Collection[str]) -> str:
-    """Adds the node of a dataset behind those that it takes; its name."""
+    """Adds the nodes of a dataset's inputs, then its own; returns the name of that."""
     op: Operation = dataset.op
     if dataset.notes.get("has_no_graph"):
         raise errors.UnimplementedError(None, None, f"{op.type}Op::Dataset does not support serialization.")
@@ -63,6 +63,7 @@ def _add(graph: messages.GraphDef, dataset: DatasetValue, allowed: Collection[st
 
 
 def _add_part(graph: messages.GraphDef, part: object, allowed: Collection[str]) -> str:
+    """Adds the node of one argument, a dataset or a constant; returns its name."""
     held = part.item() if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim else part
     if isinstance(held, DatasetValue):
         return _add(graph, held, allowed)
@@ -77,7 +78,7 @@ def _add_part(graph: messages.GraphDef, part: object, allowed: Collection[str]) 
 
 
 def _add_functions(graph: messages.GraphDef, op: Operation, allowed: Collection[str]) -> None:
-    """Adds the functions that a node calls, and those that these call, once each; FailedPreconditionError where one has state."""
+    """Adds the functions that a node calls, directly or not, to the library; FailedPreconditionError if one is stateful."""
     known = {function.signature.name for function in graph.library.function}
     for function in _called(op):
         if function.name in known:
@@ -90,6 +91,7 @@ def _add_functions(graph: messages.GraphDef, op: Operation, allowed: Collection[
 
 
 def _called(op: Operation) -> list[GraphFunction]:
+    """Returns the functions that the attributes of a node refer to."""
     values = [part for value in op.attrs.values() for part in (value if isinstance(value, (list, tuple)) else (value,))]
-    found = [op.graph._get_function(part.name) for part in values if isinstance(part, FunctionRef)]
-    return [function for function in found if function is not None]
+    functions = [op.graph._get_function(part.name) for part in values if isinstance(part, FunctionRef)]
+    return [function for function in functions if function is not None]

@@ -1,4 +1,4 @@
-"""The op types of datasets that begin a pipeline: tensors, ranges, generators, random numbers."""
+"""The op types of datasets without an input dataset: tensors, slices, ranges, random numbers, generators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TENSORS = "Toutput_types: list(type) >= 1, output_shapes: list(shape) >= 1"
 
 
 def listed(make_element: Any, count: int) -> DatasetValue:
-    """A dataset of `make_element(i)` for i below `count`."""
+    """Returns the dataset of `make_element(i)` for i from 0 to `count` - 1."""
 
     def start(scope: Scope) -> Next:
         numbers = iter(range(count))
@@ -34,13 +34,13 @@ def _tensor(context: HostContext, components: tuple[Any, ...]) -> DatasetValue:
 
 @dataset_op("TensorSliceDataset", "components: Toutput_types", _TENSORS)
 def _tensor_slices(context: HostContext, components: tuple[Any, ...]) -> DatasetValue:
-    for place, component in enumerate(components):
+    for position, component in enumerate(components):
         if not component.ndim:
             raise invalid("All components must be at least 1-dimensional")
         if len(component) != len(components[0]):
             raise invalid(
                 f"All components must have the same size in the 0th dimension: component 0 has {len(components[0])}, "
-                f"component {place} has {len(component)}"
+                f"component {position} has {len(component)}"
             )
     if len(components) == 1:
         only = components[0]
@@ -50,6 +50,7 @@ def _tensor_slices(context: HostContext, components: tuple[Any, ...]) -> Dataset
 
 @dataset_op("SparseTensorSliceDataset", "indices: int64, values: Tvalues, dense_shape: int64", "Tvalues: type")
 def _sparse_slices(context: HostContext, indices: NDArray, values: NDArray, dense_shape: NDArray) -> DatasetValue:
+    """Slices a SparseTensor along its first dimension; its indices must be ordered by that, so that a row is a range of entries."""
     rows = indices[:, 0] if indices.size else np.zeros(0, np.int64)
     if np.any(np.diff(rows) < 0):
         raise errors.UnimplementedError(None, None, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.")
@@ -90,6 +91,7 @@ for _name in ("RandomDataset", "ExperimentalRandomDataset"):
     f"Tfinalize_func_args: list(type) >= 0, {OUTPUTS}",
 )
 def _generator(context: HostContext, init_args: tuple[Any, ...], next_args: tuple[Any, ...], finalize_args: tuple[Any, ...]) -> DatasetValue:
+    """Calls `init_func` once per iteration, `next_func` until it raises OutOfRangeError, and then `finalize_func`."""
     first = HostFunction(context, "init_func", init_args, 0)
     following = HostFunction(context, "next_func", next_args, len(init_args))
     last = HostFunction(context, "finalize_func", finalize_args, len(init_args) + len(next_args))
@@ -99,6 +101,7 @@ def _generator(context: HostContext, init_args: tuple[Any, ...], next_args: tupl
         state: Any = None
         is_over = False
 
+        # Runs once, at the end of the elements or of the iteration, whichever comes first.
         def finish() -> None:
             nonlocal is_over
             if state is not None and not is_over:

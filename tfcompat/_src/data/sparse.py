@@ -1,4 +1,4 @@
-"""`tensorflow.python.data.util.sparse`: nests with sparse tensors in them as nests of dense tensors and variants."""
+"""`tensorflow.python.data.util.sparse`: conversion of nests with SparseTensors to nests of dense tensors and variants, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfcompat._src.ops.sparse.serialize import deserialize_sparse, serialize_man
 
 
 def any_sparse(classes: object) -> bool:
-    """Whether a nest of classes has SparseTensor in it."""
+    """Whether a nest of classes contains SparseTensor."""
     return any(each is SparseTensor for each in nest.flatten(classes))
 
 
@@ -20,34 +20,34 @@ def _where_sparse(values: object, classes: object, other: object) -> object:
 
 
 def as_dense_shapes(shapes: object, classes: object) -> object:
-    """A nest of shapes with an unknown one for each sparse tensor."""
+    """Returns a nest of shapes with an unknown shape for each sparse tensor."""
     return _where_sparse(shapes, classes, TensorShape(None))
 
 
 def as_dense_types(types: object, classes: object) -> object:
-    """A nest of dtypes with tf.variant for each sparse tensor."""
+    """Returns a nest of dtypes with tf.variant for each sparse tensor."""
     return _where_sparse(types, classes, dtypes.variant)
 
 
 def get_classes(tensors: object) -> object:
-    """SparseTensor or Tensor for each leaf of a nest."""
+    """Returns the nest of the classes of tensors, each SparseTensor or Tensor."""
     return nest.pack_sequence_as(tensors, [SparseTensor if isinstance(each, SparseTensor) else Tensor for each in nest.flatten(tensors)])
 
 
 def serialize_sparse_tensors(tensors: object) -> object:
-    """A nest with a vector of three variants for each sparse tensor."""
-    found = [serialize_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
-    return nest.pack_sequence_as(tensors, found)
+    """Serializes each sparse tensor of a nest to a vector of three variants."""
+    leaves = [serialize_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
+    return nest.pack_sequence_as(tensors, leaves)
 
 
 def serialize_many_sparse_tensors(tensors: object) -> object:
-    """A nest with a matrix of variants, a row of three for each of its rows, for each sparse tensor."""
-    found = [serialize_many_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
-    return nest.pack_sequence_as(tensors, found)
+    """Serializes each sparse tensor of a nest to a matrix of variants, with three for each of its rows."""
+    leaves = [serialize_many_sparse(each, out_type=dtypes.variant) if isinstance(each, SparseTensor) else each for each in nest.flatten(tensors)]
+    return nest.pack_sequence_as(tensors, leaves)
 
 
 def deserialize_sparse_tensors(tensors: object, types: object, shapes: object, classes: object) -> object:
-    """The nest of which `serialize_sparse_tensors` made `tensors`, by the dtypes, shapes and classes of its leaves."""
-    leaves = zip(*map(nest.flatten, (tensors, types, shapes, classes)))
-    found = [deserialize_sparse(t, dtype=kind, rank=shape.ndims) if c is SparseTensor else t for t, kind, shape, c in leaves]
-    return nest.pack_sequence_as(types, found)
+    """Inverts `serialize_sparse_tensors`, given the nests of the dtypes, shapes and classes of the original leaves."""
+    facts = zip(*map(nest.flatten, (tensors, types, shapes, classes)))
+    leaves = [deserialize_sparse(t, dtype=kind, rank=shape.ndims) if c is SparseTensor else t for t, kind, shape, c in facts]
+    return nest.pack_sequence_as(types, leaves)

@@ -1,4 +1,4 @@
-"""tf.data.experimental: elements of a dataset on another device."""
+"""tf.data.experimental: transformations that copy the elements of a dataset to another device."""
 
 from __future__ import annotations
 
@@ -25,13 +25,17 @@ Apply = Callable[[DatasetV2], DatasetV2]
 
 @export("data.experimental.prefetch_to_device", "contrib.data.prefetch_to_device")
 def prefetch_to_device(device: str, buffer_size: object = None) -> Apply:
-    """For `apply`, last: `copy_to_device`, then `prefetch` with a buffer of `buffer_size` (int64 scalar)."""
+    """For `apply`, as the last transformation: `copy_to_device`, then `prefetch`.
+
+    Args:
+      device: string. buffer_size: int64 scalar, elements on the device; by default AUTOTUNE.
+    """
     return lambda dataset: dataset.apply(copy_to_device(device)).prefetch(buffer_size)
 
 
 @export("data.experimental.copy_to_device", "contrib.data.copy_to_device")
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Apply:
-    """For `apply`: the elements on `target_device`; the dataset before is on `source_device`."""
+    """For `apply`: copies the elements from `source_device`, where the dataset before it runs, to `target_device`."""
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         options = Options()
@@ -43,7 +47,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Apply:
 
 
 class _CopyToDeviceDataset(DatasetV1Adapter):
-    """The elements of another dataset, on a device."""
+    """A generator dataset on the target device, whose functions run an iterator over the input dataset on the source device."""
 
     def __init__(self, input_dataset: DatasetV2, target_device: str, source_device: str = "/cpu:0") -> None:
         spec = input_dataset.element_spec
@@ -77,7 +81,7 @@ class _CopyToDeviceDataset(DatasetV1Adapter):
         super().__init__(made, spec, (input_dataset,))
 
     def make_one_shot_iterator(self) -> Iterator | EagerIterator:
-        """As for every dataset; ValueError where the device is a GPU."""
+        """Makes a one-shot iterator; ValueError if the target device is a GPU, as in TensorFlow 1.15."""
         if self._is_gpu_target:
             raise ValueError(
                 "Cannot create a one shot iterator when using `tf.data.experimental.copy_to_device()` on GPU. Please use "

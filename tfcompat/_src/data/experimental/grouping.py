@@ -1,4 +1,4 @@
-"""tf.data.experimental: groups of elements with the same key."""
+"""tf.data.experimental: grouping of elements by a key, and batches of sequences of similar length."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ _REDUCER = "tf.data.experimental.group_by_reducer()"
 
 @export("data.experimental.group_by_window", "contrib.data.group_by_window")
 def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: object = None, window_size_func: Callable[..., Any] | None = None) -> Apply:
-    """For `apply`: gathers elements by key, and gives what `reduce_func(key, group)` makes of each full group.
+    """For `apply`: collects elements into groups with the same key, and concatenates the datasets `reduce_func(key, group)`.
 
     Args:
-      key_func: of an element, an int64 scalar. reduce_func: of a key and the dataset of a group, a dataset.
-      window_size: int64, elements of a group. window_size_func: of a key, the number of elements of its groups.
+      key_func: maps an element to its key, an int64 scalar. reduce_func: maps a key and the dataset of a group to a dataset.
+      window_size: int64, the number of elements of a group. window_size_func: maps a key to the number of elements of its groups.
 
     Raises:
-      ValueError: both or none of the last two are given, or a function gives something of another type.
+      ValueError: not exactly one of the last two is given; when applied: `key_func` or `window_size_func` returns no int64 scalar.
+      TypeError (when applied): `reduce_func` does not return a dataset.
     """
     if (window_size is not None) == (window_size_func is not None):
         raise ValueError("Must pass either window_size or window_size_func.")
@@ -81,10 +82,11 @@ def _cast64(value: object) -> Tensor:
 
 @export("data.experimental.Reducer", "contrib.data.Reducer")
 class Reducer:
-    """What `group_by_reducer` does with the elements of a key.
+    """The functions with which `group_by_reducer` folds the elements of a key.
 
     Args:
-      init_func: of a key, the first state. reduce_func: of a state and an element, the next. finalize_func: of a state, the result.
+      init_func: maps a key to the first state. reduce_func: maps a state and an element to the next state.
+      finalize_func: maps the last state to the result.
     """
 
     def __init__(self, init_func: Callable[..., Any], reduce_func: Callable[..., Any], finalize_func: Callable[..., Any]) -> None:
@@ -105,16 +107,21 @@ class Reducer:
 
 @export("data.experimental.group_by_reducer", "contrib.data.group_by_reducer")
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Apply:
-    """For `apply`: one result for each key that `key_func` (int64 scalar of an element) gives, in order of keys.
+    """For `apply`: folds the elements of each key; returns one result per key, in the order of the keys.
+
+    Args:
+      key_func: maps an element to its key, an int64 scalar. reducer: the functions of the fold.
 
     Raises (when applied):
-      ValueError, TypeError: a function gives something of another type.
+      ValueError: `key_func` does not return an int64 scalar.
+      TypeError: the classes or dtypes of a state differ from those of the first state.
     """
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         keys = StructuredFunctionWrapper(key_func, _REDUCER, dataset=dataset)
         if not keys.output_structure.is_compatible_with(_KEY):
             raise ValueError("`key_func` must return a single tf.int64 tensor. Got type=%s and shape=%s" % (keys.output_types, keys.output_shapes))
+        # Fixed point of the state's shapes, as in Dataset.reduce.
         first = StructuredFunctionWrapper(reducer.init_func, _REDUCER, input_structure=_KEY)
         spec = first.output_structure
         while True:
@@ -140,25 +147,26 @@ def bucket_by_sequence_length(
     element_length_func: Callable[..., Any], bucket_boundaries: list[Any], bucket_batch_sizes: list[Any], padded_shapes: object = None, padding_values: object = None,
     pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
 ) -> Apply:  # fmt: skip
-    """For `apply`: padded batches of elements of similar length.
+    """For `apply`: makes padded batches of elements of similar length.
 
     Args:
-      element_length_func: of an element, its length, an int32 scalar.
-      bucket_boundaries: ints, upper limits (not included) of the lengths of buckets.
-      bucket_batch_sizes: ints, one more than boundaries: the length of a bucket's batches.
+      element_length_func: maps an element to its length, an int32 scalar.
+      bucket_boundaries: ints in increasing order; a bucket holds the lengths from one boundary up to, but not including, the next.
+      bucket_batch_sizes: ints, the batch size of each bucket; one more than there are boundaries.
       padded_shapes, padding_values: as for `padded_batch`.
-      pad_to_bucket_boundary: whether unknown sizes are the bucket's limit less 1, and not those of the batch's largest element.
-      no_padding: whether batches are of elements as they are.
-      drop_remainder: whether a shorter last batch is left out.
+      pad_to_bucket_boundary: whether unknown dimensions are padded to the bucket's upper boundary minus 1; otherwise to the largest element.
+      no_padding: whether elements are batched without padding.
+      drop_remainder: whether a last batch with fewer elements is dropped.
 
     Raises:
-      ValueError: the numbers of boundaries and batch sizes do not fit.
+      ValueError: `bucket_batch_sizes` does not have one entry more than `bucket_boundaries`.
     """
     with name_scope("bucket_by_seq_length"):
         if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
             raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
         batch_sizes = constant(bucket_batch_sizes, dtypes.int64)
 
+        # The bucket is the only interval [low, high) that holds the length.
         def element_to_bucket_id(*args: object) -> Tensor:
             length = element_length_func(*args)
             boundaries = list(bucket_boundaries)
@@ -179,6 +187,7 @@ def bucket_by_sequence_length(
             batch_size = window_size_fn(bucket_id)
             if no_padding:
                 return grouped_dataset.batch(batch_size, drop_remainder=drop_remainder)
+            # The last bucket has no upper boundary to pad to.
             none_filler = None
             if pad_to_bucket_boundary:
                 limit = constant(len(bucket_batch_sizes) - 1, dtypes.int64)

@@ -1,4 +1,4 @@
-"""tf.data.experimental: elements of one of several datasets at a time."""
+"""tf.data.experimental: sampling from several datasets, and choosing among them by another dataset."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tfcompat._src.nodes.tensor_spec import TensorSpec
 
 
 def _DirectedInterleaveDataset(selector_input: DatasetV2, data_inputs: Sequence[DatasetV2]) -> DatasetV2:
-    """A dataset of the elements of the datasets whose numbers `selector_input` gives; TypeError where they are of different types."""
+    """Returns a dataset whose elements come from the datasets with the indices in `selector_input`; TypeError if dtypes differ."""
     selector, datasets = selector_input, list(data_inputs)
     first = datasets[0]
-    for place, dataset in enumerate(datasets[1:], 1):
+    for index, dataset in enumerate(datasets[1:], 1):
         mine, theirs = (structure.legacy(d.element_spec, "types") for d in (first, dataset))
         if mine != theirs:
-            raise TypeError(f"Datasets to interleave have different types: {mine} and {theirs} (dataset {place}).")
+            raise TypeError(f"Datasets to interleave have different types: {mine} and {theirs} (dataset {index}).")
     spec = first.element_spec
     for dataset in datasets[1:]:
         spec = nest.map_structure(lambda a, b: a.most_specific_compatible_type(b), spec, dataset.element_spec)
@@ -34,14 +34,15 @@ def _DirectedInterleaveDataset(selector_input: DatasetV2, data_inputs: Sequence[
 
 @export("data.experimental.sample_from_datasets", "contrib.data.sample_from_datasets")
 def sample_from_datasets_v1(datasets: Sequence[DatasetV2], weights: object = None, seed: object = None) -> DatasetV2:
-    """A dataset of elements of several ones chosen at random.
+    """Makes a dataset whose elements are drawn from randomly chosen datasets.
 
     Args:
-      datasets: list of datasets of one type. weights: float vector of probabilities, a dataset of them, or None for equal ones.
+      datasets: list of datasets of one element type.
+      weights: float vector of probabilities, a dataset of such vectors, or None for equal probabilities.
       seed: as for `Dataset.shuffle`.
 
     Raises:
-      ValueError: the number of weights is another. TypeError: they are no floats, or datasets differ in type.
+      ValueError: there are not as many weights as datasets. TypeError: weights are not floats, or element types differ.
     """
     count = len(datasets)
 
@@ -55,6 +56,7 @@ def sample_from_datasets_v1(datasets: Sequence[DatasetV2], weights: object = Non
         chosen: Tensor = raw.Squeeze(raw.StatelessMultinomial(logits, 1, seed=seed), squeeze_dims=[0, 1])
         return chosen
 
+    # Each choice is a stateless draw, seeded by two numbers of a RandomDataset, so that the choices only depend on `seed`.
     if weights is None:
         chosen = RandomDatasetV1(seed).batch(2).map(select_constant([[1.0] * count]))
     elif not isinstance(weights, DatasetV2):
@@ -74,7 +76,14 @@ def sample_from_datasets_v1(datasets: Sequence[DatasetV2], weights: object = Non
 
 @export("data.experimental.choose_from_datasets", "contrib.data.choose_from_datasets")
 def choose_from_datasets_v1(datasets: Sequence[DatasetV2], choice_dataset: DatasetV2) -> DatasetV2:
-    """A dataset of elements of the datasets whose numbers `choice_dataset` (int64 scalars) gives; TypeError where it gives others."""
+    """Makes a dataset whose elements come from the datasets with the indices in another dataset.
+
+    Args:
+      datasets: list of datasets of one element type. choice_dataset: dataset of int64 scalars.
+
+    Raises:
+      TypeError: `choice_dataset` has other elements, or element types differ.
+    """
     if not structure.are_compatible(choice_dataset.element_spec, TensorSpec([], dtypes.int64)):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
     return _DirectedInterleaveDataset(choice_dataset, datasets)

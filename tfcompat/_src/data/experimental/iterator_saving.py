@@ -1,4 +1,4 @@
-"""tf.data.experimental: iterators in checkpoints."""
+"""tf.data.experimental: saving of iterators in checkpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tfcompat._src.train.session_run_hook import SessionRunContext, SessionRunHo
 
 @export("data.experimental.make_saveable_from_iterator", "contrib.data.make_saveable_from_iterator")
 def make_saveable_from_iterator(iterator: Iterator) -> SaveableObject:
-    """What a Saver saves of an iterator: how many elements it has given. Restoring begins again, and asks for as many."""
+    """Returns an object that a Saver saves for an iterator: the number of elements taken, and the seed of its random choices.
+
+    Restoring starts the iteration again and skips as many elements.
+    """
     return _saveable(iterator._iterator_resource)
 
 
@@ -28,7 +31,7 @@ def _saveable(handle: Tensor) -> SaveableObject:
 
 @export("data.experimental.CheckpointInputPipelineHook", "contrib.data.CheckpointInputPipelineHook")
 class CheckpointInputPipelineHook(SessionRunHook):
-    """Saves the state of all iterators as often as an Estimator saves its model, in files "input.ckpt", and restores it at the start.
+    """Saves the state of all iterators in checkpoints "input.ckpt", as often as an Estimator saves its model, and restores it at the start.
 
     Args:
       estimator: an Estimator.
@@ -60,7 +63,10 @@ class CheckpointInputPipelineHook(SessionRunHook):
         return self._checkpoint_saver_hook.before_run(run_context)
 
     def _restore_or_save(self, session: SessionLike) -> None:
-        """Restores the latest checkpoint, or saves a first one: all hooks have made their sessions by now, and iterators are initialized."""
+        """Restores the latest checkpoint, or saves a first one.
+
+        This is done in the first run, not when the session is created: iterators are initialized only then.
+        """
         hook = self._checkpoint_saver_hook
         latest = latest_checkpoint(hook._checkpoint_dir, latest_filename=self._latest_filename)
         if latest:
@@ -78,7 +84,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
 
 
 class _StateFileSaver(Saver):
-    """A Saver that lists its checkpoints in a file of another name, so that those of the model are not mixed up with them."""
+    """A Saver that keeps its list of checkpoints in a file of its own, apart from that of the model's checkpoints."""
 
     def __init__(self, var_list: object, latest_filename: str) -> None:
         super().__init__(var_list)

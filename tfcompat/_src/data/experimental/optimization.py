@@ -1,4 +1,4 @@
-"""Transformations of datasets about their optimization, as tensorflow.python.data.experimental.ops.optimization has them."""
+"""The transformations of tensorflow.python.data.experimental.ops.optimization: assertions, optimizations, and choice of the fastest."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ Apply = Callable[[DatasetV2], DatasetV2]
 
 
 def assert_next(transformations: object) -> Apply:
-    """For `apply`: the elements; starting an iteration raises InvalidArgumentError where other transformations follow.
+    """For `apply`: asserts which transformations follow; starting an iteration raises InvalidArgumentError if others do.
 
     Args:
-      transformations: vector of the names of 1.15's iterators ("Map", "BatchV2", "FiniteRepeat"), as optimizations leave them.
+      transformations: vector of names of TensorFlow 1.15's iterators ("Map", "BatchV2", "FiniteRepeat"), after optimization.
     """
     return lambda dataset: _AssertNextDataset(dataset, transformations)
 
 
 def model() -> Apply:
-    """For `apply`: the elements; what autotuning chooses is modelled from here. (1.15.5's own raises TypeError when it is applied.)"""
+    """For `apply`: adds the node of autotuning, which has no effect. TensorFlow 1.15.5's own raises TypeError when it is applied."""
     return lambda dataset: dataset._same(raw.ModelDataset)
 
 
 def non_serializable() -> Apply:
-    """For `apply`: the elements of a dataset whose graph cannot be had."""
+    """For `apply`: makes the dataset raise UnimplementedError when it is serialized or saved."""
     return lambda dataset: _NonSerializableDataset(dataset)
 
 
 def optimize(optimizations: object = None) -> Apply:
-    """For `apply`: the elements, with the optimizations of these names (a vector of strings; None is none)."""
+    """For `apply`: asks for graph optimizations; `optimizations` is a vector of their names, or None for none."""
     return lambda dataset: dataset._same(
         raw.OptimizeDataset, number([] if optimizations is None else optimizations, "optimizations", dtypes.string)
     )
 
 
 class _AssertNextDataset(UnaryUnchangedStructureDataset):
-    """The dataset of `assert_next`; ValueError where `transformations` is None."""
+    """The dataset of `assert_next`; ValueError if `transformations` is None."""
 
     def __init__(self, input_dataset: DatasetV2, transformations: object) -> None:
         if transformations is None:
@@ -61,7 +61,7 @@ class _NonSerializableDataset(UnaryUnchangedStructureDataset):
 
 
 class _ChooseFastestDataset(DatasetV2):
-    """The elements that all `datasets` have, from the one that was fastest in the first `num_experiments` elements."""
+    """A dataset that reads one of several datasets with the same elements: the fastest in the first `num_experiments` elements."""
 
     def __init__(self, datasets: Iterable[DatasetV2], num_experiments: int = 10) -> None:
         inputs = list(datasets)
@@ -71,11 +71,11 @@ class _ChooseFastestDataset(DatasetV2):
 
 
 class _ChooseFastestBranchDataset(UnaryDataset):
-    """The elements of the fastest of `functions`, each of a dataset and giving a dataset of the same elements.
+    """A dataset that applies the fastest of several functions, which map a dataset to datasets with the same elements.
 
     Args:
-      ratio_numerator, ratio_denominator: how many elements a function takes for how many it gives.
-      num_elements_per_branch: how many elements each function gives while they are tried; 10 * ratio_denominator by default.
+      ratio_numerator, ratio_denominator: input elements per output elements of each function.
+      num_elements_per_branch: output elements of each function in its trial; by default 10 * ratio_denominator.
 
     Raises:
       ValueError: the ratio is not positive.

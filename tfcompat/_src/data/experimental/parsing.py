@@ -1,4 +1,4 @@
-"""tf.data.experimental.parse_example_dataset, and its op type."""
+"""tf.data.experimental.parse_example_dataset, and the op type ParseExampleDataset."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from tfcompat._src.proto import messages
 
 
 def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_calls: NDArray, dense_defaults: tuple[Any, ...]) -> DatasetValue:
+    """Parses batches of serialized Examples; elements have a component for each feature, in the order of the sorted keys."""
     source, attrs = dataset_of(input_dataset), context.op.attrs
     dense_keys, sparse_keys = attrs["dense_keys"], attrs["sparse_keys"]
     dense = dense_features(dense_keys, [t.as_numpy_dtype for t in attrs["Tdense"]], attrs["dense_shapes"], dense_defaults)
@@ -48,10 +49,11 @@ def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_c
             if record is not None:
                 _record_features(record, made.node_name, texts, order)
             indices, values, shapes, rows = parse(Batch(texts, []), sparse, dense)
-            found: dict[bytes, Any] = dict(zip(dense_keys, rows))
+            # A sparse feature is a vector of three variants.
+            components: dict[bytes, Any] = dict(zip(dense_keys, rows))
             for key, parts in zip(sparse_keys, zip(indices, values, shapes)):
-                found[key] = parts_vector(parts)
-            return tuple([np.asarray(found[key]) for key in order])
+                components[key] = parts_vector(parts)
+            return tuple([np.asarray(components[key]) for key in order])
 
         return parsed
 
@@ -60,7 +62,7 @@ def _parse_examples(context: HostContext, input_dataset: NDArray, num_parallel_c
 
 
 def _record_features(record: Recorder, name: str, texts: list[bytes], parsed: list[bytes]) -> None:
-    """Takes down how many features each Example has, and how many values those of them have that are parsed."""
+    """Records, for each Example, the number of its features, and the number of values in those that are parsed."""
     for text in texts:
         features = messages.Example.FromString(text).features.feature
         lists = [getattr(features[key], kind).value for key in features if key.encode() in parsed and (kind := features[key].WhichOneof("kind"))]
@@ -82,10 +84,10 @@ def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: object =
     """For `apply`: parses vectors of serialized tf.Example messages into dicts of tensors.
 
     Args:
-      features: dict of features, as for `tf.io.parse_example`. num_parallel_calls: int64 scalar.
+      features: dict of features, as for `tf.io.parse_example`. num_parallel_calls: int64 scalar, concurrent calls.
 
     Raises:
-      ValueError: there are no features, or one is not valid. TypeError (when applied): elements are no string vectors.
+      ValueError: there are no features, or one is not valid. TypeError (when applied): elements are not string vectors.
     """
     if features is None:
         raise ValueError("Missing: features was %s." % features)
@@ -106,9 +108,10 @@ def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: object =
             dataset._variant_tensor, number(num_parallel_calls, "num_parallel_calls"), defaults, sparse_keys=lists.sparse_keys,
             dense_keys=lists.dense_keys, sparse_types=lists.sparse_types, dense_shapes=lists.shapes(), **flat_attrs(spec),
         )  # fmt: skip
-        found = dataset._made(made, spec)
+        parsed = dataset._made(made, spec)
+        # A SparseFeature is parsed as several VarLenFeatures, which are combined afterwards.
         if any(isinstance(feature, SparseFeature) for feature in features.values()):
-            found = found.map(lambda x: with_sparse_features(with_rows, x), num_parallel_calls=num_parallel_calls)
-        return found
+            parsed = parsed.map(lambda x: with_sparse_features(with_rows, x), num_parallel_calls=num_parallel_calls)
+        return parsed
 
     return apply

@@ -1,4 +1,4 @@
-"""tf.data.experimental.rejection_resample."""
+"""tf.data.experimental.rejection_resample: changes the distribution of classes in a dataset by rejection sampling."""
 
 from __future__ import annotations
 
@@ -31,24 +31,27 @@ from tfcompat._src.ops.math.reduce import reduce_max, reduce_min, reduce_sum
 from tfcompat._src.ops.random.stateful import random_uniform
 
 _ESTIMATION_BATCH = 32
+"""The estimated distribution of classes is updated after this many elements."""
 _FIRST_COUNT = 10
+"""The estimate starts as if this many elements of each class had been seen."""
 _HIGH = "Proportion of examples rejected by sampler is high: "
 
 
 @export("data.experimental.rejection_resample", "contrib.data.rejection_resample")
 def rejection_resample(class_func: Callable[..., Any], target_dist: object, initial_dist: object = None, seed: object = None) -> Callable[[Any], Any]:
-    """For `apply`: pairs of a class and an element, elements left out at random so that classes come as often as `target_dist` says.
+    """For `apply`: drops elements at random so that classes have the distribution `target_dist`; returns pairs (class, element).
 
     Args:
-      class_func: of an element, its class, an int32 scalar.
+      class_func: maps an element to its class, an int32 scalar.
       target_dist: float vector of probabilities.
-      initial_dist: float vector, how often classes come in the dataset; None: it is estimated on the way.
+      initial_dist: float vector, the distribution of classes in the dataset; None: it is estimated from the elements so far.
       seed: int.
     """
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         target = convert_to_tensor(target_dist, name="target_dist")
         classes = dataset.map(class_func)
+        # Datasets of the current distribution, acceptance probabilities and unfiltered share, one value for each element.
         initial = None
         if initial_dist is not None:
             initial = convert_to_tensor(initial_dist, name="initial_dist")
@@ -60,34 +63,35 @@ def rejection_resample(class_func: Callable[..., Any], target_dist: object, init
             acceptances = both.map(lambda accept_prob, _: accept_prob)
             kept_ones = both.map(lambda _, prob_original: prob_original)
         filtered = _filtered(dataset, acceptances, initials, classes, seed).prefetch(3)
+        # A share of 1 means that nothing is dropped, a share of 0 that every element is subject to rejection.
         static = None if initial is None else _static_share(initial, target)
         if static == 1:
             return Dataset.zip((classes, dataset))
         if static == 0:
             return filtered
-        as_they_come = Dataset.zip((classes, dataset))
+        unfiltered = Dataset.zip((classes, dataset))
         weights = kept_ones.map(lambda prob: [(prob, 1.0 - prob)])
-        return sample_from_datasets_v1([as_they_come, filtered], weights=weights, seed=seed)
+        return sample_from_datasets_v1([unfiltered, filtered], weights=weights, seed=seed)
 
     return apply
 
 
 def _static_share(initial: Tensor, target: Tensor) -> float | None:
-    """The share of elements that are taken as they come, where it is known now."""
+    """Returns the share of elements that are not subject to rejection, or None if a distribution is not a constant."""
     before, after = constant_value.constant_value(initial), constant_value.constant_value(target)
     return None if before is None or after is None else float(np.min(after / before))
 
 
 def _filtered(dataset: DatasetV2, acceptances: DatasetV2, initials: DatasetV2, classes: DatasetV2, seed: Any) -> DatasetV2:
-    """Classes and elements that a random number accepts."""
+    """Returns the pairs (class, element) that pass rejection; prints a warning in a run if more than half are rejected."""
 
     def warned(accept_dist: Tensor, initial: Tensor) -> Tensor:
         rejected = reduce_sum((1 - accept_dist) * initial)
-        found: Tensor = cond(
+        result: Tensor = cond(
             less(rejected, 0.5), lambda: accept_dist,
             lambda: Print(accept_dist, [rejected, initial, accept_dist], message=_HIGH, summarize=100, first_n=10),
         )  # fmt: skip
-        return found
+        return result
 
     acceptances = Dataset.zip((acceptances, initials)).map(warned)
     rows = Dataset.zip((classes, acceptances, dataset)).map(lambda c, probabilities, data: (c, gather(probabilities, c), data))
@@ -96,12 +100,12 @@ def _filtered(dataset: DatasetV2, acceptances: DatasetV2, initials: DatasetV2, c
 
 
 def _estimated(target: Tensor, classes: DatasetV2) -> DatasetV2:
-    """Distributions of the classes seen so far, one for each element."""
+    """Returns a dataset of the estimated distribution of classes, one for each element."""
     count = dimension_at_index(target.shape, 0).value or shape_of(target)[0]
     first = fill([count], np.int64(_FIRST_COUNT))
 
-    def update(seen: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
-        seen = add(seen, reduce_sum(one_hot(found, seen.shape[0], dtype=dtypes.int64), 0))
+    def update(seen: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
+        seen = add(seen, reduce_sum(one_hot(batch, seen.shape[0], dtype=dtypes.int64), 0))
         share = cast(truediv(seen, reduce_sum(seen)), dtypes.float32)
         return seen, tile(expand_dims(share, 0), [_ESTIMATION_BATCH, 1])
 
@@ -109,9 +113,10 @@ def _estimated(target: Tensor, classes: DatasetV2) -> DatasetV2:
 
 
 def _acceptance(initial: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """How probably an element of each class is accepted, and the share of elements that are taken as they come.
+    """Returns the acceptance probability of each class, and the share of elements that are not subject to rejection.
 
-    With r = target / initial, the share is m = min(r), and the probabilities are (r - m) / (max(r) - m).
+    With r = target / initial, plain rejection sampling accepts with r / max(r). Leaving the share m = min(r) unfiltered, and accepting
+    the others with (r - m) / (max(r) - m), gives the same distribution and rejects fewer elements.
     """
     ratio = target / (initial + np.finfo(initial.dtype.as_numpy_dtype).tiny)
     most = reduce_max(ratio)

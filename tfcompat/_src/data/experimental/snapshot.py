@@ -1,4 +1,4 @@
-"""Datasets kept in files, as tensorflow.python.data.experimental.ops.snapshot has them."""
+"""The transformation `snapshot` of tensorflow.python.data.experimental.ops.snapshot; data/snapshot_ops.py describes the files."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def snapshot(
     shard_size_bytes: int | None = None, pending_snapshot_expiry_seconds: int | None = None, num_reader_threads: int | None = None,
     reader_buffer_size: int | None = None, num_writer_threads: int | None = None, writer_buffer_size: int | None = None,
 ) -> Callable[[DatasetV2], DatasetV2]:  # fmt: skip
-    """For `apply`: the elements, from files below `path` once an iteration has written all of them there.
+    """For `apply`: writes the elements to files in the first complete iteration, and reads them from there in later ones.
 
     Args:
-      path: folder. compression: None or "GZIP". reader_path_prefix, writer_path_prefix: before paths that are read or written.
-      shard_size_bytes: of a file at most; 10 GiB by default, at least 1 MiB.
-      pending_snapshot_expiry_seconds: after how long the files of a run that did not end are written again; a day by default.
-      num_reader_threads, reader_buffer_size, num_writer_threads, writer_buffer_size: accepted; elements keep their order.
+      path: folder. compression: None or "GZIP". reader_path_prefix, writer_path_prefix: prepended to the paths of files read or written.
+      shard_size_bytes: the largest size of a file; at least 1 MiB, by default 10 GiB.
+      pending_snapshot_expiry_seconds: after this time, an incomplete snapshot counts as abandoned and is written again; a day by default.
+      num_reader_threads, reader_buffer_size, num_writer_threads, writer_buffer_size: accepted without effect; elements keep their order.
     """
     return lambda dataset: _SnapshotDataset(
         dataset, path, compression, reader_path_prefix, writer_path_prefix, shard_size_bytes, pending_snapshot_expiry_seconds,

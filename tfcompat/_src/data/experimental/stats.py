@@ -1,4 +1,4 @@
-"""tf.data.experimental: statistics of pipelines."""
+"""tf.data.experimental: an aggregator of pipeline statistics, and transformations that record sizes and latencies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Apply = Callable[[DatasetV2], DatasetV2]
 
 @export("data.experimental.StatsAggregator")
 class StatsAggregatorV1:
-    """Sums up the statistics of the pipelines whose `Options.experimental_stats.aggregator` it is."""
+    """Collects the statistics of the pipelines whose `Options.experimental_stats.aggregator` it is."""
 
     def __init__(self) -> None:
         self._resource = raw.StatsAggregatorHandle()
 
     def get_summary(self) -> Tensor:
-        """The statistics so far, a serialized tf.Summary of histograms."""
+        """Returns the statistics so far as a serialized tf.Summary of histograms and scalars, a string scalar."""
         summary: Tensor = raw.StatsAggregatorSummary(self._resource)
         return summary
 
@@ -32,16 +32,16 @@ StatsAggregator = StatsAggregatorV1
 
 @export("data.experimental.bytes_produced_stats")
 def bytes_produced_stats(tag: object) -> Apply:
-    """For `apply`: the elements; records the bytes of each under `tag` (string scalar)."""
+    """For `apply`: records the size of each element, in bytes, under `tag` (string scalar)."""
     return lambda dataset: dataset._same(raw.BytesProducedStatsDataset, convert_to_tensor(tag, dtypes.string))
 
 
 @export("data.experimental.latency_stats")
 def latency_stats(tag: object) -> Apply:
-    """For `apply`: the elements; records the microseconds that each takes under `tag` (string scalar)."""
+    """For `apply`: records the time that each element takes, in microseconds, under `tag` (string scalar)."""
     return lambda dataset: dataset._same(raw.LatencyStatsDataset, convert_to_tensor(tag, dtypes.string))
 
 
 def set_stats_aggregator(stats_aggregator: StatsAggregatorV1, prefix: str = "", counter_prefix: str = "") -> Apply:
-    """For `apply`: the elements; their statistics go to an aggregator, under names that begin with `prefix`."""
+    """For `apply`: records the statistics of the pipeline before it in an aggregator, under tags that begin with `prefix`."""
     return lambda dataset: dataset._same(raw.SetStatsAggregatorDataset, stats_aggregator._resource, prefix, counter_prefix)

@@ -1,4 +1,7 @@
-"""tf.data.experimental: functions for `Dataset.apply`."""
+"""tf.data.experimental: transformations for `Dataset.apply`, and two sources.
+
+A transformation is a function from dataset to dataset; each function here returns one.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,13 @@ Apply = Callable[[DatasetV2], DatasetV2]
 
 @export("data.experimental.cardinality")
 def cardinality(dataset: DatasetV2) -> Tensor:
-    """The number of elements of a dataset, an int64 scalar, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY."""
-    found: Tensor = raw.DatasetCardinality(dataset._variant_tensor)
-    return found
+    """Returns the number of elements of a dataset, an int64 scalar; INFINITE_CARDINALITY and UNKNOWN_CARDINALITY are negative."""
+    size: Tensor = raw.DatasetCardinality(dataset._variant_tensor)
+    return size
 
 
 def sleep(sleep_microseconds: int) -> Apply:
-    """Waits before each element, so many microseconds."""
+    """For `apply`: waits `sleep_microseconds` before each element."""
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         made = raw.ExperimentalSleepDataset(dataset._variant_tensor, sleep_microseconds, **flat_attrs(dataset.element_spec))
@@ -50,6 +53,7 @@ def sleep(sleep_microseconds: int) -> Apply:
 
 
 def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any, drop_remainder: object, num_parallel_calls: Any, legacy: bool) -> Apply:
+    # By default, the elements of one batch are computed concurrently.
     if num_parallel_batches is None and num_parallel_calls is None:
         num_parallel_calls = batch_size
     elif num_parallel_batches is not None and num_parallel_calls is None:
@@ -76,7 +80,15 @@ def _map_and_batch(map_func: Callable[..., Any], batch_size: Any, num_parallel_b
 def map_and_batch(
     map_func: Callable[..., Any], batch_size: object, num_parallel_batches: object = None, drop_remainder: object = False, num_parallel_calls: object = None
 ) -> Apply:
-    """For `apply`: `map`, then `batch`, as one; ValueError where both kinds of parallelism are given."""
+    """For `apply`: fuses `map` and `batch`.
+
+    Args:
+      map_func: maps an element. batch_size: int64 scalar. drop_remainder: whether a last batch with fewer elements is dropped.
+      num_parallel_batches: batches computed concurrently. num_parallel_calls: elements computed concurrently; `batch_size` by default.
+
+    Raises:
+      ValueError: both kinds of parallelism are given.
+    """
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, False)
 
 
@@ -84,13 +96,17 @@ def map_and_batch(
 def map_and_batch_with_legacy_function(
     map_func: Callable[..., Any], batch_size: object, num_parallel_batches: object = None, drop_remainder: object = False, num_parallel_calls: object = None
 ) -> Apply:
-    """`map_and_batch` with a function made by Defun."""
+    """Is `map_and_batch`, except that the function is traced by Defun."""
     return _map_and_batch(map_func, batch_size, num_parallel_batches, drop_remainder, num_parallel_calls, True)
 
 
 @export("data.experimental.shuffle_and_repeat", "contrib.data.shuffle_and_repeat")
 def shuffle_and_repeat(buffer_size: object, count: object = None, seed: object = None) -> Apply:
-    """For `apply`: `shuffle`, then `repeat`, with one buffer for all epochs."""
+    """For `apply`: fuses `shuffle` and `repeat`, with one buffer for all epochs.
+
+    Args:
+      buffer_size: int64 scalar. count: number of epochs; None or -1: without end. seed: as for `Dataset.shuffle`.
+    """
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         size = number(buffer_size, "buffer_size")
@@ -105,7 +121,13 @@ def parallel_interleave(
     map_func: Callable[..., Any], cycle_length: object, block_length: object = 1, sloppy: object = False, buffer_output_elements: object = None,
     prefetch_input_elements: object = None,
 ) -> Apply:  # fmt: skip
-    """For `apply`: the elements of `cycle_length` datasets that `map_func` gives in turn; the order is kept, also where `sloppy`."""
+    """For `apply`: maps each element to a dataset and interleaves the elements of `cycle_length` of these, which are read in threads.
+
+    Args:
+      map_func: takes an element, returns a dataset. cycle_length, block_length: as for `Dataset.interleave`.
+      sloppy: whether a dataset whose next element is not ready is passed over, so that the order is not deterministic.
+      buffer_output_elements: elements buffered per dataset. prefetch_input_elements: datasets started ahead.
+    """
     return lambda dataset: parallel_interleaved(
         dataset, map_func, cycle_length, block_length, sloppy, buffer_output_elements, prefetch_input_elements
     )
@@ -116,7 +138,7 @@ def parallel_interleave(
 
 @export("data.experimental.ignore_errors", "contrib.data.ignore_errors")
 def ignore_errors() -> Apply:
-    """For `apply`: leaves out elements whose computation raises an error."""
+    """For `apply`: skips elements whose computation raises an error."""
     return lambda dataset: dataset._same(raw.IgnoreErrorsDataset)
 
 
@@ -134,7 +156,11 @@ def unbatch() -> Apply:
 
 @export("data.experimental.unique", "contrib.data.unique")
 def unique() -> Apply:
-    """For `apply`: each different element once, where it first stands; TypeError for structures."""
+    """For `apply`: removes duplicates; only the first of equal elements stays.
+
+    Raises (when applied):
+      TypeError: elements are not single int32, int64 or string tensors.
+    """
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         if dataset._flat_types not in ([dtypes.int32], [dtypes.int64], [dtypes.string]):
@@ -146,17 +172,20 @@ def unique() -> Apply:
 
 @export("data.experimental.take_while")
 def take_while(predicate: Callable[..., Any]) -> Apply:
-    """For `apply`: the elements before the first for which `predicate` gives False; ValueError where it gives no bool scalar."""
+    """For `apply`: ends before the first element for which `predicate` is false; ValueError if it does not return a bool scalar."""
 
     return lambda dataset: taken_while(dataset, predicate)
 
 
 @export("data.experimental.scan", "contrib.data.scan")
 def scan(initial_state: object, scan_func: Callable[..., Any]) -> Apply:
-    """For `apply`: the outputs of `state, output = scan_func(state, element)`.
+    """For `apply`: maps elements with a carried state; elements of the result are the outputs.
+
+    Args:
+      initial_state: structure of tensors. scan_func: takes a state and an element, returns the next state and an output.
 
     Raises (when applied):
-      TypeError: it gives no pair, or a state of another type than `initial_state`.
+      TypeError: `scan_func` does not return a pair, or the classes or dtypes of its state differ from those of `initial_state`.
     """
 
     return lambda dataset: scanned(dataset, initial_state, scan_func)
@@ -167,7 +196,14 @@ def scan(initial_state: object, scan_func: Callable[..., Any]) -> Apply:
 
 @export("data.experimental.dense_to_sparse_batch", "contrib.data.dense_to_sparse_batch")
 def dense_to_sparse_batch(batch_size: object, row_shape: object) -> Apply:
-    """For `apply`: SparseTensors of `batch_size` elements each, tensors of at most `row_shape`; TypeError for structures."""
+    """For `apply`: batches dense tensors of varying shapes into SparseTensors.
+
+    Args:
+      batch_size: int64 scalar. row_shape: the largest shape of an element, and the inner dense shape; None: the largest in the batch.
+
+    Raises (when applied):
+      TypeError: elements are not single tensors.
+    """
 
     def apply(dataset: DatasetV2) -> DatasetV2:
         if not isinstance(dataset.element_spec, TensorSpec):
@@ -185,7 +221,7 @@ def dense_to_sparse_batch(batch_size: object, row_shape: object) -> Apply:
 
 @export("data.experimental.Counter", "contrib.data.Counter")
 def CounterV1(start: object = 0, step: object = 1, dtype: DTypeLike | None = dtypes.int64) -> DatasetV2:
-    """A dataset of `start`, `start + step`, ... without end."""
+    """Makes the endless dataset `start`, `start + step`, `start + 2 * step`, ... of scalars of `dtype`."""
     with name_scope("counter"):
         start = convert_to_tensor(start, dtype, name="start")
         step = convert_to_tensor(step, dtype, name="step")
@@ -197,7 +233,7 @@ Counter = CounterV1
 
 @export("data.experimental.RandomDataset", "contrib.data.RandomDataset")
 class RandomDatasetV1(DatasetV1Adapter):
-    """Pseudorandom int64 numbers below 2**32 without end; `seed` as for `Dataset.shuffle`."""
+    """An endless dataset of pseudorandom int64 numbers from 0 to 2**32 - 1; `seed` is as for `Dataset.shuffle`."""
 
     def __init__(self, seed: object = None) -> None:
         spec = TensorSpec([], dtypes.int64)
