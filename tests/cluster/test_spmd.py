@@ -29,7 +29,7 @@ def test_sums_products_and_joined_arrays():
             assert one == [[1, 1, 1]]
             assert order == [[3 * i for i in range(40)]]
             for ((kind, message),), name in ((unlike, "unlike"), (small, "small"), (columns, "columns")):
-                assert kind == "InvalidArgumentError" and message.startswith(f"{name!r} has ") and f"process {rank} and" in message
+                assert kind == "InvalidArgumentError" and message.startswith(f"The collective {name!r} has ") and f"process {rank} and" in message
             assert after == [[[2, 2], "float64", [10_000], True]]
 
 

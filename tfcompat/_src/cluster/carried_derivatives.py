@@ -41,6 +41,7 @@ _ATTRS = ("_gradients_of_exits", "_gradients_of_entries", "_backward_nodes", "_f
 
 def write(graph_def: Any, noted: Iterable[LoopDerivative]) -> None:
     """Adds the attributes of derivatives to the nodes of a GraphDef message; derivatives whose nodes were changed are left out."""
+    # Without derivatives the nodes, maybe thousands, are not looked through.
     by_counter = {d.counter.name: d for d in noted if d.is_intact}
     for node in graph_def.node if by_counter else ():
         if node.name in by_counter:
@@ -81,6 +82,7 @@ def noted(graph: Graph, carried: Carried) -> LoopDerivative | None:
     whole_entries = [EntryGradient(enter, found) for enter, parts in entries if enter is not None and len(found := _all(parts)) == len(parts)]
     if not exits or not entries or len(whole_exits) < len(exits) or len(whole_entries) < len(entries):
         return None
+    # Edges are taken from this graph, so that `is_intact` compares later changes with the graph as it was received.
     made, forward = (frozenset(nodes[name] for (name,) in names if name in nodes) for names in (carried.made, carried.forward))
     return LoopDerivative(tuple(whole_exits), tuple(whole_entries), nodes[carried.counter], made, forward, edges_of([*forward, *made]))
 
@@ -104,6 +106,7 @@ def _tensor(graph: Graph, name: str) -> Tensor | None:
 
 def served(derivatives: Iterable[LoopDerivative], ops: Collection[Operation], fed: Iterable[Tensor]) -> list[LoopDerivative]:
     """Returns derivatives restricted to some operations, without those of which the client feeds a node."""
+    # Only gradients that the step computes; a derivative without any is no loop of this step.
     given = {t.op for t in fed}
     found = [d.among(ops) for d in derivatives]
     return [d for d in found if d.exits and d.entries and given.isdisjoint(d.made) and given.isdisjoint(e.exit.op for e in d.exits)]

@@ -16,6 +16,8 @@ from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import pool
 
+# No limit on messages that this process sends or receives as a client; a server sets its own. Reconnects quickly, as servers of a cluster
+# start in any order. so_reuseport is off, so that two servers cannot share a port.
 OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
@@ -73,6 +75,7 @@ class Call:
                 raise errors.CancelledError(None, None, "The call was cancelled") from None
             except grpc.RpcError as e:
                 error = _error(e)
+            # UNAVAILABLE means that the connection was lost. The request_id lets the server detect a repetition.
             self._tries += 1
             if not isinstance(error, errors.UnavailableError) or self._tries > _RETRIES or self._cancelled:
                 raise error
@@ -147,6 +150,7 @@ class RemoteService:
             cancellation.on_cancel(call.cancel)
         try:
             return call.result()
+        # Also after KeyboardInterrupt, so that the service does not work on for nobody.
         except BaseException:
             call.cancel()
             raise

@@ -113,6 +113,7 @@ class ClusterSteps:
         self._devices = devices_of(self._workers, cancellation)
         # Lines identify servers by the names that they were started with: not used where the session renames tasks.
         self._pushing = frozenset[str]() if config.cluster_def.job else pushing_tasks(self._devices)
+        # Part of rendezvous keys: a worker refuses keys of a server that has restarted since.
         self._incarnations = {
             task: next(d.incarnation for d in self._devices if d.name == f"{task}/device:CPU:0") for task in self._workers
         }
@@ -169,6 +170,7 @@ class ClusterSteps:
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], ran: Collection[Operation], cancellation: Cancellation
     ) -> list[_Registered]:
         """Returns the registered parts of a step; registers them if the step is new."""
+        # The lock is held while parts are registered: a second run of the same step waits, instead of registering them again.
         key = (frozenset(feeds), frozenset(fetches), frozenset(targets), frozenset(ran))
         with self._lock:
             if key not in self._registered:
@@ -180,6 +182,7 @@ class ClusterSteps:
     ) -> list[_Registered]:
         """Places and partitions the graph, and registers each part with its worker."""
         self._placer.place(self._graph, targets)
+        # With the derivatives, workers can compile a loop and its gradient as one differentiated loop.
         noted = noted_in(self._graph, self._graph.get_operations())
         partition = GraphPartition(feeds, fetches, targets, lambda op: self._placer.device_of(op).name, self._incarnations, noted, ran)
         found = []
@@ -204,6 +207,7 @@ class ClusterSteps:
         """Runs the parts of a step; returns for each the fetched values by key, and a RunMetadata message."""
         # A random number: workers know steps by number alone, and several masters number theirs.
         number = secrets.randbits(55) | 1 << 55
+        # `stop` ends this step only: it is cancelled with the caller's cancellation, or by the first part that fails.
         stop = Cancellation()
         cancellation.on_cancel(stop.cancel)
         stop.on_cancel(self._own.streams.interrupt)
@@ -226,6 +230,7 @@ class ClusterSteps:
             if own is not None:
                 outcomes.add(own.task, lambda: self._run_own(own, number, feeds, options, stop))
             return outcomes.all(len(parts))
+        # Also after a failure: workers keep the tensors of a step until they are told that it has ended.
         finally:
             stop.over()
             for registered in parts:
@@ -251,6 +256,7 @@ class ClusterSteps:
         self, own: _Registered, number: int, feeds: dict[Tensor, Any], options: Any, stop: Cancellation
     ) -> tuple[dict[str, Any], Any]:
         """Runs the part of the master's own task, without an RPC."""
+        # Feeds and fetches are handed over as they are, without TensorProtos.
         sent = {key: feeds[t] for t, key in own.part.feeds.items()}
         recorded = messages.RunOptions(trace_level=options.trace_level, output_partition_graphs=options.output_partition_graphs)
         found, metadata = self._own.run_graph(self._handle, own.handle, number, sent, recorded, stop)
@@ -261,6 +267,7 @@ class ClusterSteps:
 
         The master fetches the tensors that later calls need, and feeds them again.
         """
+        # Each call is a step of its own, with what earlier calls computed as feeds, so workers know nothing of partial runs.
         name = f"{next(self._numbers)}"
         self._partial[name] = PartialRun(fetches, targets, feeds, _needed)
         return name
@@ -316,6 +323,7 @@ def devices_of(workers: dict[str, Any], cancellation: Cancellation) -> list[Any]
         if task not in calls:
             found += [renamed(d, task) for d in worker.devices()]
             continue
+        # As TensorFlow 1.15 does: waits for ever, and says for whom.
         cancellation.on_cancel(calls[task].cancel)
         reply = None
         while reply is None:

@@ -70,6 +70,7 @@ class Leader:
           errors.InternalError: the group has another size.
         """
         with self._lock:
+            # A complete group's key may be used again: the device has restarted, or has left the group.
             group = self._forming.get(key)
             if group is None or group.members.done():
                 group = self._forming[key] = _Forming(size)
@@ -77,6 +78,7 @@ class Leader:
                 raise errors.InternalError(
                     None, None, f"Device {device} is joining a group with size {size}, but that group has size {group.size} (group_key={key})"
                 )
+            # A set: a repeated CompleteGroup of one device counts once.
             group.devices.add(device)
             if len(group.devices) == size:
                 group.members.set_result(Members(tuple(sorted(group.devices, key=_order)), secrets.token_hex(8)))
@@ -111,6 +113,7 @@ class Membership:
           errors.CancelledError, errors.DeadlineExceededError: the run was cancelled, or is out of time.
           errors.OpError: the leader cannot be reached, or the group has another size.
         """
+        # Each device asks once; later collectives of the group use the same future.
         device = self._groups.whole_name(device)
         with self._lock:
             if device not in self._joined:
@@ -135,6 +138,7 @@ class Membership:
         """Tells the leader that a device joins."""
         if self._leader is None:
             return self._groups.leader.join(self._key, self._size, device)
+        # CompleteGroup replies when the group is complete, so the call needs a thread.
         return THREADS.submit(self._ask_other, device)
 
     def _ask_other(self, device: str) -> Members:
@@ -186,6 +190,7 @@ class CollectiveGroups:
         """
         with self._lock:
             if key not in self._memberships:
+                # The session's setting, else the server's. The leader may be this task.
                 named = config.experimental.collective_group_leader or self._config.experimental.collective_group_leader
                 leader = None if named in ("", self.task) else self._addresses[named]
                 self._memberships[key] = Membership(self, leader, key, size)
@@ -193,6 +198,7 @@ class CollectiveGroups:
 
     def group_of(self, members: Members) -> Group:
         """Connects this task to the others of a complete group."""
+        # All tasks have the members in one order, which gives the ranks.
         tasks = members.tasks
         peers = Peers(members.name, tasks.index(self.task), [self._addresses[task] for task in tasks])
         self._groups.add(peers)
@@ -200,6 +206,7 @@ class CollectiveGroups:
 
     def leave(self, key: int) -> None:
         """Leaves a group because a process of it has ended. The next collective with this key joins a new group."""
+        # Closed outside of the lock: that waits up to 10 seconds for arrays on their way.
         with self._lock:
             membership = self._memberships.pop(key, None)
         if membership is not None and membership.members.devices:

@@ -47,6 +47,7 @@ class Pending:
         self._name, self._waited_for = name, waited_for
         self._lock = threading.Lock()
         self._done = threading.Event()
+        # Only read once `_done` is set.
         self._result = np.zeros(0)
         self._error: errors.OpError | None = None
 
@@ -78,6 +79,7 @@ class Pending:
           errors.CancelledError, errors.DeadlineExceededError: the run was cancelled, or its time is over.
           errors.UnavailableError: a process has ended. errors.InvalidArgumentError: the processes' arrays do not match.
         """
+        # An Event cannot be cancelled: the limits of the run are checked between short waits.
         begun = time.monotonic()
         next_word = _STALL_SECONDS
         while not self._done.is_set():
@@ -87,6 +89,7 @@ class Pending:
             if left is not None and left <= 0:
                 raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
             self._done.wait(_LOOK_SECONDS if left is None else min(left, _LOOK_SECONDS))
+            # A process that does not make the call would otherwise be a silent hang.
             if time.monotonic() - begun > next_word and not self._done.is_set():
                 next_word += _STALL_SECONDS
                 logging.warning("%r has waited for other processes for %.0f seconds", self._name, time.monotonic() - begun)
@@ -126,6 +129,7 @@ class Group:
         pending = Pending(name, self.size)
         arrays = [array] * self.size
 
+        # The thread that brings the last array computes the result.
         def take(rank: int, data: NDArray) -> None:
             arrays[rank] = data
             if pending.arrived():
@@ -139,6 +143,7 @@ class Group:
             else:
                 take(rank, parcel.data.view(array.dtype).reshape(array.shape))
 
+        # The array of this process comes without a message. In a group of one it completes the operation.
         self._to_all(f"{key}/x", what, array)
         self._from_all(f"{key}/x", then)
         take(self.rank, array)
@@ -159,6 +164,7 @@ class Group:
         def then(rank: int, parcel: Parcel | errors.OpError) -> None:
             if isinstance(parcel, errors.OpError):
                 pending.fail(parcel)
+            # The description says how many rows the other process has.
             elif (rows := rows_of(parcel.description, array)) is None:
                 pending.fail(mismatch(name, self.rank, what, rank, parcel.description))
             else:
@@ -247,12 +253,14 @@ class _ReduceScatter:
     def __init__(self, group: Group, key: str, array: NDArray, what: str, merge: np.ufunc) -> None:
         self._group, self._key, self._what, self._merge = group, key, what, merge
         self._shape, self._dtype = array.shape, array.dtype
+        # Unlike `_to_all`, no copy: every process has received its part by the time that the result is complete.
         flat = np.ascontiguousarray(array).reshape(-1)
         self._bounds = part_bounds(len(flat), group.size, flat.itemsize)
         # Placeholders of the right type; every element is replaced before use.
         self._parts, self._sums = [flat] * group.size, [flat] * group.size
         self._left = Pending(key, group.size)
         self.pending = Pending(key, group.size)
+        # First round: part r of this array goes to process r. Second round ("/s"): every process sends its reduced part to all.
         peers = group.peers
         for rank in peers.others:
             peers.send(rank, f"{key}/x", what, flat[self._bounds[rank] : self._bounds[rank + 1]])
@@ -272,6 +280,7 @@ class _ReduceScatter:
     def _take_part(self, rank: int, part: NDArray) -> None:
         self._parts[rank] = part
         if self._left.arrived():
+            # The sum of part c begins with process c, as in a ring, where that part starts its way there.
             own = self._group.rank
             total = _in_order(self._parts, own, self._merge)
             # Frees the parts while the second round runs.
@@ -288,6 +297,7 @@ class _ReduceScatter:
             self._take_sum(rank, parcel.data.view(self._dtype))
 
     def _take_sum(self, rank: int, total: NDArray) -> None:
+        # No check of the description: a process sends its sum only after it has checked all parts.
         self._sums[rank] = total
         if self.pending.arrived():
             self.pending.set(np.concatenate(self._sums).reshape(self._shape))
@@ -303,6 +313,7 @@ def part_bounds(length: int, count: int, item_size: int) -> list[int]:
     Parts have one size, a multiple of 64 bytes; the last ones may be shorter or empty. TensorFlow 1.15's ring splits the same way, which
     decides the order of its sums.
     """
+    # Both divisions round up: first to equal parts, then to whole 64-byte blocks.
     size = -(-length // count)
     whole = max(1, _ALIGNMENT // item_size)
     size = -(-size // whole) * whole

@@ -73,6 +73,7 @@ class GraphPartition:
         self, feeds: list[Tensor], fetches: list[Tensor], targets: list[Operation], device_of: Callable[[Operation], str],
         incarnations: dict[str, int], derivatives: Iterable[LoopDerivative] = (), ran: Collection[Operation] = (),
     ) -> None:  # fmt: skip
+        # Pruning: what fetches and targets need, and no more.
         self._fed, self._ran = set(feeds), ran
         self._device_of, self._incarnations = device_of, incarnations
         ops = needed(fetches, targets, self._fed, ran)
@@ -84,6 +85,7 @@ class GraphPartition:
             ops = needed(fetches, [*targets, *kept], self._fed, ran)
         self._task = tasks_of(ops, device_of)
         self._conditions = Conditions(ops, self._fed)
+        # Names of new nodes are numbered; `_local` is the cache of `_once`; the next two describe the sends for the stages.
         self._count = 0
         self._local: dict[tuple[Any, str], str] = {}
         self._sent_by: dict[Node, Node] = {}
@@ -143,12 +145,14 @@ class GraphPartition:
         sources: dict[Node, set[Node]] = {}
         for task, part in self.parts.items():
             for name, node in part.nodes.items():
-                place = whole.get((task, name), (task, name))
-                sources.setdefault(place, set()).update({whole.get(at, at) for at in self._needs(task, node)} - {place})
-        acts = [whole.get(at, at) for op, task in self._task.items() if op.spec.effects.external for at in [(task, op.name)]]
+                unit = whole.get((task, name), (task, name))
+                sources.setdefault(unit, set()).update({whole.get(source, source) for source in self._needs(task, node)} - {unit})
+        # Nodes with external effects, such as an enqueue, are not delayed: other tasks may wait for them without an edge.
+        acts = [whole.get(key, key) for op, task in self._task.items() if op.spec.effects.external for key in [(task, op.name)]]
         stages = stages_of(sources, self._sent_by, self._bytes.get, acts)
         for task, part in self.parts.items():
             part.stages = {name: stages[whole.get((task, name), (task, name))] for name in part.nodes}
+        # The worker cuts its part by these attributes.
         for task, name in (*self._sent_by, *self._sent_by.values()):
             self.parts[task].nodes[name].attr[STAGE].i = self.parts[task].stages[name]
 
@@ -174,6 +178,7 @@ class GraphPartition:
             tensor = self._predicate(tensor)
             if tensor in self._fed:
                 return self._once(tensor, task, self._feed)
+        # On this task already, copied to it, or received from another one.
         if self._is_copied(tensor.op):
             self._add(tensor.op, task)
         elif self._task[tensor.op] != task:
@@ -224,12 +229,14 @@ class GraphPartition:
         Args:
           wish: the stem of the new names. guard: the conditions under which the tensor exists. The _Recv waits for their pivots.
         """
+        # All transfers are between CPUs; the number in the key keeps several transfers of one tensor apart.
         send = messages.NodeDef(name=self._name(wish), op="_Send", device=_cpu(sender), input=[source])
         receive = messages.NodeDef(name=self._name(wish), op="_Recv", device=_cpu(receiver))
         receive.input.extend(dict.fromkeys(f"^{self._pivot(predicate, value, receiver)}" for predicate, value in guard))
         key = Key(_cpu(sender), self._incarnations[sender], _cpu(receiver), f"edge_{self._count}_{wish}")
         _fill(send, key, "T", dtype, False)
         _fill(receive, key, "tensor_type", dtype, False)
+        # The receiver's shape inference knows nothing of the sender's graph.
         attr_values.fill(receive.attr["_output_shapes"], [shape])
         self._put(sender, send)
         self._put(receiver, receive)

@@ -113,9 +113,10 @@ def _connected(address: str, metadata: Metadata, cancellation: Cancellation) -> 
     except errors.OpError as e:
         raise errors.UnavailableError(None, None, f"The server at {address} does not answer: {e.message}") from None
     connection.settimeout(None)
+    # Nagle's algorithm would hold small batches back until the previous one is acknowledged.
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     _probe(connection)
-    _of_this_process(connection)
+    _close_on_fork(connection)
     connection.sendall(found.secret)
     return connection
 
@@ -140,7 +141,8 @@ class _SocketLine:
             while left:
                 count = self._socket.sendmsg(itertools.islice(left, _MOST_PARTS))
                 self._sent += count
-                _pass_over(left, count)
+                _drop_bytes(left, count)
+        # The send timeout of `_probe` has passed.
         except BlockingIOError:
             self._end(f"its other end has taken nothing for {_STALLED_SECONDS} s")
         except OSError as e:
@@ -187,6 +189,7 @@ class _SocketLine:
     def _end(self, why: str) -> None:
         if not self._is_over:
             self._is_over = True
+            # Wakes the watcher and a blocked send, which `close` alone does not.
             with contextlib.suppress(OSError):  # it may have been shut down by the other end
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
@@ -194,6 +197,7 @@ class _SocketLine:
                 self._broke(why)
 
     def end(self) -> None:
+        # Closes one direction: the receiver reads what is on its way, then closes the other, which ends the watcher.
         self._is_ending = True
         with contextlib.suppress(OSError):  # it may have broken
             self._socket.shutdown(socket.SHUT_WR)
@@ -222,6 +226,7 @@ class _CallLine:
         room = _MESSAGE_BYTES
         while (parts := self._queue.get()) is not None:
             for part in parts:
+                # Large arrays are cut; each full message goes out at once.
                 view = memoryview(part).cast("B") if len(part) else memoryview(b"")
                 while len(view) > room:
                     yield b"".join([*held, view[:room]])
@@ -272,7 +277,7 @@ class MessageSource:
                 if message is None:
                     return filled
                 self._left = memoryview(message)
-            count, self._left = _moved(self._left, left)
+            count, self._left = _copy_into(self._left, left)
             filled += count
         return filled
 
@@ -291,7 +296,7 @@ class SocketSource:
         filled, left = 0, deque(room for room in rooms if len(room))
         while left:
             if self._left:
-                count, self._left = _moved(self._left, left)
+                count, self._left = _copy_into(self._left, left)
                 filled += count
                 continue
             try:
@@ -317,7 +322,7 @@ class SocketSource:
             count = self._socket.recvmsg_into([*parts, self._ahead])[0]
             self._left = self._ahead[: max(count - wanted, 0)]
         count = min(count, wanted)
-        _pass_over(rooms, count)
+        _drop_bytes(rooms, count)
         return count
 
     def is_open(self) -> bool:
@@ -330,11 +335,11 @@ class SocketSource:
             return False
 
 
-def _moved(data: memoryview, rooms: deque[memoryview]) -> tuple[int, memoryview]:
+def _copy_into(data: memoryview, rooms: deque[memoryview]) -> tuple[int, memoryview]:
     """Copies bytes into the first of `rooms`; returns their number, and the bytes that did not fit."""
     count = min(len(rooms[0]), len(data))
     rooms[0][:count] = data[:count]
-    _pass_over(rooms, count)
+    _drop_bytes(rooms, count)
     return count, data[count:]
 
 
@@ -362,6 +367,7 @@ class Door:
         """
         if trust.is_encrypted():
             raise errors.UnimplementedError(None, None, "This server takes encrypted connections only")
+        # The secret ties a connection to this request, which came over gRPC. Unused ones expire, the oldest first.
         with self._lock:
             if self._listening is None:
                 self._listening = self._listen()
@@ -377,7 +383,8 @@ class Door:
             self._held = _other_loopback(found)
         except OSError as e:
             raise errors.UnimplementedError(None, None, f"This server cannot listen at another port of {self._host}: {e}") from None
-        _of_this_process(found)
+        _close_on_fork(found)
+        # The thread has a weak reference, so that a dropped server's door closes.
         threading.Thread(target=_accept, args=(found, weakref.ref(self)), name="tfcompat-door", daemon=True).start()
         return found
 
@@ -385,7 +392,7 @@ class Door:
         """Serves a connection that begins with a secret, until its line ends; closes any other."""
         with connection:
             source = SocketSource(connection)
-            _of_this_process(connection)
+            _close_on_fork(connection)
             _probe(connection)
             # A stranger may connect and send nothing: the secret must come in time.
             room = bytearray(_SECRET_BYTES)
@@ -438,7 +445,7 @@ def _other_loopback(listening: socket.socket) -> socket.socket | None:
         if held is not None:
             held.close()
         return None
-    _of_this_process(held)
+    _close_on_fork(held)
     return held
 
 
@@ -464,7 +471,7 @@ def _accept(listening: socket.socket, door: Callable[[], Door | None]) -> None:
 # ---- both ----
 
 
-def _pass_over(parts: deque[memoryview], count: int) -> None:
+def _drop_bytes(parts: deque[memoryview], count: int) -> None:
     """Drops the first `count` bytes of a sequence of buffers."""
     while parts and count >= len(parts[0]):
         count -= len(parts.popleft())
@@ -476,7 +483,7 @@ def _pass_over(parts: deque[memoryview], count: int) -> None:
 _own: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
-def _of_this_process(connection: socket.socket) -> None:
+def _close_on_fork(connection: socket.socket) -> None:
     """Has forked children close their copy of a connection."""
     _own.add(connection)
 
@@ -491,10 +498,12 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 def _probe(connection: socket.socket) -> None:
     """Turns on TCP keep-alive, and limits how long a read or a send may block."""
+    # Options that the platform lacks are left out: macOS has other names for some of them.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", _IDLE_SECONDS), ("TCP_KEEPINTVL", _PROBE_SECONDS), ("TCP_KEEPCNT", _PROBES)):
         if hasattr(socket, option):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    # Bytes that were sent and are not acknowledged: keep-alive does not probe then.
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED_SECONDS * 1000)
     # Not settimeout, which makes the socket non-blocking: MSG_WAITALL would return early.

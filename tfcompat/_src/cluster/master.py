@@ -100,6 +100,7 @@ class MasterSession:
         Raises:
           errors.OpError: the step failed, or the session was closed.
         """
+        # Names are resolved first: an unknown one raises NotFoundError before the step counts as running.
         graph = self.graph
         given = {session_graph.tensor(graph, name): value for name, value in feeds.items()}
         wanted = [session_graph.tensor(graph, name) for name in fetches]
@@ -161,6 +162,7 @@ class MasterSession:
         """Cancels the running steps, and ends the session at its tasks."""
         with self._lock:
             self.is_closed = True
+            # Cancelled outside of the lock, which a step takes when it ends.
             running = list(self._running)
         for cancellation in running:
             cancellation.cancel()
@@ -225,6 +227,7 @@ class Master:
         config = messages.ConfigProto()
         config.MergeFrom(self.server.config)
         config.device_filters.extend(device_filters)
+        # Also on tasks that no session of this master uses: variables belong to the servers.
         for member in members_of(self.server, config):
             worker = member.worker(self.worker)
             if worker is self.worker:

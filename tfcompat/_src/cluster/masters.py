@@ -89,6 +89,7 @@ class RemoteMaster:
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
         """Clears the variables of containers (of all, if none is named). The ConfigProto, or None, has device filters and a timeout."""
+        # The filters choose the tasks; a reset has no other settings.
         filters = config.device_filters if config is not None else ()
         self._service.call("Reset", timeout=_reset_seconds(config), container=containers, device_filters=filters)
 
@@ -121,8 +122,10 @@ class _Limited:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        # Cancelled work raises CancelledError, or UnavailableError if its line was broken to unblock it.
         if isinstance(error, (errors.CancelledError, errors.UnavailableError)) and self._is_over:
             raise errors.DeadlineExceededError(None, None, "Deadline Exceeded") from None
+        # The master's nodes are not those of the client's graph: RemoteSession finds these again by the text.
         if isinstance(error, errors.OpError):
             raise wire.error_of(*wire.status_of(error)) from None
 

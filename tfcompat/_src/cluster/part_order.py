@@ -18,6 +18,7 @@ STAGE = "_stage"
 
 def ordered(graph_def: Any) -> Any:
     """Returns a part, a GraphDef message, with its nodes in an order in which they can run."""
+    # Only parts of tfcompat's master have stages; they are in order.
     if any(STAGE in node.attr for node in graph_def.node):
         return graph_def
     stages = _stages(graph_def)
@@ -36,12 +37,14 @@ def _stages(graph_def: Any) -> dict[str, int]:
 
     A _Send that depends on fewer received tensors comes earlier; consecutive ones that depend on the same tensors share a stage.
     """
+    # Which received tensors each _Send depends on, through data and control inputs.
     sources = {node.name: [_node_name(text) for text in node.input] for node in graph_def.node}
     sends = [node.name for node in graph_def.node if node.op in SEND]
     receives = {node.name for node in graph_def.node if node.op in RECV}
     needs = {name: _ancestors(name, sources) for name in sends}
     # If one needs a subset of what another needs, it is sent first: the number of needed tensors orders them topologically.
     sends.sort(key=lambda name: len(needs[name] & receives))
+    # A node keeps its first stage, which is the lowest one.
     stages: dict[str, int] = {}
     stage, seen = 0, None
     for name in sends:

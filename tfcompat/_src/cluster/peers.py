@@ -82,6 +82,7 @@ def _received(source: Source, entries: Sequence[tuple[str, str, int]]) -> list[P
     """
     sums = itertools.accumulate(size for _, _, size in entries)
     count = max(1, sum(1 for _ in itertools.takewhile(lambda total: total <= _TOGETHER, sums)))
+    # Scatter input: the bytes of several arrays go into their own buffers by one call.
     found = [Parcel(key, text, np.empty(size, np.uint8)) for key, text, size in entries[:count]]
     _require(source.read_into([parcel.data.data for parcel in found], has_begun=True), sum(parcel.data.size for parcel in found))
     return found
@@ -126,6 +127,7 @@ class _Inbox:
 
     def expect(self, key: str, then: Then) -> None:
         """Calls `then` with the parcel of a key as soon as it comes, or with the line's error; at once if either is known."""
+        # A parcel that came before the line broke is still delivered.
         with self._lock:
             found = self._whole.pop(key, None) or self._error
             if found is None:
@@ -170,8 +172,10 @@ class Outbox:
           errors.UnavailableError: the server does not answer.
         """
         parts = framed(items)
+        # The lock keeps batches whole: threads of several steps share the line.
         with self._lock:
             if self._line is None:
+                # Kept where `interrupt` finds it.
                 self._opening = Cancellation()
                 try:
                     self._line = self._open(self._opening)
@@ -208,6 +212,7 @@ class Outbox:
 
 def framed(items: Sequence[Item]) -> list[bytes | memoryview]:
     """Encodes arrays as one batch, in the form that `batches` reads; the array bytes are not copied."""
+    # Room for the size of the table comes first, and is filled in at the end.
     table, parts = bytearray(_TABLE.size), list[bytes | memoryview]()
     for key, description, array in items:
         name, text = key.encode(), description.encode()
@@ -280,6 +285,7 @@ class Peers:
           errors.ResourceExhaustedError: the array is larger than processes may send.
         """
         trust.require_array_size(array.nbytes)
+        # A line for each direction and pair, opened by the first array: groups whose ranks never talk need none.
         with self._lock:
             if rank not in self._senders:
                 metadata = (GROUP, self.group), (RANK, str(self.rank))
@@ -297,6 +303,7 @@ class Peers:
 
     def receive(self, rank: int, source: Source) -> None:
         """Receives the arrays of a process until its line ends; then callbacks that wait for it get UnavailableError."""
+        # Any end of the line is final: the process does not open a second one.
         inbox = self._inboxes[rank]
         self._sending.add(rank)
         why = "it has left the group"
@@ -313,6 +320,7 @@ class Peers:
 
         In that case `receive` fails them at the end of that line: arrays that the process sent before its end still arrive.
         """
+        # Looks again after a second, as the process's own line may be about to open.
         if rank not in self._sending:
             timer = threading.Timer(_LOOK_SECONDS, lambda: None if rank in self._sending else self._broke(rank, why))
             timer.daemon = True
@@ -364,6 +372,7 @@ class Groups:
 
     def wait_for(self, name: str, is_over: Callable[[], bool]) -> Peers | None:
         """Waits until this process has joined a group, and returns it; None if `is_over` returns true first (see `wake`)."""
+        # Also looks once a second, for lines that are sockets: nothing calls `wake` when they end.
         with self._changed:
             while name not in self._groups:
                 if is_over():

@@ -26,6 +26,7 @@ def needed(
 
     A function call is one operation. Control edges from operations that have `ran` are not followed.
     """
+    # A walk backwards; fed tensors cut it.
     pending = [t.op for t in fetched if t not in fed] + list(targets)
     found: set[Operation] = set()
     while pending:
@@ -62,6 +63,7 @@ def tasks_of(ops: list[Operation], device_of: Callable[[Operation], str]) -> dic
 
 def _of_step(ops: list[Operation]) -> set[Operation]:
     """Returns the operations that create or use TensorArrays and stacks, or forward a TensorArray's flow."""
+    # One forward pass suffices, as sources come first.
     found: set[Operation] = set()
     for op in ops:
         if op.type in _OF_A_STEP or any(source in found for source in _state_of_step(op)):
@@ -91,6 +93,7 @@ def _together(ops: list[Operation], of_step: set[Operation]) -> list[list[Operat
 
 def _bound_inputs(op: Operation) -> list[Tensor]:
     """Returns the inputs whose task an operation must share: resources, and refs that it takes as refs."""
+    # A function call has a signature of its own. With input lists, arguments and inputs do not match one to one: refs are not looked for.
     signature = getattr(op, "call_spec", op.spec).signature
     is_flat = not any(a.is_list for a in signature.inputs)
     refs = [a.is_ref for a in signature.inputs] if is_flat else [False] * len(op.inputs)
@@ -122,6 +125,7 @@ def _task_of_group(members: list[Operation], found: dict[Operation, str], of_ste
     # TensorArrays and stacks follow the loop, and do not bind it to a task.
     own = [op for op in members if op not in of_step] or members
     bound = {found[op] for op in own if _bound_inputs(op) or op.spec.effects != op_spec.PURE}
+    # The loop runs whole on one task; state of other tasks cannot be reached from there.
     if len(bound) > 1:
         raise NotImplementedError(
             f"tfcompat runs a loop on one task, but the loop of {members[0].name!r} uses state of {', '.join(sorted(bound))}: place the "

@@ -116,11 +116,13 @@ class RemoteSession:
             wanted = _Wanted(self._graph, fetches, feed_dict)
             if key:
                 self._wanted[key] = wanted
+        # The values come in the order of the keys, plain or expanded, as do `wanted.feeds`.
         given = feed_dict if wanted.is_plain else expand_feeds(self._graph, feed_dict)
         return wanted.fetches, dict(zip(wanted.feeds, map(convert_feed, wanted.feeds, given.values())))
 
     def _current(self) -> Any:
         """Returns the session at the master; creates it, or sends the nodes that were added since the last run."""
+        # The lock keeps two runs from sending the same nodes.
         graph = self._graph
         with self._lock:
             version = graph.version

@@ -72,6 +72,7 @@ class StepRendezvous:
     """
 
     def __init__(self) -> None:
+        # Tensors that have come and were not taken, and all keys that were ever put: a second put is an error even after a take.
         self._changed = threading.Condition()
         self._arrived: dict[str, Arrived] = {}
         self._put: set[str] = set()
@@ -96,10 +97,12 @@ class StepRendezvous:
           errors.AbortedError: a key was used before.
         """
         with self._changed:
+            # Checked before anything is pushed: a batch is put whole or not at all.
             twice = self._put.intersection(found)
             if twice:
                 raise errors.AbortedError(None, None, f"Duplicated send: {min(twice)}")
             self._put.update(found)
+        # Outside of the lock, as a send may block.
         kept = found if self.push is None else self.push(found)
         if kept:
             self.arrive(kept)
@@ -107,6 +110,7 @@ class StepRendezvous:
     def arrive(self, found: dict[str, Arrived]) -> None:
         """Adds tensors that are received here, by key; several wake the waiting threads once."""
         with self._changed:
+            # Keys of tensors from other processes are recorded here, those of this process by `put_all` too.
             self._put.update(found)
             self._arrived.update(found)
             self._came.update(dict.fromkeys(found, time.time_ns()))
@@ -138,10 +142,12 @@ class StepRendezvous:
           MustWait: this thread may not wait. errors.CancelledError, errors.DeadlineExceededError: its run was cancelled, or is out of time.
           errors.OpError: the step has failed.
         """
+        # Waits for all tensors, then takes them at once: a wait that fails takes none.
         asked = time.time_ns()
         self.first_of([keys])
         with self._changed:
             found = {key: self._arrived.pop(key) for key in keys}
+            # A pushed tensor may come before it is asked for: its wait took no time.
             if self.receipts is not None:
                 self.receipts += [Receipt(key, one, min(asked, self._came[key]), self._came[key]) for key, one in found.items()]
             return found
@@ -166,6 +172,7 @@ class StepRendezvous:
 
     def _wait(self) -> None:
         """Waits for the next change, or raises the reason why this thread must not wait. The order of the checks decides the error."""
+        # The step's own error comes first: it says more than the cancellation that follows it.
         left = seconds_left()
         if self._error is not None:
             raise self._error
@@ -204,6 +211,7 @@ class Steps:
           errors.AbortedError: the step has ended.
         """
         with self._lock:
+            # A late request, as for a tensor of a part that has failed, would otherwise wait in a step that nobody ends.
             if number in self._ended:
                 raise errors.AbortedError(None, None, f"{DERIVED}Step {number} has ended")
             if number not in self._steps:
@@ -231,6 +239,7 @@ class Steps:
         The latter may have no other end: their master may be the task that has gone.
         """
         with self._lock:
+            # Steps are failed outside of the lock: waking their threads takes other locks.
             waiting = [step for step in self._steps.values() if task in step.senders]
             begun = {number: step for number, step in self._steps.items() if stream in step.streams}
         for step in (*waiting, *begun.values()):
@@ -241,6 +250,7 @@ class Steps:
     def end(self, number: int) -> None:
         """Ends a step; waits for its tensors raise AbortedError."""
         with self._lock:
+            # Remembered even if it never began here: the end may come before the request to run.
             found = self._steps.pop(number, None)
             self._ended[number] = None
             if len(self._ended) > _REMEMBERED:

@@ -50,6 +50,7 @@ class Services:
         self.groups = Groups()
         self.collectives = CollectiveGroups(server, self.groups)
         self.door = Door(gate.host, functools.partial(_take_line, weakref.ref(server)))
+        # The door and the port close with the server object, not at exit: lines are used until the process ends.
         weakref.finalize(server, self.door.close).atexit = False
         service = WorkerService(self.worker, self.collectives, gate, self.door)
         self.worker.streams.calls.answer = service.RunGraph
@@ -120,6 +121,7 @@ class _Handlers(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no ty
             for name, method in pool.service(service).items()
             if not method.client_streaming
         }
+        # The messages of a line are raw bytes, without a protobuf around them.
         push = pool.service(channel.TRANSFER)["Push"].path
         self._by_path[push] = grpc.stream_unary_rpc_method_handler(functools.partial(_take_stream, server))
 

@@ -105,6 +105,7 @@ class PartSession(ServerSession):
         super().__init__({task: server}, graph, config)
 
     def _make_context(self) -> RunContext:
+        # Replaces what the session would share with all sessions of the server by what this master's session shares.
         by_task = {self._task: self._state.resources}
         return dataclasses.replace(
             super()._make_context(), variable_state=self._state.variables, random_state=self._random_state, task_resources=by_task, shares_state=True

@@ -46,6 +46,7 @@ def transport(rank: int, size: int) -> Transport:
     Raises:
       errors.FailedPreconditionError: the ranks differ from those of jax.distributed, or the environment requires programs and they cannot be used.
     """
+    # Only facts that all processes share may decide, or some would run programs and others wait at lines.
     way = jax_processes.joined()
     if way is None:
         return Transport((), "lines of servers, as jax.distributed is off")
@@ -160,6 +161,7 @@ class SpmdGroup(Group):
           name: of the operation. what: the description of this process's array. run: see _Call.
           fits: whether another process's description matches.
         """
+        # Recorded before it is announced: rank 0 may schedule it as soon as the announcements are out.
         pending = Pending(name, 1)
         call = _Call(self._key(name), self.size, pending, run)
         with self._asking:
@@ -176,6 +178,7 @@ class SpmdGroup(Group):
             else:
                 self._hear(call, rank, parcel.description)
 
+        # An announcement is a parcel without data, whose description is that of the array.
         for rank in self.peers.others:
             self.peers.send(rank, f"{call.key}/x", what, _NOTHING)
         for rank in self.peers.others:
@@ -240,6 +243,7 @@ class _Programs:
     def __init__(self, devices: tuple[jax.Device, ...], rank: int) -> None:
         self._own, self._count = devices[rank], len(devices)
         self._split = NamedSharding(Mesh(np.array(devices), (_AXIS,)), PartitionSpec(_AXIS))
+        # jax.jit compiles each for the dtypes and lengths that come.
         kinds: tuple[Kind, ...] = ("Add", "Mul", "Join")
         self._made = {kind: self._program(kind) for kind in kinds}
 
@@ -252,6 +256,7 @@ class _Programs:
             rows: jax.Array = jax.lax.all_gather(row[0], _AXIS)
             return rows.prod(0, dtype=rows.dtype) if kind == "Mul" else rows
 
+        # The result is the same on all devices, which shard_map's check cannot prove for all_gather.
         return jax.jit(jax.shard_map(local, mesh=self._split.mesh, in_specs=PartitionSpec(_AXIS), out_specs=PartitionSpec(), check_vma=False))
 
     def __call__(self, kind: Kind, vector: NDArray) -> NDArray:

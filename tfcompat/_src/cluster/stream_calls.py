@@ -46,6 +46,7 @@ class StreamCall:
 
     def when_done(self, callback: Callable[[StreamCall], None]) -> None:
         """Calls `callback` once the call is complete; at once, in this thread, if it is."""
+        # Under the lock, so that exactly one of `set` and this method calls back.
         with self._lock:
             self._callback = callback
             is_done = self._outcome is not None
@@ -89,12 +90,14 @@ class StreamCalls:
         """
         key = str(request.request_id)
 
+        # A reply that has come, or a line that broke, leaves nothing to stop.
         def stop() -> None:
             with self._lock:
                 known = self._asked.pop(key, None)
             if known is not None:
                 self._send(address, key, STOP, b"")
 
+        # request_id is random, so keys of several masters do not collide.
         call = StreamCall(stop)
         # Recorded before it is sent: the reply may come before `_send` returns.
         with self._lock:
@@ -116,6 +119,7 @@ class StreamCalls:
           google.protobuf.message.DecodeError: a request is malformed.
         """
         kind, _, reply_to = parcel.description.partition(" ")
+        # The thread of the line must not block: runs go to other threads.
         if kind == RUN:
             request = messages.RunGraphRequest.FromString(parcel.data.tobytes())
             reach(request.step_id)
@@ -124,6 +128,7 @@ class StreamCalls:
                 self._running[task, parcel.key] = cancellation
             THREADS.submit(self._serve, task, parcel.key, request, reply_to, cancellation)
         elif kind == RAN:
+            # A call that was cancelled is not in the table any more: its reply is dropped.
             with self._lock:
                 _, call = self._asked.pop(parcel.key, ("", None))
             if call is not None:

@@ -72,6 +72,7 @@ class TensorStreams:
         items = [(key, *_packed(found)) for key, found in tensors]
         # The step's number precedes the first key, separated by a space.
         items[0] = f"{number} {items[0][0]}", *items[0][1:]
+        # Checked here, where the error belongs to the step; the receiver would break the line.
         trust.require_array_size(max(array.nbytes for _, _, array in items))
         self._outbox(address).send(*items)
 
@@ -91,6 +92,7 @@ class TensorStreams:
 
     def _outbox(self, address: str) -> Outbox:
         with self._lock:
+            # The line opens with the first send, outside of this lock.
             outbox = self._outboxes.get(address)
             if outbox is None:
                 metadata = (GROUP, TENSORS), (SENDER, self._task)
@@ -102,6 +104,7 @@ class TensorStreams:
 
         Waits for tensors of that worker fail by `receive`, when the line in the other direction ends.
         """
+        # The tensors that were sent may be lost; the receiver fails their steps, and the master then ends them.
         with self._lock:
             self._outboxes.pop(address, None)
         self.calls.lose_address(address, why)
@@ -139,17 +142,20 @@ def _packed(found: Arrived) -> tuple[str, NDArray]:
 
     FORM is the shape of raw numbers, "proto" for a TensorProto (strings, and dtypes that NumPy lacks), or "dead".
     """
+    # A dead tensor has no bytes, but its receiver needs the dtype.
     base = found.dtype.base_dtype
     if found.is_dead:
         return f"{base.as_datatype_enum} {_DEAD}", np.zeros(0, np.uint8)
     if base == dtypes.string or not base.is_numpy_compatible:
         return f"{base.as_datatype_enum} {_MESSAGE}", np.frombuffer(wire.to_proto(found.value, base).SerializeToString(), np.uint8)
+    # Numbers go as raw bytes, without the copies of a TensorProto. The shape is the value's, as ascontiguousarray makes a scalar a vector.
     array = np.ascontiguousarray(np.asarray(found.value).astype(wire.plain(base), copy=False))
     return f"{base.as_datatype_enum} {','.join(map(str, np.shape(found.value)))}", array
 
 
 def _unpacked(parcel: Parcel) -> Arrived:
     """Decodes a tensor that `_packed` encoded; its array shares the parcel's memory."""
+    # "" is the shape (), "3,4" the shape (3, 4).
     number, _, form = parcel.description.partition(" ")
     dtype = dtypes.as_dtype(int(number))
     if form == _DEAD:

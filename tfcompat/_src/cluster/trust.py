@@ -97,6 +97,7 @@ class Gate:
             return graph_def
         found = messages.GraphDef()
         found.CopyFrom(graph_def)
+        # A list, as the check nodes are added to the field that is iterated.
         nodes = list(found.node)
         found.node.extend(self._checks(nodes, ""))
         # In a FunctionDef an input names the output argument too.
@@ -109,6 +110,7 @@ class Gate:
         made = []
         for node in nodes:
             self._require(node)
+            # The check forwards the name, so the op cannot run before it.
             for position in _INPUTS.get(node.op, ()):
                 check = messages.NodeDef(name=f"{node.name}_allowed_path_{position}", op=CHECK, device=node.device)
                 check.input.append(node.input[position])
@@ -122,6 +124,7 @@ class Gate:
         if node.op in _REFUSED and self.is_beyond_loopback:
             raise _denied(f"{node.op} ({node.name!r}), which a graph of another process may not have where a server listens beyond loopback")
         if node.op in _ATTRS and _ATTRS[node.op] in node.attr:
+            # The attribute is one string or a list of them.
             value = node.attr[_ATTRS[node.op]]
             for text in (value.s, *value.list.s):
                 name = text.decode(errors="replace")
@@ -180,6 +183,7 @@ def _pem() -> tuple[bytes, bytes, bytes] | None:
     names = [os.environ.get(name) for name in (CERTIFICATE, KEY, AUTHORITY)]
     if not any(names):
         return None
+    # Half a configuration is an error: a server must not fall back to plain connections.
     contents = []
     for variable, path in zip((CERTIFICATE, KEY, AUTHORITY), names):
         if not path:
@@ -221,7 +225,7 @@ def is_encrypted() -> bool:
     return _pem() is not None
 
 
-def _named_largest() -> int | None:
+def _configured_limit() -> int | None:
     """Returns the limit that the environment sets, in bytes, or None."""
     text = os.environ.get(MAX_MESSAGE)
     if text is not None and not text.isdigit():
@@ -235,7 +239,7 @@ def largest_message(is_beyond_loopback: bool) -> int:
     Raises:
       ValueError: the environment's limit is not a number.
     """
-    named = _named_largest()
+    named = _configured_limit()
     return min(_LARGEST, named) if named is not None else _LARGEST_FROM_BEYOND if is_beyond_loopback else _LARGEST
 
 
@@ -251,7 +255,7 @@ def require_array_size(size: int) -> None:
     Raises:
       errors.ResourceExhaustedError: the array is larger. ValueError: the environment's limit is not a number.
     """
-    named = _named_largest()
+    named = _configured_limit()
     largest = _memory() if named is None else named
     if size > largest:
         raise errors.ResourceExhaustedError(

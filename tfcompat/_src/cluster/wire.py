@@ -102,6 +102,7 @@ def error_of(code: int, text: str, graph: Graph | None = None) -> errors.OpError
     """Makes the error of a code and a text. With a graph, node tags are replaced by where the nodes were made, and `op` is the failed node."""
     if graph is None:
         return errors._make_specific_exception(None, None, text, code)
+    # The first node that this graph knows: a text may also name nodes that the master or a worker has added.
     failed = (graph._nodes_by_name.get(name) for name in _NODE.findall(text))
     op = next((op for op in failed if op is not None), None)
 
@@ -125,6 +126,7 @@ def joined(failures: Sequence[tuple[int, str]]) -> tuple[int, str]:
     roots = list(dict.fromkeys(f for f in failures if DERIVED not in f[1])) or [
         (code, text.replace(DERIVED, "")) for code, text in failures
     ]
+    # Cancelled parts were stopped because of another failure.
     named = [f for f in roots if f[0] != errors.CANCELLED] or roots
     if len(named) == 1:
         return named[0]

@@ -45,6 +45,7 @@ class WorkerSession:
 
     def register(self, graph_def: Any, graph_options: Any) -> str:
         """Registers a part of a graph; returns its handle."""
+        # The part runs with the server's settings, and the master's graph options.
         server = self._worker.server
         config = messages.ConfigProto()
         config.CopyFrom(server.config)
@@ -157,6 +158,7 @@ class Worker:
         members = self.session(session)
         part = members.part(handle)
         step = self.steps.step(number)
+        # A cancelled step may be blocked in a send.
         cancellation.on_cancel(self.streams.interrupt)
         incoming = _Incoming(self, members, number, step)
         step.fetch, step.push = incoming.fetch, Outgoing(self.streams, members, number).push
@@ -193,6 +195,7 @@ class Worker:
         """
         key = parse_key(text)
         device = next((d for d in self.devices() if device_of(d.name) == device_of(key.send_device)), None)
+        # Devices are compared without their task, which a session may name otherwise.
         if device is None:
             raise errors.InvalidArgumentError(None, None, f"The task {self.server.task_name} has no device {key.send_device}")
         if device.incarnation != key.incarnation:
@@ -200,6 +203,7 @@ class Worker:
                 None, None, f"RecvTensor expects a different device incarnation: {key.incarnation} vs. {device.incarnation}. Your worker "
                 f'job ("{self.server.task_name}") was probably restarted. Check your worker job for the reason why it was restarted.'
             )  # fmt: skip
+        # The request may come before the part runs: the step begins with whatever comes first.
         step = self.steps.step(number)
         cancellation.on_cancel(step.wake)
         with run_limits.within(0, lambda: cancellation.is_cancelled):
