@@ -32,6 +32,7 @@ def _count(dataset: DatasetValue) -> int:
 
 def _name(consumer: Consumer) -> str:
     """Returns the name that TensorFlow 1.15 gives to the iterator of a dataset, e.g. "FiniteRepeat" or "Zip[1]"."""
+    # The name is that of the op type; some iterators have names of their own, which depend on their arguments.
     dataset = consumer.dataset
     kind: str = dataset.op.type.removeprefix("Experimental").replace("Dataset", "")
     if kind == "Repeat":
@@ -42,6 +43,7 @@ def _name(consumer: Consumer) -> str:
         return ("Empty" if empty else "Finite") + kind
     if kind in ("Cache", "CacheV2"):
         return ("FileCache" if dataset.arguments[1].item() else "MemoryCache") + "Impl"
+    # Iterators with several inputs are named after the input that the asserting dataset feeds.
     if kind in _BY_NUMBER:
         return f"{kind}[{consumer.place}]"
     return f"{kind}_{consumer.place}" if kind == "ChooseFastest" else _ITERATORS.get(kind, kind)
@@ -69,6 +71,7 @@ def _optimized(steps: list[tuple[str, bool]], optimizations: set[str]) -> list[t
     """Returns the names after optimizations; a step is a name and whether it does nothing."""
     if "noop_elimination" in optimizations:
         steps = [step for step in steps if not step[1]]
+    # The rewrites are substitutions in the text of all names, each as a whole word.
     text = " ".join(name for name, _ in steps)
     for optimization, (pattern, result) in _REWRITES.items():
         if optimization in optimizations:

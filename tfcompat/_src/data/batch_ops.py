@@ -94,6 +94,7 @@ def _padded_batch(
     source, count, drops = dataset_of(input_dataset), int(batch_size), bool(drop_remainder)
     if count <= 0:
         raise invalid("Batch size must be greater than zero.")
+    # A shape is a vector with -1 for unknown dimensions; it is a constant of the dataset, the largest sizes are of each batch.
     if any(value.ndim for value in padding_values):
         raise invalid("All padding values must be scalars")
     shapes = [tuple(shape.tolist()) for shape in padded_shapes]
@@ -269,6 +270,7 @@ def _unbatch(context: HostContext, input_dataset: NDArray) -> DatasetValue:
         following = source.start(scope)
         rows: Iterator[Element] = iter(())
 
+        # Batches are split one at a time; an empty batch is passed over.
         def row() -> Element:
             nonlocal rows
             while True:

@@ -131,6 +131,7 @@ def _prefetch(context: HostContext, input_dataset: NDArray, buffer_size: NDArray
                 record.put(f"{made.node_name}::buffer_size", count)
                 record.put(f"{made.node_name}::buffer_capacity", capacity)
 
+        # The thread starts with the first element that is asked for.
         buffer = Buffer(following, _AUTOTUNED_BUFFER if size == AUTOTUNE else size, note=note if record is not None else None)
         scope.on_end(buffer.close)
         return buffer.take
@@ -198,6 +199,7 @@ def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: S
             None, None, f"There appears to be a concurrent caching iterator running - cache lockfile already exists ('{lock}'). If you "
             "are sure no other running TF computations are using this cache prefix, delete the lockfile and re-initialize the iterator."
         )  # fmt: skip
+    # A lock file, as in TensorFlow 1.15, keeps two iterations from writing the same cache.
     with file_io.tensorflow_errors(lock):
         with open(lock, "w") as file:
             file.write("Created at: 0")

@@ -114,6 +114,7 @@ class BatchQueue(SharedResource):
         """Adds a task to the open batch, or to a new one if it does not fit; UnavailableError if too many batches wait."""
         if task.size > self.most_rows:
             raise invalid(f"Task size {task.size} is larger than maximum batch size {self.most_rows}")
+        # A task is never split: if it does not fit, the open batch closes as it is.
         batch = self._open
         if batch is not None and batch.size + task.size > self.most_rows:
             if self._closed + 1 >= self.most_batches:
@@ -136,6 +137,7 @@ class BatchQueue(SharedResource):
         def is_due() -> bool:
             return batch.closed or (self._running < self.threads and time.monotonic() >= batch.deadline)
 
+        # At the deadline nobody notifies, so the first wait ends by itself; the second waits for a free thread.
         self.wait(is_due, "Batch", until=batch.deadline)
         self.wait(is_due, "Batch")
         if not batch.closed:
@@ -147,6 +149,7 @@ class BatchQueue(SharedResource):
                 self.wait(lambda: self._running < self.threads, "Batch")
                 self._closed -= 1
                 self._running += 1
+            # The lock is free during the work, so that other batches fill up and run.
             try:
                 batch.results = work(batch.tasks)
             finally:

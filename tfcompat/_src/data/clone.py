@@ -20,6 +20,7 @@ def clone_dataset(dataset: DatasetV2) -> DatasetV2:
     """Copies the nodes of a dataset that have variant outputs; their other inputs are shared with the original."""
     copies: dict[Operation, Operation] = {}
 
+    # Recursion over variant inputs, with a memo, so that a dataset that is used twice is copied once.
     def copied(op: Operation) -> Operation:
         inputs = [copied(t.op).outputs[t.value_index] if t.dtype == dtypes.variant else t for t in op.inputs]
         if op not in copies:

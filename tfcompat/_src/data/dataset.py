@@ -107,8 +107,8 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def _as_serialized_graph(self, stateful_whitelist: object = None) -> Tensor:
         """Returns the nodes that make the dataset as a serialized GraphDef, a string scalar."""
-        found: Tensor = raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
-        return found
+        graph: Tensor = raw.DatasetToGraph(self._variant_tensor, stateful_whitelist=[] if stateful_whitelist is None else stateful_whitelist)
+        return graph
 
     def _inputs(self) -> list[Any]:
         return list(self._input_datasets)
@@ -117,8 +117,8 @@ class DatasetV2(Trackable, CompositeTensor):
         """Returns the user functions that this dataset's own node calls, without those of its inputs."""
         node = self._variant_tensor.op
         named = [node.graph._get_function(value.name) for value in node.attrs.values() if isinstance(value, FunctionRef)]
-        found = [None if function is None else function.of_elements for function in named]
-        return [wrapper for wrapper in found if isinstance(wrapper, StructuredFunctionWrapper)]
+        wrappers = [None if function is None else function.of_elements for function in named]
+        return [wrapper for wrapper in wrappers if isinstance(wrapper, StructuredFunctionWrapper)]
 
     def _trace_variant_creation(self) -> WrappedFunction:
         """Returns a function without arguments that makes the dataset again; NotImplementedError if it was made in a graph."""
@@ -173,44 +173,45 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def options(self) -> Options:
         """Returns the merged options of this dataset and all its inputs; ValueError if they contradict each other."""
-        found = Options()
+        merged = Options()
         for dataset in self._input_datasets:
-            found = found.merge(dataset.options())
-        return found if self._own_options is None else found.merge(self._own_options)
+            merged = merged.merge(dataset.options())
+        return merged if self._own_options is None else merged.merge(self._own_options)
 
     def with_options(self, options: Options) -> DatasetV2:
         """Returns this dataset with `options` added; ValueError if they contradict options that are already set."""
-        found = self._made(self._variant_tensor, self.element_spec)
-        found._own_options = Options().merge(options)
-        found.options()
-        return found
+        dataset = self._made(self._variant_tensor, self.element_spec)
+        # A copy, so that later changes of `options` have no effect. Merging all options once reports contradictions here.
+        dataset._own_options = Options().merge(options)
+        dataset.options()
+        return dataset
 
     def _apply_options(self) -> DatasetV2:
         """Returns the dataset that an iterator runs: this one, wrapped in the nodes that implement its options."""
         # The order of the wrappers is that of TensorFlow 1.15: threads, static optimizations, autotuning, statistics.
-        options, found = self.options(), self._variant_tensor
+        options, variant = self.options(), self._variant_tensor
         threads, optimization = options.experimental_threading, options.experimental_optimization
         if threads.max_intra_op_parallelism is not None:
             parallelism = number(threads.max_intra_op_parallelism, "max_intra_op_parallelism")
-            found = raw.MaxIntraOpParallelismDataset(found, parallelism, **self._flat_structure)
+            variant = raw.MaxIntraOpParallelismDataset(variant, parallelism, **self._flat_structure)
         if threads.private_threadpool_size is not None:
-            found = raw.PrivateThreadPoolDataset(found, number(threads.private_threadpool_size, "num_threads"), **self._flat_structure)
+            variant = raw.PrivateThreadPoolDataset(variant, number(threads.private_threadpool_size, "num_threads"), **self._flat_structure)
         names = options._static_optimizations()
         if names:
-            asked = number(names, "optimizations", dtypes.string)
-            found = raw.OptimizeDataset(
-                found, asked, optimization_configs=options._static_optimization_configs(), **self._flat_structure
+            optimizations = number(names, "optimizations", dtypes.string)
+            variant = raw.OptimizeDataset(
+                variant, optimizations, optimization_configs=options._static_optimization_configs(), **self._flat_structure
             )
         if optimization.autotune is not False:
-            found = raw.ModelDataset(
-                found, algorithm=optimization.autotune_algorithm or 0, cpu_budget=optimization.autotune_cpu_budget or 0, **self._flat_structure
+            variant = raw.ModelDataset(
+                variant, algorithm=optimization.autotune_algorithm or 0, cpu_budget=optimization.autotune_cpu_budget or 0, **self._flat_structure
             )
         stats = options.experimental_stats
         if stats.aggregator is not None:
-            found = raw.SetStatsAggregatorDataset(
-                found, stats.aggregator._resource, stats.prefix, stats.counter_prefix, **self._flat_structure
+            variant = raw.SetStatsAggregatorDataset(
+                variant, stats.aggregator._resource, stats.prefix, stats.counter_prefix, **self._flat_structure
             )
-        return self._made(found, self.element_spec)
+        return self._made(variant, self.element_spec)
 
     # ---- sources ----
 
@@ -247,6 +248,7 @@ class DatasetV2(Trackable, CompositeTensor):
         batched = structure.type_spec_from_value(element)
         parts = structure.to_batched_tensor_list(batched, element)
         spec = nest.map_structure(lambda each: each._unbatch(), batched)
+        # Static first dimensions must agree now; unknown ones are checked by the kernel.
         length = dimension_at_index(parts[0].shape, 0)
         for part in parts[1:]:
             length.assert_is_compatible_with(dimension_at_index(part.shape, 0))
@@ -261,6 +263,7 @@ class DatasetV2(Trackable, CompositeTensor):
         """
         if not 1 <= len(args) <= 3:
             raise ValueError(f"Invalid arguments to RangeDataset: {args}")
+        # One argument is `stop`; with two or three, the first is `start`.
         start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
         numbers = number(start, "start"), number(stop, "stop"), number(step, "step")
         spec = TensorSpec([], dtypes.int64)
@@ -318,15 +321,16 @@ class DatasetV2(Trackable, CompositeTensor):
         with name_scope("list_files"):
             shuffle = True if shuffle is None else shuffle
             file_pattern = number(file_pattern, "file_pattern", dtypes.string)
-            found = matching_files(file_pattern)
-            condition = raw.Greater(shape_of(found)[0], 0, name="match_not_empty")
+            names = matching_files(file_pattern)
+            condition = raw.Greater(shape_of(names)[0], 0, name="match_not_empty")
             message = raw.Add("No files matched pattern: ", reduce_join(file_pattern, separator=", "), name="message")
             not_empty = Assert(condition, [message], summarize=1, name="assert_not_empty")
             with control_dependencies([not_empty]):
-                found = identity(found)
-            dataset = cls._class().from_tensor_slices(found)
+                names = identity(names)
+            dataset = cls._class().from_tensor_slices(names)
             if shuffle:
-                count = maximum(shape_of(found, out_type=dtypes.int64)[0], 1)
+                # The buffer holds all names; a buffer size of 0 would be an error of its own.
+                count = maximum(shape_of(names, out_type=dtypes.int64)[0], 1)
                 dataset = dataset.shuffle(count, seed=seed)
             return dataset
 
@@ -354,6 +358,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def concatenate(self, dataset: DatasetV2) -> DatasetV2:
         """Returns the elements of this dataset followed by those of another; TypeError if their types or classes differ."""
+        # Shapes may differ: the result has the most specific shape that is compatible with both.
         for what, label in (("types", "types"), ("classes", "classes")):
             mine, theirs = structure.legacy(self.element_spec, what), structure.legacy(dataset.element_spec, what)
             if mine != theirs:
@@ -465,6 +470,7 @@ class DatasetV2(Trackable, CompositeTensor):
         """
         numbers = number(size, "size"), number(size if shift is None else shift, "shift"), number(stride, "stride")
         drops = number(drop_remainder, "drop_remainder", dtypes.bool)
+        # A window of an element (a, b) is a pair of datasets, not a dataset of pairs.
         kinds = [DatasetSpec(spec) for spec in nest.flatten(self.element_spec)]
         spec = nest.pack_sequence_as(self.element_spec, kinds)
         return self._made(raw.WindowDataset(self._variant_tensor, *numbers, drops, **flat_attrs(spec)), spec)
@@ -486,6 +492,7 @@ class DatasetV2(Trackable, CompositeTensor):
     def _mapped(self, map_func: Callable[..., Any], num_parallel_calls: object, legacy: bool, keeps_size: bool) -> DatasetV2:
         function = StructuredFunctionWrapper(map_func, "Dataset.map()", dataset=self, use_legacy_function=legacy)
         attrs: dict[str, Any] = {"f": function.reference, "preserve_cardinality": keeps_size, **flat_attrs(function.output_structure)}
+        # The op types with and without threads differ in their inputs only; the elements are the same.
         if num_parallel_calls is None:
             made = raw.MapDataset(self._variant_tensor, function.captured_inputs, **attrs)
         else:
@@ -556,13 +563,13 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def apply(self, transformation_func: Callable[..., Any]) -> DatasetV2:
         """Returns `transformation_func(self)`; TypeError if that is not a dataset."""
-        found = transformation_func(self)
-        if not isinstance(found, DatasetV2):
-            raise TypeError(f"`transformation_func` must return a Dataset. Got {found}.")
+        result = transformation_func(self)
+        if not isinstance(result, DatasetV2):
+            raise TypeError(f"`transformation_func` must return a Dataset. Got {result}.")
         # The options of this dataset apply to the result even if the transformation made it from something else.
-        if self not in found._input_datasets:
-            found._input_datasets = (self, *found._input_datasets)
-        return found
+        if self not in result._input_datasets:
+            result._input_datasets = (self, *result._input_datasets)
+        return result
 
     def reduce(self, initial_state: object, reduce_func: Callable[..., Any]) -> Any:
         """Folds the elements: computes `state = reduce_func(state, element)` for each; returns the last state.
@@ -578,9 +585,9 @@ class DatasetV2(Trackable, CompositeTensor):
         # Fixed point: if the function returns wider shapes than it was traced for, it is traced again with the wider ones.
         while True:
             function = StructuredFunctionWrapper(reduce_func, "reduce()", input_structure=(spec, self.element_spec))
-            found = function.output_structure
-            check_state(spec, found, "reduce_func")
-            wider = relaxed(spec, found)
+            returned = function.output_structure
+            check_state(spec, returned, "reduce_func")
+            wider = relaxed(spec, returned)
             if wider == spec:
                 break
             spec = wider
@@ -607,15 +614,15 @@ def _GeneratorDataset(init_args: object, init_func: Callable[..., Any], next_fun
     return DatasetV2(made, following.output_structure)
 
 
-def check_state(wanted: object, found: object, function: str) -> None:
+def check_state(wanted: object, returned: object, function: str) -> None:
     """Raises TypeError if a component of a new state has another class or dtype than before; a run checks their number."""
     for what in ("classes", "types"):
-        mine, theirs = structure.legacy(wanted, what), structure.legacy(found, what)
+        mine, theirs = structure.legacy(wanted, what), structure.legacy(returned, what)
         if any(a != b for a, b in zip(nest.flatten(theirs), nest.flatten(mine))):
             raise TypeError(f"The element {what} for the new state must match the initial state. Expected {mine}; got {theirs} from {function}.")
 
 
-def relaxed(wanted: object, found: object) -> Any:
+def relaxed(wanted: object, returned: object) -> Any:
     """Returns the most specific type of both states, component by component; components that only `wanted` has stay."""
-    first, after = nest.flatten(wanted), nest.flatten(found)
+    first, after = nest.flatten(wanted), nest.flatten(returned)
     return nest.pack_sequence_as(wanted, [*(a.most_specific_compatible_type(b) for a, b in zip(first, after)), *first[len(after) :]])

@@ -41,6 +41,7 @@ class DatasetSpec(BatchableTypeSpec):
         return TensorSpec(self._dataset_shape, dtypes.variant)
 
     def _to_components(self, value: Any) -> Tensor:
+        # A list of datasets is a component of rank 1.
         if isinstance(value, list):
             stacked: Tensor = raw.Pack([each._variant_tensor for each in value])
             return stacked

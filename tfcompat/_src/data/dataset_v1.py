@@ -76,6 +76,7 @@ class DatasetV1(DatasetV2):
         """
         if get_default_graph().executes:
             raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled.")
+        # The initializer runs on the device of the iterator.
         dataset = self._apply_options()
         handle = raw.IteratorV2(container="", shared_name=shared_name or "", **self._flat_structure)
         with colocate_with(handle):

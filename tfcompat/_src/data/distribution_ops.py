@@ -35,6 +35,7 @@ _KEEP_ELEMENTS = (
 
 def _reads_files(node: Operation) -> bool:
     """Whether a node's function, or a function that is called from it, makes a dataset that reads files."""
+    # Depth first through the functions that attributes refer to.
     pending, seen = [node], set()
     while pending:
         for reference in pending.pop().attrs.values():
@@ -77,6 +78,7 @@ def _auto_shard(context: HostContext, input_dataset: NDArray, num_workers: NDArr
     def start(scope: Scope) -> Next:
         if workers == 1:
             return source.start(scope)
+        # The datasets look up their shard when they start, so it is set before.
         scope.shards.update(dict.fromkeys((id(value.context) for value in over_files), (workers, own)))
         following = source.start(scope)
         return following if over_files else shard_of(following, workers, own, True)
@@ -112,6 +114,7 @@ def _parts(batch: Element, replicas: int) -> Iterator[Element]:
     size = len(batch[0])
     if any(len(component) != size for component in batch):
         raise invalid("Cannot rebatch dataset: All components must have the same size in the first dimension.")
+    # E.g. a batch of 10 for 4 replicas is split into 3, 3, 3 and 1.
     each = -(-size // replicas)
     bounds = [min(i * each, size) for i in range(replicas + 1)]
     return (tuple([component[a:b] for component in batch]) for a, b in zip(bounds, bounds[1:]))

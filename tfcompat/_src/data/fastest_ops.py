@@ -123,6 +123,7 @@ def _part(following: Next, most: int | None) -> DatasetValue:
     is_begun = False
 
     def element() -> Element:
+        # The count is taken first: at its end, no element of the running iteration is lost.
         next(numbers)
         return following()
 
@@ -156,7 +157,7 @@ def _choose_fastest_branch(
         raise invalid("`ratio_denominator` must be greater than zero.")
     if trial % produced:
         raise invalid("`num_elements_per_branch` must be divisible by `ratio_denominator`.")
-    # The captured values of all branches are one list of inputs, after the three numeric inputs and the dataset.
+    # The captured values of all branches are one list of inputs, after the dataset and the two numbers of the ratio.
     ends = list(itertools.accumulate(attrs["other_arguments_lengths"], initial=0))
     if len(ends) != len(attrs["branches"]) + 1:
         raise invalid("branches and other_arguments_lengths must have the same length.")
@@ -186,6 +187,7 @@ def _trying(outer: Next, branches: list[Callable[..., Element]], trial: int, tak
 
     def element() -> Element:
         nonlocal current, branch, done
+        # All trials are over: the fastest branch gets the rest of the elements.
         if branch == len(branches):
             current = current or begin(_fastest(times), None)
             return current()

@@ -107,6 +107,7 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
     plain = [item for item in items if isinstance(item, OpItem)]
     # The index of each tensor in `values`.
     indices: dict[Tensor, int] = {t: i for i, t in enumerate(plan.feeds)}
+    # Values that the planner folded are constants of the program.
     constants: list[Any] = []
     for tensor in dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched]):
         if tensor in plan.known:
@@ -115,6 +116,7 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
     count = len(plan.feeds) + len(constants)
     steps = []
     for item in plain:
+        # Identity needs no step: its output is another name for its input.
         if item.type == "Identity":
             indices[item.outputs[0]] = indices[item.takes[0]]
             continue
@@ -184,6 +186,7 @@ class HostFunction:
         node, reference = self._node, self._node.attrs[self._attribute]
         if self._place is not None:
             reference = reference[self._place]
+        # The plans of a session are dropped with it.
         plans = _PREPARED.setdefault(context.life, {})
         key = node, self._attribute, self._place
         if key not in plans:

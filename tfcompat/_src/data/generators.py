@@ -57,6 +57,7 @@ def next_function(state: GeneratorState, output_types: object, output_shapes: ob
     kinds = [dtypes.as_dtype(kind) for kind in nest.flatten(output_types)]
     shapes = nest.flatten(output_shapes)
 
+    # The Python side, called for each element. A list in the yielded value is a leaf, which becomes a tensor.
     def take(number: SupportsInt) -> list[NDArray]:
         values = next(state.get_iterator(number))
         try:
@@ -69,6 +70,7 @@ def next_function(state: GeneratorState, output_types: object, output_shapes: ob
         return [_checked(*each) for each in zip(leaves, kinds, shapes)]
 
     def generator_next_fn(number: Tensor) -> Any:
+        # A py_func's outputs have no static shapes of their own.
         tensors = numpy_function(take, [number], kinds)
         for tensor, shape in zip(tensors, shapes):
             tensor.set_shape(shape)

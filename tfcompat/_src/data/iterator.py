@@ -183,6 +183,7 @@ class Iterator(_OfType):
         Args:
           name: of the node.
         """
+        # Each call adds a node: a program that calls this in its training loop grows the graph in each step.
         self._get_next_call_count += 1
         if self._get_next_call_count > GET_NEXT_CALL_WARNING_THRESHOLD:
             warnings.warn(GET_NEXT_CALL_WARNING_MESSAGE, stacklevel=2)
@@ -209,6 +210,7 @@ class EagerIterator(_OfType):
     """
 
     def __init__(self, dataset: DatasetV2) -> None:
+        # In eager code, the resource ends with this object; in a function of the graph, with the session.
         dataset = dataset._apply_options()
         self._element_spec = dataset.element_spec
         self._kinds = structure.get_flat_tensor_types(self._element_spec)

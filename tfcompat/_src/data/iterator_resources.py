@@ -78,6 +78,7 @@ class IteratorValue(SharedResource):
         Args:
           seed: of another iteration's random choices, to repeat them; by default new ones are made.
         """
+        # The new iteration starts before the current one ends, so that an error leaves the iterator unchanged.
         scope = Scope(context, seed)
         following = begun(dataset, scope)
         with self._running:
@@ -143,6 +144,7 @@ class IteratorValue(SharedResource):
         return element
 
     def _take(self) -> Element:
+        # One thread at a time: the functions of datasets keep state in closures, without locks of their own.
         with self._running:
             if self._is_over:
                 raise end_of_sequence()

@@ -43,6 +43,7 @@ class MultiDeviceIterator:
     def __init__(
         self, dataset: DatasetV2, devices: Sequence[str], max_buffer_size: int = 1, prefetch_buffer_size: int = 1, source_device: str = "/cpu:0"
     ) -> None:
+        # The number of devices is the period of the slack optimization.
         options = Options()
         options.experimental_distribute.num_devices = len(devices)
         self._dataset = dataset.with_options(options)._apply_options()

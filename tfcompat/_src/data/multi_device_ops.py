@@ -51,6 +51,7 @@ class MultiDeviceIteratorValue(SharedResource):
 
     def begin(self, dataset: DatasetValue, context: RunContext) -> int:
         """Starts an iteration over a dataset, ends the current one, and returns the new incarnation."""
+        # The new iteration starts before the current one ends, so that an error leaves the iterator unchanged.
         scope = Scope(context)
         following = begun(dataset, scope)
         with self.lock:

@@ -20,6 +20,7 @@ def is_sequence(value: object) -> bool:
 
 
 def _children(structure: Any) -> list[Any]:
+    """Returns the direct parts of a structure."""
     if isinstance(structure, collections.abc.Mapping):
         return [structure[key] for key in sorted(structure)]
     if hasattr(type(structure), "__attrs_attrs__"):
@@ -93,6 +94,7 @@ def assert_same_structure(nest1: object, nest2: object, check_types: bool = True
 
 
 def _assert_alike(one: object, other: object, check_types: bool) -> None:
+    """Compares two structures recursively; the order of keys of mappings does not matter."""
     if is_sequence(one) != is_sequence(other):
         raise ValueError(f"The two structures don't have the same nested structure. First structure: {one}, second structure: {other}.")
     if not is_sequence(one):

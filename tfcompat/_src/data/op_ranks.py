@@ -54,6 +54,7 @@ def _inputs(op_type: str, signature: str) -> list[_Input]:
     """Returns the inputs of an op type whose ranks are checked; `signature` is `name: type, ...`."""
     if op_type in _WITHOUT_CHECKS:
         return []
+    # An input of another type than these is a list, whose length varies from node to node.
     named = [part.split(": ") for part in signature.split(", ") if part]
     lists = [position for position, (_, kind) in enumerate(named) if kind not in (*_KINDS, "variant", "resource", "Tvalues")]
     late = _BY_OP.get(op_type, _ONLY_WHEN_RUN)
@@ -61,6 +62,7 @@ def _inputs(op_type: str, signature: str) -> list[_Input]:
     for position, (name, kind) in enumerate(named):
         if kind not in _KINDS or name in _OF_ANY_RANK:
             continue
+        # Names that are in none of the tables are scalars.
         check = None if name in late else _up_to_vector if name in _UP_TO_VECTORS else _vector if name in _VECTORS else _scalar
         inputs.append(_Input(name, position - len(named) if lists and position > lists[-1] else position, check))
     return inputs

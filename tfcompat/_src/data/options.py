@@ -101,6 +101,7 @@ def _refused(name: str, instead: str) -> Callable[[type[AnyOptions]], type[AnyOp
     """Returns a class decorator that adds a setting whose value True raises NotImplementedError; `instead` says what to do."""
 
     def add(cls: type[AnyOptions]) -> type[AnyOptions]:
+        # Reading, False and None work as for other settings.
         kept = create_option(name, bool, f"bool or None: {name.replace('_', ' ')}; True is not supported.")
 
         def put(options: OptionsBase, value: object) -> None:
@@ -159,6 +160,7 @@ class OptimizationOptions(OptionsBase):
     )
 
     def _static_optimizations(self) -> list[str]:
+        # None means the default: on for `_DEFAULTS` unless defaults are turned off, off for the others.
         names = {name for name in _OPTIMIZATIONS if getattr(self, name)}
         if self.apply_default_optimizations is not False:
             names |= {name for name in _DEFAULTS if getattr(self, name) is not False}

@@ -18,6 +18,7 @@ def partial_shape_to_tensor(shape_like: object) -> Tensor:
     Args:
       shape_like: a TensorShape, a list of dimensions, or an int64 vector tensor.
     """
+    # What is not a static shape must be a tensor.
     try:
         sizes = TensorShape(shape_like)
         return convert_to_tensor([-1 if n is None else n for n in sizes.as_list()], dtypes.int64)
@@ -36,6 +37,7 @@ def padded_shape_to_tensor(padded_shape: object, component_shape: TensorShape) -
     wanted = constant_value_as_shape(vector)
     if component_shape.ndims is None or wanted.ndims is None:
         return vector
+    # Elements are only ever enlarged. Unknown sizes on either side are checked in a run.
     fits = wanted.ndims == component_shape.ndims and all(
         a is None or b is None or a >= b for a, b in zip(wanted.as_list(), component_shape.as_list())
     )
@@ -53,12 +55,12 @@ def _as_text(shape: TensorShape) -> str:
 
 def padding_value_to_tensor(value: object, output_type: dtypes.DType) -> Tensor:
     """Converts a padding value to a scalar tensor; ValueError if it is not a scalar, TypeError if its dtype is not `output_type`."""
-    found = convert_to_tensor(value, name="padding_value")
-    if not found.shape.is_compatible_with(TensorShape([])):
+    scalar = convert_to_tensor(value, name="padding_value")
+    if not scalar.shape.is_compatible_with(TensorShape([])):
         raise ValueError("Padding value should be a scalar, but is not: %s" % value)
-    if found.dtype != output_type:
+    if scalar.dtype != output_type:
         raise TypeError(f"Padding value tensor ({value}) does not match output type: {output_type!r}")
-    return found
+    return scalar
 
 
 def default_padding(types: object) -> Any:

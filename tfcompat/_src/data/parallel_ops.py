@@ -132,6 +132,7 @@ class _Threads:
         self._work: queue.SimpleQueue[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]] | None] = queue.SimpleQueue()
 
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
+        # Threads are started one per call until there are enough; a short pipeline never starts all of them.
         future: Future[Any] = Future()
         self._work.put((future, function, arguments))
         if len(self._threads) < self._most:
@@ -150,6 +151,7 @@ class _Threads:
             thread.join()
 
     def _end(self) -> None:
+        # Each thread stops at the first None that it takes.
         for _ in self._threads:
             self._work.put(None)
 
@@ -220,11 +222,13 @@ class _Calls:
                 self._is_over = True
         if not self._pending:
             raise StopIteration
+        # In order: wait for the oldest call. Sloppy: wait for whichever completes first.
         if self._done is None:
             future = self._pending.popleft()
         else:
             future = self._done.get()
             self._pending.remove(future)
+        # A function that raises OutOfRangeError ends the sequence; results of later elements are dropped, as a serial map never makes them.
         result: Element | StopIteration = future.result()
         if isinstance(result, StopIteration):
             self._pending.clear()
@@ -257,6 +261,7 @@ def tried(serial: Next, parallel: Callable[[], Next], trial: Trial) -> Next:
     """Returns a function that calls `serial`, and switches to the result of `parallel()` once the trial shows that calls take long."""
     if trial.found_long:
         return parallel()
+    # The trial may be shared: an interleaving times the elements of all its inner datasets together.
     following = serial
     is_tried = False
 
@@ -406,6 +411,7 @@ class _Inner:
         return self._started.popleft()
 
     def _start(self) -> Any:
+        # StopIteration here is the end of the outer dataset.
         try:
             following = self._begin(self._outer())
         except StopIteration:
@@ -419,6 +425,7 @@ class _Inner:
         return tried(following, lambda: self._in_thread(following), self._trial)
 
     def _buffered(self, following: Next) -> Buffer:
+        # Weak references: a buffer whose dataset has ended is not kept until the iteration ends.
         buffer = Buffer(following, self._size, self.changed if self._threads else None)
         self._buffers.add(buffer)
         buffer.begin()
@@ -470,6 +477,7 @@ def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
             fill()
             if all(slot is None for slot in slots):
                 raise StopIteration
+            # Passing over a slot begins a new block at the one that is ready.
             ready = ready_slot()
             if ready != slot_index:
                 slot_index, taken = ready, 0
@@ -512,6 +520,7 @@ def _interleaved_in_threads(
 )  # fmt: skip
 def _interleave(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], cycle_length: NDArray, block_length: NDArray, calls: NDArray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
+    # The buffer of each dataset has room for two blocks: one is read while the next is computed.
     cycle, block = int(cycle_length), int(block_length)
     check_cycle(cycle, block)
     if thread_count(calls) > cycle and int(calls) != AUTOTUNE:

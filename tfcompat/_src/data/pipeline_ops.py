@@ -78,6 +78,7 @@ def _single_element(context: HostContext, dataset: NDArray) -> Element:
             element = following()
         except StopIteration:
             raise invalid("Dataset was empty.") from None
+        # A second element is computed to check that there is none.
         try:
             following()
         except StopIteration:
@@ -213,6 +214,7 @@ def _group_by_window(context: HostContext, input_dataset: NDArray, key_args: tup
                     if not groups:
                         raise
                     return window(min(groups))
+                # The window size is computed at the start of each group, so it may differ between the groups of a key.
                 key = int(key_of(*element)[0])
                 if key not in groups:
                     size = int(size_of(np.array(key, np.int64))[0])

@@ -103,16 +103,16 @@ def _matching_files(context: HostContext, patterns: NDArray) -> DatasetValue:
 
     # Matching is lazy and per pattern; a pattern whose folder does not exist is an error, one that matches no file is not if another does.
     def matches() -> Iterator[Element]:
-        found_one = False
+        has_matches = False
         for pattern in names:
             folder = fixed_folder(pattern)
             if not os.path.isdir(file_io.local(folder)):
                 raise errors.NotFoundError(None, None, f"{folder}; No such file or directory")
             for path in sorted(file_io.glob(pattern)):
                 if not os.path.isdir(file_io.local(path)):
-                    found_one = True
+                    has_matches = True
                     yield (text(path.encode()),)
-        if not found_one:
+        if not has_matches:
             raise errors.NotFoundError(None, None, "Don't find any matched files")
 
     return DatasetValue(lambda scope: matches().__next__)
@@ -154,6 +154,7 @@ def _text_lines(context: HostContext, filenames: NDArray, compression_type: NDAr
     def read(path: str) -> Iterator[Element]:
         file = contents(path, compression)
         try:
+            # Lines end with LF or CRLF; the last one may have no end.
             for line in file:
                 line = line.removesuffix(b"\n")
                 yield (text(line.removesuffix(b"\r")),)
@@ -205,6 +206,7 @@ def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, 
     source, statement = data_source_name.item().decode(), query.item().decode()
 
     def rows() -> Iterator[Element]:
+        # The query runs when the first row is asked for; text stays bytes, as it need not be UTF-8.
         connection = sqlite3.connect(source)
         connection.text_factory = bytes
         try:
@@ -270,6 +272,7 @@ def _csv(
         file = contents(path, compression)
         data = file.read()
         file.close()
+        # The header is a record, too: a quoted name may contain a line end.
         records = csv_records(data, delimiter, quotes)
         if skips and next(records, None) is None:
             raise invalid("Can't read header of file")
@@ -300,6 +303,7 @@ def csv_records(data: bytes, delimiter: bytes, quotes: bool) -> Iterator[list[tu
     position, end = 0, len(data)
     while position < end:
         record: list[tuple[bytes, str]] = []
+        # One field per pass: quoted if it begins with a quote, otherwise up to the next delimiter or line end.
         while True:
             if quotes and data[position : position + 1] == _QUOTE:
                 value, problem, position = _quoted(data, position + 1, delimiter)
@@ -347,6 +351,7 @@ def _csv_row(record: list[Any], selected: list[int], kinds: list[dtypes.DType], 
     """Returns a function that converts a record to an element, or raises InvalidArgumentError for its first problem."""
 
     def make() -> Element:
+        # A problem of any field fails the record, also of a field that is not selected.
         for _, problem in record:
             if problem:
                 raise invalid(problem)

@@ -37,8 +37,8 @@ def _functions(op: Operation) -> Iterator[GraphFunction]:
     """Yields the functions that the attributes of a node refer to."""
     for value in op.attrs.values():
         for reference in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(reference, FunctionRef) and (found := op._graph._get_function(reference.name)) is not None:
-                yield found
+            if isinstance(reference, FunctionRef) and (function := op._graph._get_function(reference.name)) is not None:
+                yield function
 
 
 def _require_stateless_functions(op: Operation, seen: set[str]) -> None:
@@ -51,6 +51,7 @@ def _require_stateless_functions(op: Operation, seen: set[str]) -> None:
             spec = op_spec.find(inner.type)
             if spec is None or inner.type in _HARMLESS:
                 continue
+            # Making a dataset is stateful in TensorFlow's registry, but only its functions matter here.
             if _makes_dataset(spec) or inner.type in ("If", "While"):
                 _require_stateless_functions(inner, seen)
             elif stateful.is_stateful(spec):

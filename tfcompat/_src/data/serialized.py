@@ -52,6 +52,7 @@ def _add(graph: messages.GraphDef, dataset: DatasetValue, allowed: Collection[st
     if dataset.notes.get("has_no_graph"):
         raise errors.UnimplementedError(None, None, f"{op.type}Op::Dataset does not support serialization.")
     _add_functions(graph, op, allowed)
+    # Inputs first: a node's number is the count of the nodes before it. Attributes that begin with "_" are hints of the original graph.
     parts = [part for each in dataset.arguments for part in (each if isinstance(each, tuple) else (each,))]
     inputs = [_add_part(graph, part, allowed) for part in parts]
     name = f"{op.type}/_{len(graph.node)}"
@@ -79,6 +80,7 @@ def _add_part(graph: messages.GraphDef, part: object, allowed: Collection[str]) 
 
 def _add_functions(graph: messages.GraphDef, op: Operation, allowed: Collection[str]) -> None:
     """Adds the functions that a node calls, directly or not, to the library; FailedPreconditionError if one is stateful."""
+    # A function is added before its callees, which ends recursion.
     known = {function.signature.name for function in graph.library.function}
     for function in _called(op):
         if function.name in known:

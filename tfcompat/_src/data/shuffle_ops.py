@@ -80,6 +80,7 @@ def shuffled(begin: Callable[[], Next], size: int, numbers: Iterator[int], times
     following: Next | None = None
     has_elements = False
 
+    # Fills the buffer, across the ends of epochs. Each epoch has a slice; only the first is drawn from.
     def fill() -> None:
         nonlocal count, epoch, following, has_elements
         while count < size and epoch != times:
@@ -133,6 +134,7 @@ def _shuffle(context: HostContext, input_dataset: NDArray, buffer_size: NDArray,
         own = _seeds(scope, owner, *seeds) if reshuffles else scope.keep(owner, lambda: scope.seeds_or_chosen(*seeds))
         return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*own), 1)
 
+    # RepeatDataset calls this in place of starting the dataset `times` times, as 1.15's shuffle_and_repeat_fusion does.
     def fused(scope: Scope, times: int) -> Next:
         return shuffled(lambda: outer_start(context, source, scope), size, scope.numbers(*seeds), times)
 

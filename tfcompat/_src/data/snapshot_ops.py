@@ -199,6 +199,7 @@ class _Writer:
             return _opened(path, "wb", self._settings.compression)
 
     def add(self, element: Element) -> None:
+        # Sizes are those of the arrays in memory, before serialization and compression; a string counts 8 bytes.
         size = sum(value.nbytes for value in element)
         if self._bytes + size > self._settings.shard_bytes:
             self._file.close()
@@ -261,6 +262,7 @@ def _begin(source: DatasetValue, folder: str, settings: _Settings, fingerprint: 
 
 
 def _read(run: str, settings: _Settings) -> Iterator[Element]:
+    # Files are numbered with 8 digits, so that their names sort in the order of the elements.
     paths = sorted(glob.glob(os.path.join(glob.escape(run), "*")))
     if not paths:
         raise invalid(f"Could not find any files in dir: {run}")

@@ -54,6 +54,7 @@ def _sparse_slices(context: HostContext, indices: NDArray, values: NDArray, dens
     rows = indices[:, 0] if indices.size else np.zeros(0, np.int64)
     if np.any(np.diff(rows) < 0):
         raise errors.UnimplementedError(None, None, "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered input is not currently supported.")
+    # Row i has the entries bounds[i] to bounds[i + 1].
     bounds = np.searchsorted(rows, np.arange(int(dense_shape[0]) + 1))
 
     def element(i: int) -> tuple[Any, ...]:
@@ -112,6 +113,7 @@ def _generator(context: HostContext, init_args: tuple[Any, ...], next_args: tupl
             nonlocal state
             if is_over:
                 raise StopIteration
+            # The generator starts with the first element, not with the iteration: an iterator that is never read does not call it.
             if state is None:
                 state = first.bound(scope)()
                 scope.on_end(finish)

@@ -60,6 +60,7 @@ class WritingAggregator(StatsAggregator):
         self._steps: dict[str, int] = defaultdict(int)
 
     def add(self, tag: str, value: float) -> None:
+        # Each event has the histogram of all values so far; its step is the number of the value.
         super().add(tag, value)
         if self.writer is not None:
             values = self._values[tag]
@@ -114,6 +115,7 @@ class _Prefixed:
 def _set_aggregator(context: HostContext, input_dataset: NDArray, stats_aggregator: StatsAggregator, tag: NDArray, counter_prefix: NDArray) -> DatasetValue:
     source, record = dataset_of(input_dataset), _Prefixed(stats_aggregator, tag.item().decode())
 
+    # Datasets read `scope.record` when they start, so it is set before the source starts.
     def start(scope: Scope) -> Next:
         scope.record = record
         return source.start(scope)

@@ -36,6 +36,7 @@ Structure = export("data.experimental.Structure")(TypeSpec)
 
 def normalize_element(element: object) -> Any:
     """Converts the leaves of a structure to tensors named component_0, component_1, ...; composite tensors and datasets stay."""
+    # Nodes get the names that they have in TensorFlow 1.15.
     parts: list[Any] = []
     with name_scope("normalize_element"):
         for i, part in enumerate(nest.flatten(element)):
@@ -134,6 +135,7 @@ def _element(element_spec: object, tensors: list[Any], method: str) -> Any:
     counts = [len(spec._flat_tensor_specs) for spec in specs]
     if sum(counts) != len(tensors):
         raise ValueError(f"Expected {sum(counts)} tensors but got {len(tensors)}.")
+    # Each TypeSpec takes as many of the tensors as it has flat components.
     parts, start = [], 0
     for spec, count in zip(specs, counts):
         parts.append(getattr(spec, method)(tensors[start : start + count]))

@@ -67,6 +67,7 @@ class StructuredFunctionWrapper:
 
     def _trace(self, specs: list[TensorSpec], name: str, legacy_options: dict[str, object] | None) -> None:
         """Traces the function, with Defun if `legacy_options` are given; sets `_function` and `_captured`."""
+        # Defun gives the function a name that its caller chooses, and no static shapes; the other way names it as tf.function does.
         if legacy_options is not None:
             legacy: Any = Defun(*[spec.dtype for spec in specs], func_name=f"{name}_{next(_legacy_numbers)}", **legacy_options)(
                 lambda *args: self._legacy_results(specs, args)

@@ -75,6 +75,7 @@ def _filter(context: HostContext, input_dataset: NDArray, other_arguments: Eleme
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
+        # Statistics count the elements of both kinds since the start of the iteration.
         following, call, record = source.start(scope), function.bound(scope), scope.record
         counts = {"dropped_elements": 0, "filtered_elements": 0}
 
@@ -177,6 +178,7 @@ def _take(context: HostContext, input_dataset: NDArray, count: NDArray) -> Datas
         following = source.start(scope) if most else nothing
         numbers = iter(range(most))
 
+        # The count is checked first, so that no more than `most` elements of the source are computed.
         def taken() -> Element:
             next(numbers)
             return following()

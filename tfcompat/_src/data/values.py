@@ -105,6 +105,7 @@ class Scope:
 
     def on_end(self, closer: Callable[[], None]) -> None:
         """Registers `closer`, which runs when the iteration ends, or at once if it has ended."""
+        # A dataset may register after the end, if another thread still runs its functions: then nobody else would close it.
         self._closers.append(closer)
         if self.closed:
             closer()
@@ -139,9 +140,10 @@ class DatasetValue:
     def made_by(self, context: HostContext, arguments: Iterable[Any]) -> DatasetValue:
         """Records the kernel's context and arguments; a dataset that a kernel passes on unchanged keeps its first ones."""
         if not hasattr(self, "context"):
+            # A list of inputs is one argument, a tuple. Datasets are scalar variants, so they are in scalar arrays of objects.
             flat = [part for each in arguments for part in (each if isinstance(each, tuple) else (each,))]
-            found = [part.item() for part in flat if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim]
-            self.context, self.inputs = context, [value for value in found if isinstance(value, DatasetValue)]
+            variants = [part.item() for part in flat if isinstance(part, np.ndarray) and part.dtype == object and not part.ndim]
+            self.context, self.inputs = context, [value for value in variants if isinstance(value, DatasetValue)]
             self.arguments = tuple(arguments)
         return self
 
@@ -166,10 +168,10 @@ class DatasetValue:
 
 def dataset_of(value: object) -> DatasetValue:
     """Returns the dataset in a variant; InvalidArgumentError if it holds something else."""
-    found = value.item() if isinstance(value, np.ndarray) else value
-    if not isinstance(found, DatasetValue):
+    dataset = value.item() if isinstance(value, np.ndarray) else value
+    if not isinstance(dataset, DatasetValue):
         raise invalid("Tensor must be a Dataset object.")
-    return found
+    return dataset
 
 
 class Consumer(NamedTuple):
@@ -182,6 +184,7 @@ class Consumer(NamedTuple):
 
 def begun(last: DatasetValue, scope: Scope) -> Next:
     """Starts the iteration of a pipeline. First calls each `check` note (assert_next has one) with the Consumer of its dataset."""
+    # Depth first, from the last dataset to the sources: the consumers of a dataset are known when it is reached.
     pending: list[tuple[DatasetValue, Consumer | None]] = [(last, None)]
     while pending:
         value, later = pending.pop()

@@ -38,6 +38,7 @@ def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Apply:
     """For `apply`: copies the elements from `source_device`, where the dataset before it runs, to `target_device`."""
 
     def apply(dataset: DatasetV2) -> DatasetV2:
+        # Optimizations belong to the pipeline on the source device; the generator dataset on the target is left as it is.
         options = Options()
         options.experimental_optimization.apply_default_optimizations = False
         options.experimental_optimization.autotune = False
@@ -55,6 +56,8 @@ class _CopyToDeviceDataset(DatasetV1Adapter):
         source = convert_to_tensor(source_device)
         wrapped = raw.WrapDatasetVariant(input_dataset._variant_tensor)
 
+        # The three functions run on the source device. Their state is the string handle of an iterator there, as a resource handle
+        # cannot cross devices; the wrapped variant keeps the dataset itself from being copied to the target.
         def begin(inputs: list[Tensor]) -> Tensor:
             iterator = raw.AnonymousIterator(**attrs)
             with control_dependencies([raw.MakeIterator(raw.UnwrapDatasetVariant(wrapped), iterator)]):

@@ -44,6 +44,7 @@ def group_by_window(key_func: Callable[..., Any], reduce_func: Callable[..., Any
     """
     if (window_size is not None) == (window_size_func is not None):
         raise ValueError("Must pass either window_size or window_size_func.")
+    # A constant window size is a function that ignores the key.
     size_func = window_size_func
     if size_func is None:
 

@@ -38,6 +38,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
     """
 
     def __init__(self, estimator: Any) -> None:
+        # Each worker has its own position in its input, so its own checkpoint.
         config = estimator._config
         prefix = "input"
         if config.num_worker_replicas > 1:

@@ -85,6 +85,7 @@ class _ChooseFastestBranchDataset(UnaryDataset):
         self, input_dataset: DatasetV2, functions: Iterable[Apply], ratio_numerator: int = 1, ratio_denominator: int = 1,
         num_elements_per_branch: int | None = None,
     ) -> None:  # fmt: skip
+        # Each branch is traced as a function from a dataset to a dataset; captured tensors of all branches are one list of inputs.
         taken = DatasetSpec(input_dataset.element_spec)
         traced = [StructuredFunctionWrapper(function, "ChooseFastestV2", input_structure=taken) for function in functions]
         if ratio_numerator <= 0 or ratio_denominator <= 0:

@@ -99,6 +99,7 @@ def parse_example_dataset(features: dict[Any, Any], num_parallel_calls: object =
             raise TypeError("Input dataset should be a dataset of vectors of strings")
         defaults = lists.default_tensors()
         batch = dataset.element_spec.shape
+        # Dense features have the batch shape in front of their own; sparse ones the batch shape and an unknown number of values.
         spec: dict[str, Any] = {
             key: TensorSpec(batch.concatenate(shape), kind) for key, kind, shape in zip(lists.dense_keys, lists.dense_types, lists.shapes())
         }

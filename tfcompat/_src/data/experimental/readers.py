@@ -122,6 +122,7 @@ def make_batched_features_dataset_v1(
     Raises:
       TypeError: `reader` is a tf.ReaderBase. ValueError: `label_key` is not one of `features`.
     """
+    # The order of the steps is that of TensorFlow 1.15: names of files, reading, shuffling and repetition, batching, parsing, prefetching.
     threads = 1 if reader_num_threads is None else reader_num_threads
     dataset = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
     if isinstance(reader, type) and issubclass(reader, ReaderBase):
@@ -224,6 +225,7 @@ def _inferred_type(text: str, na_value: str, before: dtypes.DType | None) -> dty
     if text in ("", na_value):
         return before
     candidates = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+    # A column's dtype only ever moves towards string, so that it holds all fields before this one too.
     for kind in candidates[candidates.index(before) if before in candidates else len(candidates) if before else 0 :]:
         if _is_of(text, kind):
             return kind
@@ -235,6 +237,7 @@ def _is_of(text: str, kind: dtypes.DType) -> bool:
         if kind.is_integer:
             limits = _INT32 if kind == dtypes.int32 else _INT64
             return limits.min <= int(text) <= limits.max
+        # A finite number beyond float32's range needs float64.
         value = float(text)
         return not (kind == dtypes.float32 and np.isfinite(value) and abs(value) > np.finfo(np.float32).max)
     except ValueError:

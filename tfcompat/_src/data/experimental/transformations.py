@@ -208,6 +208,7 @@ def dense_to_sparse_batch(batch_size: object, row_shape: object) -> Apply:
     def apply(dataset: DatasetV2) -> DatasetV2:
         if not isinstance(dataset.element_spec, TensorSpec):
             raise TypeError("DenseToSparseDataset requires an input whose elements have a single component, whereas the input has %r." % (structure.legacy(dataset.element_spec, "types"),))
+        # Batches have one dimension more than rows, of unknown size, as the last batch may be smaller.
         sizes = [-1 if n is None else n for n in TensorShape(row_shape).as_list()]
         spec = SparseTensorSpec(TensorShape([None]).concatenate(row_shape), dataset.element_spec.dtype)
         row = constant(sizes, dtypes.int64)
