@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.all_util`: the names of a module that its docstring lists as `@@name`."""
+"""`tensorflow.python.util.all_util`: removes the names of a module that its docstring does not list as `@@name`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Any
 __all__ = ["make_all", "remove_undocumented", "reveal_undocumented"]
 
 _LISTED = re.compile(r"^@@(\w+)$", re.MULTILINE)
+# By path: the module and the value of each removed name.
 _hidden: dict[str, tuple[types.ModuleType, Any]] = {}
 
 
 def make_all(module_name: str, doc_string_modules: Iterable[types.ModuleType] | None = None) -> list[str]:
-    """The names of a module that docstrings list on lines of their own as `@@name`.
+    """Returns the names of a module that docstrings list as `@@name`, each on a line of its own.
 
     Args:
       module_name: The name of an imported module.
-      doc_string_modules: Modules whose docstrings are read; None is the module itself.
+      doc_string_modules: The modules whose docstrings are read; None means the module itself.
 
     Returns:
       A list of str for `__all__`, each name once.
@@ -37,12 +38,12 @@ def remove_undocumented(
     allowed_exception_list: Iterable[str] | None = None,
     doc_string_modules: Iterable[types.ModuleType] | None = None,
 ) -> None:
-    """Takes names out of a module that neither docstrings list (see `make_all`) nor begin with an underscore.
+    """Removes the names of a module that are not listed in docstrings (see `make_all`) and do not begin with an underscore.
 
     Args:
       module_name: The name of an imported module.
-      allowed_exception_list: Names that stay.
-      doc_string_modules: Modules whose docstrings are read; None is the module itself.
+      allowed_exception_list: Other names that stay.
+      doc_string_modules: The modules whose docstrings are read; None means the module itself.
 
     Defined in tensorflow/python/util/all_util.py of TensorFlow 1.15.
     """
@@ -55,14 +56,14 @@ def remove_undocumented(
 
 
 def reveal_undocumented(symbol_name: str, target_module: types.ModuleType | None = None) -> None:
-    """Puts a name back that `remove_undocumented` took out.
+    """Restores a name that `remove_undocumented` removed.
 
     Args:
-      symbol_name: The path of the name, with its module.
-      target_module: The module that gets it; None is the one that had it.
+      symbol_name: The name, with the path of its module.
+      target_module: The module that gets the name; None means the one that had it.
 
     Raises:
-      LookupError: The name was not taken out.
+      LookupError: The name was not removed.
 
     Defined in tensorflow/python/util/all_util.py of TensorFlow 1.15.
     """

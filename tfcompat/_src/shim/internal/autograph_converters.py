@@ -1,4 +1,4 @@
-"""`tensorflow.python.autograph.converters`: the passes of TensorFlow's AutoGraph, which tfcompat's conversion is not made of."""
+"""`tensorflow.python.autograph.converters`: the passes of TensorFlow's AutoGraph. tfcompat's conversion has other passes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, NoReturn
 
 
 def transform(node: Any, ctx: Any, default_to_null_return: bool = True) -> NoReturn:  # noqa: ARG001  # TensorFlow's signature
-    """Would apply one pass to the syntax tree of a function.
+    """In 1.15, applies one pass to the syntax tree of a function; not supported.
 
     Raises:
       NotImplementedError: always.
     """
     raise NotImplementedError(
-        "tfcompat has no tensorflow.python.autograph.converters.*.transform: its conversion has other steps and no pass can run alone; "
-        "convert functions with tf.autograph.to_graph or tf.function."
+        "tfcompat has no tensorflow.python.autograph.converters.*.transform, since its conversion has other passes, which cannot run alone. "
+        "Convert functions with tf.autograph.to_graph or tf.function."
     )

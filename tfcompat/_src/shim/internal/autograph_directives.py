@@ -1,4 +1,4 @@
-"""`tensorflow.python.autograph.converters.directives`: the pass that reads directives, and how it reads one."""
+"""`tensorflow.python.autograph.converters.directives`: the arguments of a directive's call, and the pass, which raises here."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from tfcompat._src.shim.internal.tf_inspect import getcallargs
 
 
 def _map_args(call_node: Any, function: Callable[..., Any]) -> dict[str, Any]:
-    """Maps the names of the arguments of a directive to the nodes that a call gives for them.
+    """Maps the argument names of a directive to the syntax nodes that a call passes.
 
     Args:
-      call_node: the node of the call. function: the directive that it calls.
+      call_node: the syntax node of the call. function: the directive that it calls.
 
     Returns:
-      Name -> node; arguments that the call leaves out are not there.
+      Name -> node, without the arguments that the call leaves out.
 
     Raises:
       ValueError: the call leaves out an argument whose default is not UNSPECIFIED.
     """
     named = {keyword.arg: keyword.value for keyword in call_node.keywords}
-    found = getcallargs(function, *call_node.args, **named)
-    given = {name: value for name, value in found.items() if value is not UNSPECIFIED}
+    bound = getcallargs(function, *call_node.args, **named)
+    given = {name: value for name, value in bound.items() if value is not UNSPECIFIED}
+    # Values that are not nodes are defaults of the directive.
     defaults = {name: value for name, value in given.items() if not isinstance(value, ast.AST)}
     if defaults:
         raise ValueError(

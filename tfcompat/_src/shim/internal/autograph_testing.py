@@ -1,4 +1,4 @@
-"""`tensorflow.python.autograph.utils.testing`: a small module in place of TensorFlow."""
+"""`tensorflow.python.autograph.utils.testing`: a small module that replaces TensorFlow in tests of AutoGraph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PARTS = ("tensorflow.python.ops.gen_math_ops", "tensorflow.python.ops.math_ops"
 
 
 def fake_tf() -> types.ModuleType:
-    """A new module named `tensorflow` with what the modules of mathematical functions and of graphs have."""
+    """Makes a module named `tensorflow` with the names of 1.15's `gen_math_ops`, `math_ops` and `ops`."""
     made = types.ModuleType("tensorflow")
     for part in map(find, _PARTS):
         names = [name for name in dir(part) if hasattr(part, name)]

@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.c_api_util`: statuses, and the definitions of ops by name, which tf2onnx reads."""
+"""`tensorflow.python.framework.c_api_util`: a status object, and the OpDefs by name, which tf2onnx reads."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from tfcompat._src.proto import messages
 
 
 class ScopedTFStatus:
-    """A status that lasts as long as this object."""
+    """A holder of a status, as `tf.errors` of 1.15 passes to the C API."""
 
     def __init__(self) -> None:
         self.status = errors.Status()
 
 
 class ApiDefMap:
-    """The op types that there are; `put_api_def` and `get_api_def`, which document them, are not there."""
+    """The OpDefs of all op types. The methods `put_api_def` and `get_api_def`, for documentation, are not supported."""
 
     def op_names(self) -> list[str]:
-        """The names of all op types."""
+        """Returns the names of all op types."""
         return op_spec.registered_names()
 
     def get_op_def(self, op_name: str) -> messages.OpDef:
-        """The OpDef message of an op type; ValueError where there is none of that name."""
+        """Returns the OpDef of an op type.
+
+        Raises:
+          ValueError: tfcompat has no op type of this name.
+        """
         spec = op_spec.find(op_name)
         if spec is None:
             raise ValueError(f"No entry found for {op_name}.")

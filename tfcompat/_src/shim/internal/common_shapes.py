@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.common_shapes`: shapes of the results of ops in Python."""
+"""`tensorflow.python.framework.common_shapes`: shape functions in Python, from operations to the shapes of their outputs, and broadcasting."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from tfcompat._src.proto import messages
 
 
 def has_fully_defined_shape(tensor: Tensor) -> bool:
-    """Whether all sizes of the tensor are known."""
+    """Whether all sizes of a tensor are known."""
     return tensor.get_shape().is_fully_defined()
 
 
 def rank(tensor: Tensor) -> int | None:
-    """The number of dimensions, or None where it is not known."""
+    """Returns the number of dimensions of a tensor, or None if it is unknown."""
     return tensor.get_shape().ndims
 
 
 def scalar_shape(unused_op: object) -> list[TensorShape]:
-    """The shape of a scalar, for one result."""
+    """Shape function of an op with one scalar output."""
     return [TensorShape([])]
 
 
 def unchanged_shape(op: Operation) -> list[TensorShape]:
-    """The shape of the first input, for one result."""
+    """Shape function of an op with one output of the first input's shape."""
     return [op.inputs[0].get_shape()]
 
 
 def unchanged_shape_with_rank(rank: int) -> Any:
-    """A shape function: that of the first input, which must have `rank` dimensions (ValueError otherwise)."""
+    """Returns the shape function of an op with one output of the first input's shape; it raises ValueError unless the rank is `rank`."""
     return lambda op: [op.inputs[0].get_shape().with_rank(rank)]
 
 
 def unknown_shape(op: Operation) -> list[TensorShape]:
-    """Unknown shapes, one for each result."""
+    """Shape function of an op whose outputs have unknown shapes."""
     return [TensorShape(None) for _ in op.outputs]
 
 
 def no_outputs(unused_op: object) -> list[TensorShape]:
-    """The shapes of an op without results."""
+    """Shape function of an op without outputs."""
     return []
 
 
 def is_broadcast_compatible(shape_x: TensorShape, shape_y: TensorShape) -> bool:
-    """Whether two shapes of known rank broadcast to one."""
+    """Whether two shapes broadcast; False if a rank is unknown, as in 1.15."""
     if shape_x.ndims is None or shape_y.ndims is None:
         return False
     try:
@@ -58,10 +58,10 @@ def is_broadcast_compatible(shape_x: TensorShape, shape_y: TensorShape) -> bool:
 
 
 def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
-    """The shape that two shapes broadcast to, unknown where either rank is.
+    """Returns the broadcast of two shapes; it is unknown if either rank is.
 
     Raises:
-      ValueError: they do not fit.
+      ValueError: the shapes do not broadcast.
     """
     try:
         return TensorShape.of(shape_inference.broadcast(shape_x.sizes, shape_y.sizes))
@@ -70,5 +70,5 @@ def broadcast_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
 
 
 def call_cpp_shape_fn(op: Operation, require_shape_fn: bool = True) -> dict[str, list[messages.TensorShapeProto]]:
-    """The shapes that the op's own shape function found for its results, as messages."""
+    """Returns the shapes of an operation's outputs, which the op's own shape function inferred when it was made, as messages."""
     return {"shapes": [t.get_shape().as_proto() for t in op.outputs]}

@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.compat`: `tf.compat`'s functions, and the abstract base classes of collections."""
+"""`tensorflow.python.util.compat`: the functions of `tf.compat`, and `collections_abc`."""
 
 from collections import abc as collections_abc  # noqa: F401
 

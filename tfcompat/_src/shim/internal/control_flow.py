@@ -1,4 +1,4 @@
-"""Internal names of `tensorflow.python.ops.control_flow_ops`: ops that route values, for tensors, refs and composites alike."""
+"""Internal names of `tensorflow.python.ops.control_flow_ops`: ops that forward values, for tensors, refs and composite tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _Identity(data: TensorLike, name: str | None = None) -> Any:
-    """A copy of a tensor, a ref to the same variable, or a composite of copies."""
+    """Returns the Identity of a tensor, the RefIdentity of a ref, or a composite tensor of the Identities of its components."""
     if isinstance(data, CompositeTensor):
         return nest.map_structure(_Identity, data, expand_composites=True)
     data = to_tensor(data, as_ref=True)
@@ -25,7 +25,11 @@ def _Enter(
     data: TensorLike, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10, use_ref: bool = True,
     use_input_shape: bool = True, name: str | None = None,
 ) -> Any:  # fmt: skip
-    """`data` made known to the loop `frame_name`; of a ref, the ref itself with `use_ref`."""
+    """Adds an Enter node for the loop `frame_name`: a RefEnter for a ref if `use_ref`, one for each component of a composite tensor.
+
+    Args:
+      is_constant: whether the value is a loop invariant. use_input_shape: whether the result has the static shape of `data`.
+    """
     if isinstance(data, CompositeTensor):
         return nest.map_structure(
             lambda t: _Enter(t, frame_name, is_constant, parallel_iterations, use_ref, use_input_shape), data, expand_composites=True

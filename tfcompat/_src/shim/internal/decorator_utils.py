@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.decorator_utils`: what decorators that change docstrings share."""
+"""`tensorflow.python.util.decorator_utils`: helpers of decorators that check functions and change their docstrings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def get_qualified_name(function: Callable[..., Any]) -> str:
-    """The name of a function with the classes around it."""
+    """Returns the name of a function, with the classes around it."""
     return function.__qualname__
 
 
@@ -19,13 +19,13 @@ def _normalize_docstring(docstring: str | None) -> str:
 def add_notice_to_docstring(
     doc: str | None, instructions: str | None, no_doc_str: str, suffix_str: str, notice: list[str]
 ) -> str:
-    """A docstring with a warning below its first line.
+    """Inserts a warning below the first line of a docstring.
 
     Args:
-      doc: the docstring, which may be missing.
-      instructions: the last line of the warning, or nothing.
-      no_doc_str: the first line where there is no docstring.
-      suffix_str: what the first line of a docstring gets at its end.
+      doc: the docstring, or None.
+      instructions: the last line of the warning, or None.
+      no_doc_str: the first line if there is no docstring.
+      suffix_str: is appended to the first line of the docstring.
       notice: the lines of the warning.
 
     Raises:
@@ -45,11 +45,7 @@ def add_notice_to_docstring(
 
 
 def validate_callable(func: object, decorator_name: str) -> None:
-    """Checks that a decorator is given something that can be called.
-
-    Raises:
-      ValueError: it cannot be.
-    """
+    """Raises ValueError if the argument of a decorator is not callable, e.g. a property."""
     if not callable(func):
         raise ValueError(
             f"{func} is not a function. If this is a property, make sure @property appears before @{decorator_name} "
@@ -58,7 +54,7 @@ def validate_callable(func: object, decorator_name: str) -> None:
 
 
 class classproperty:  # noqa: N801
-    """A property of a class, made of a function of the class."""
+    """Decorator: makes a function of a class a read-only property of the class itself."""
 
     def __init__(self, func: Callable[[type], Any]) -> None:
         self._func = func

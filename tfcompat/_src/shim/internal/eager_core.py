@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.core`: the exceptions of operations that run at once."""
+"""`tensorflow.python.eager.core`: the exceptions of eager operations, and their conversion to the classes of `tf.errors`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfcompat._src.base import errors
 
 
 class _NotOkStatusException(Exception):
-    """What TensorFlow raises below Python; here the classes of tf.errors are raised at once."""
+    """The error of an operation with its code, as TensorFlow's C layer raises it. Operations here raise the classes of tf.errors directly."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message, code)
@@ -20,14 +20,14 @@ class _NotOkStatusException(Exception):
 
 
 class _FallbackException(Exception):
-    """What TensorFlow raises where its fast path cannot take a call."""
+    """Raised by the fast path of an eager operation if an input must be converted; the caller then takes the slow path."""
 
 
 class _SymbolicException(Exception):
-    """An operation that runs at once was given a tensor of a Keras graph."""
+    """Raised if an eager operation gets a symbolic tensor of a Keras graph."""
 
 
 def _status_to_exception(code: int, message: str) -> Exception:
-    """The exception of tf.errors for an error code."""
+    """Returns the exception of tf.errors for an error code."""
     kind: Callable[..., Exception] = errors.exception_type_from_error_code(code)
     return kind(None, None, message)

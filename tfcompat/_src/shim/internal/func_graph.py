@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.func_graph`: bodies of functions by their names, and of Python functions."""
+"""`tensorflow.python.framework.func_graph`: graphs of function bodies, empty or traced from a Python function."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tfcompat._src.variables.variable import creator_stack
 
 
 class _OfName(type):
-    """Every body of a function is an instance of the class that names them."""
+    """The metaclass of FuncGraph: `isinstance` is true for every function body of tfcompat, also those of the base class."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, function_body.FuncGraph)
 
 
 class FuncGraph(function_body.FuncGraph, metaclass=_OfName):
-    """An empty body of a function, inside of the default graph.
+    """An empty function body, whose outer graph is the default graph.
 
     Args:
-      name: of the function.
+      name: the function's name.
       collections: its collections; by default those of the default graph.
     """
 
@@ -39,15 +39,15 @@ def func_graph_from_py_func(
     autograph_options: object = None, add_control_dependencies: bool = True, arg_names: object = None, op_return_value: object = None,
     collections: object = None, capture_by_value: object = None, override_flat_arg_shapes: object = None,
 ) -> Any:  # fmt: skip
-    """The body of a Python function.
+    """Traces a Python function to a graph.
 
     Args:
-      name: of the function.
-      python_func: what is called in the body.
-      args, kwargs: its arguments: nests, where a tensor or TensorSpec becomes a placeholder.
+      name: the function's name.
+      python_func: the function that is traced.
+      args, kwargs: its arguments, as nested structures; tensors and TensorSpecs in them become placeholders.
       signature: the TensorSpecs of the arguments, in place of `args` and `kwargs`.
-      autograph, autograph_options: whether, and with which features, it is converted.
-      add_control_dependencies: whether what acts in it runs though no result hangs on it.
+      autograph, autograph_options: whether AutoGraph converts the function, and with which features.
+      add_control_dependencies: whether operations with side effects run even if no output depends on them.
 
     Returns:
       The FuncGraph, with `inputs`, `outputs`, `structured_outputs` and `structured_input_signature`.
@@ -55,11 +55,13 @@ def func_graph_from_py_func(
     Raises:
       NotImplementedError: another argument is given.
     """
+    # The arguments that tfcompat does not support.
     others = dict(func_graph=func_graph, arg_names=arg_names, op_return_value=op_return_value, collections=collections,
                   capture_by_value=capture_by_value, override_flat_arg_shapes=override_flat_arg_shapes)  # fmt: skip
     refused = [key for key, value in others.items() if value is not None]
     if refused:
-        raise NotImplementedError(f"tfcompat has no func_graph_from_py_func with {', '.join(refused)}.")
+        raise NotImplementedError(f"tfcompat does not support these arguments of func_graph_from_py_func: {', '.join(refused)}. Leave them out.")
+    # Variable creators of the outer graph act on variables that the function makes.
     args, kwargs = (tuple(args or ()), dict(kwargs or {})) if signature is None else (tuple(signature), {})
     creators = list(creator_stack(get_default_graph()))
     traced = traced_as(python_func, autograph, autograph_options)

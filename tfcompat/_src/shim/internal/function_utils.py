@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.function_utils`: arguments, name and code of functions and of what acts as one."""
+"""`tensorflow.python.util.function_utils`: argument names, name and code object of functions, methods, partials and callable objects."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from tfcompat._src.shim.internal.tf_inspect import getfullargspec
 
 
 def _call_of(fn: object) -> Any:
-    """The method that calling an object calls, of an object that is no function itself."""
+    """Returns the method `__call__` of a callable object; functions are returned unchanged."""
     return fn.__call__ if callable(fn) and inspect.ismethod(fn.__call__) else fn
 
 
 def fn_args(fn: object) -> tuple[str, ...]:
-    """The names of the arguments that a function, method, partial or callable object leaves to its caller."""
+    """Returns the names of the arguments that a caller of a function, method, partial or callable object can pass, without `self`."""
+    # A partial passes its positional arguments first; the function's signature is that below all partials.
     if isinstance(fn, functools.partial):
         return tuple(name for name in fn_args(fn.func)[len(fn.args) :] if name not in fn.keywords)
     fn = _call_of(fn)
@@ -28,10 +29,10 @@ def fn_args(fn: object) -> tuple[str, ...]:
 
 
 def has_kwargs(fn: object) -> bool:
-    """Whether a function, method, partial or callable object takes any named argument.
+    """Whether a function, method, partial or callable object has a `**kwargs` argument.
 
     Raises:
-      TypeError: `fn` cannot be called.
+      TypeError: `fn` is not callable.
     """
     if not callable(fn):
         raise TypeError(f"fn should be a function-like object, but is of type {type(fn)}.")
@@ -40,6 +41,7 @@ def has_kwargs(fn: object) -> bool:
 
 
 def _target(func: object) -> Callable[..., Any]:
+    """Returns the innermost function behind TensorFlow's decorators; raises ValueError if it is not callable."""
     target: object = unwrap(func)[1]
     if not callable(target):
         raise ValueError("Argument must be callable")
@@ -47,10 +49,10 @@ def _target(func: object) -> Callable[..., Any]:
 
 
 def get_func_name(func: object) -> str:
-    """The name of a function, `Class.name` of a bound method, and the type of another callable object.
+    """Returns the name of a function, `Class.name` of a bound method, or the type of another callable object as a string.
 
     Raises:
-      ValueError: `func` cannot be called.
+      ValueError: `func` is not callable.
     """
     target = _target(func)
     if inspect.ismethod(target):
@@ -59,10 +61,10 @@ def get_func_name(func: object) -> str:
 
 
 def get_func_code(func: object) -> types.CodeType | None:
-    """The code of a function, method or callable object, or None where that is not in Python.
+    """Returns the code object of a function, method or callable object; None if it is not written in Python.
 
     Raises:
-      ValueError: `func` cannot be called.
+      ValueError: `func` is not callable.
     """
     target: Any = _target(func)
     if not (inspect.isfunction(target) or inspect.ismethod(target)):
@@ -72,8 +74,8 @@ def get_func_code(func: object) -> types.CodeType | None:
 
 @functools.cache
 def get_disabled_rewriter_config() -> bytes:
-    """A serialized ConfigProto that switches the graph optimizer off."""
+    """Returns a serialized ConfigProto that disables the graph optimizer."""
     config = pool.message("tensorflow.ConfigProto")()
     config.graph_options.rewrite_options.disable_meta_optimizer = True
-    found: bytes = config.SerializeToString()
-    return found
+    serialized: bytes = config.SerializeToString()
+    return serialized

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.graph_only_ops`: operations of the default graph, also where operations run at once."""
+"""`tensorflow.python.eager.graph_only_ops`: functions that add nodes to a graph even in eager mode."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def graph_placeholder(dtype: DType, shape: object, name: str | None = None) -> Tensor:
-    """A placeholder of the default graph; `shape` is a TensorShape, or a list or tuple of sizes."""
+    """Adds a placeholder to the default graph; `shape` is a TensorShape, or a list or tuple of sizes."""
     with name_scope(name, "placeholder") as scope:
         made: Tensor = raw.Placeholder(dtype=dtype.base_dtype, shape=TensorShape(shape), name=scope)
     return made
 
 
 def graph_zeros_like(tensor: TensorLike) -> Tensor:
-    """Zeros of a tensor's dtype and shape, as a node of its graph."""
+    """Adds a node to the graph of a tensor that computes zeros of its dtype and shape."""
     graph = convert_to_tensor(tensor).graph
     with graph_mode(), graph.as_default(), name_scope(None, "zeros_like", [tensor]) as scope:
         made: Tensor = raw.ZerosLike(convert_to_tensor(tensor, name="tensor"), name=scope)

@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.kernels`: for which devices op types have kernels."""
+"""`tensorflow.python.framework.kernels`: the registered kernels of op types by device type."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from tfcompat._src.runtime.devices import accelerator_count
 
 
 def _device_types() -> list[str]:
+    """Returns the device types of this process."""
     return ["CPU", *(kind for kind in ("GPU", "TPU") if accelerator_count(kind))]
 
 
 def get_all_registered_kernels() -> messages.KernelList:
-    """A KernelList with a kernel of each op type for each kind of device that this process has."""
-    found = messages.KernelList()
+    """Returns a KernelList with a kernel of every op type for every device type of this process."""
+    kernels = messages.KernelList()
     for name in op_spec.registered_names():
-        found.kernel.extend(get_registered_kernels_for_op(name).kernel)
-    return found
+        kernels.kernel.extend(get_registered_kernels_for_op(name).kernel)
+    return kernels
 
 
 def get_registered_kernels_for_op(name: str) -> messages.KernelList:
-    """A KernelList with the kernels of an op type; empty where there is none of that name."""
+    """Returns a KernelList with the kernels of an op type, empty for an unknown one."""
     known = op_spec.find(name) is not None
     return messages.KernelList(kernel=[messages.KernelDef(op=name, device_type=kind) for kind in _device_types() if known])

@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.keyword_args`: functions that take named arguments only."""
+"""`tensorflow.python.util.keyword_args`: a decorator for functions that accept keyword arguments only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tfcompat._src.shim.internal.decorator_utils import validate_callable
 
 
 def keyword_args_only(func: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that raises ValueError where it is called with positional arguments.
+    """Decorator: makes a function raise ValueError if it is called with positional arguments.
 
     Raises:
-      ValueError: `func` cannot be called.
+      ValueError: `func` is not callable.
     """
     validate_callable(func, "keyword_args_only")
 

@@ -1,4 +1,4 @@
-"""`tensorflow.python.layers.utils`: arguments of convolutions, and one of two functions."""
+"""`tensorflow.python.layers.utils`: normalized arguments and output lengths of convolutions, and `smart_cond`."""
 
 from tfcompat._src.keras.utils.conv_utils import (
     conv_input_length as conv_input_length,

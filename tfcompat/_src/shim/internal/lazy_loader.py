@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.lazy_loader`: a module that is imported when it is first used."""
+"""`tensorflow.python.util.lazy_loader`: a proxy for a module that is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class LazyLoader(types.ModuleType):
-    """Stands for module `name`, under `local_name` in `parent_module_globals`, until an attribute is read."""
+    """A proxy for the module `name`. The first read of an attribute imports it, and puts it in `parent_module_globals` as `local_name`."""
 
     def __init__(
         self, local_name: str, parent_module_globals: dict[str, Any], name: str, warning: str | None = None
@@ -19,5 +19,6 @@ class LazyLoader(types.ModuleType):
     def __getattr__(self, item: str) -> Any:
         module = importlib.import_module(self.__name__)
         self._parent[self._local_name] = module
+        # Other references to the proxy then read attributes without this method.
         vars(self).update(vars(module))
         return getattr(module, item)

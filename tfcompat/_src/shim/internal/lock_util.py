@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.lock_util`: a lock that the members of one group hold together."""
+"""`tensorflow.python.util.lock_util`: a lock that is shared within a group of threads and exclusive between groups."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Iterator
 
 
 class GroupLock:
-    """A lock of `num_groups` groups: any number of members of one group hold it at a time, of no other meanwhile.
+    """A lock that any number of threads of one group hold together, while those of the other groups wait.
 
     Raises:
-      ValueError: there is no group.
+      ValueError: `num_groups` is less than 1.
     """
+
+    # Not fair: a group can keep others waiting as long as its threads come in before the last one leaves, as in 1.15.
 
     def __init__(self, num_groups: int = 2) -> None:
         if num_groups < 1:
@@ -22,7 +24,7 @@ class GroupLock:
         self._group_member_counts = [0] * num_groups
 
     def group(self, group_id: int) -> contextlib.AbstractContextManager[None]:
-        """A block that a member of the group holds the lock in."""
+        """Returns a context manager that holds the lock for a group."""
         self._validate_group_id(group_id)
         return self._held(group_id)
 
@@ -35,14 +37,15 @@ class GroupLock:
             self.release(group_id)
 
     def acquire(self, group_id: int) -> None:
-        """Waits until no member of another group holds the lock, and takes it."""
+        """Waits until no other group holds the lock, and takes it."""
         self._validate_group_id(group_id)
+        # All holders are of this group if its count is the sum of all counts.
         with self._ready:
             self._ready.wait_for(lambda: sum(self._group_member_counts) == self._group_member_counts[group_id])
             self._group_member_counts[group_id] += 1
 
     def release(self, group_id: int) -> None:
-        """Gives the lock back."""
+        """Releases the lock once; the last release of a group wakes the waiting threads."""
         self._validate_group_id(group_id)
         with self._ready:
             self._group_member_counts[group_id] -= 1

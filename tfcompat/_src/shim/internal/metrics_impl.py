@@ -1,4 +1,4 @@
-"""`tensorflow.python.ops.metrics_impl`: functions by which libraries, such as TF-Slim, make metrics of their own."""
+"""Internal names of `tensorflow.python.ops.metrics_impl`, by which libraries such as TF-Slim make metrics of their own."""
 
 from __future__ import annotations
 
@@ -18,14 +18,24 @@ _COUNTS = ("tp", "fn", "tn", "fp")
 
 
 def _aggregate_variable(v: TensorLike, collections: object) -> Any:
-    """The value of a metric's variable, over all replicas where one runs, added to collections."""
+    """Returns the value of a metric's variable, aggregated over replicas in a replica context, and adds it to collections."""
     return aggregated(lambda: raw.Identity(v), collections)
 
 
 def _confusion_matrix_at_thresholds(
     labels: object, predictions: TensorLike, thresholds: object, weights: TensorLike | None = None, includes: Iterable[str] | None = None
 ) -> tuple[Any, Any]:
-    """Counts at thresholds and their updates, under the keys `includes` of "tp", "fn", "tn" and "fp", by default all."""
+    """Counts true and false positives and negatives at thresholds.
+
+    Args:
+      includes: the counts to make, of "tp", "fn", "tn" and "fp"; None means all.
+
+    Returns:
+      two dicts with these keys: the values of the counts, and the operations that update them.
+
+    Raises:
+      ValueError: a key of `includes` is none of these.
+    """
     includes = _COUNTS if includes is None else tuple(includes)
     for include in includes:
         if include not in _COUNTS:
@@ -34,8 +44,12 @@ def _confusion_matrix_at_thresholds(
 
 
 def _safe_scalar_div(numerator: Tensor, denominator: Tensor, name: str) -> Tensor:
-    """`numerator` / `denominator` of rank 1 at most, 0 where the latter is 0."""
+    """Divides tensors of rank 1 at most elementwise; the result is 0 where `denominator` is 0.
+
+    Raises:
+      ValueError: a rank is greater than 1.
+    """
     numerator.shape.with_rank_at_most(1)
     denominator.shape.with_rank_at_most(1)
-    found: Tensor = div_no_nan(numerator, denominator, name=name)
-    return found
+    quotient: Tensor = div_no_nan(numerator, denominator, name=name)
+    return quotient

@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.module_wrapper`: modules that warn of renamed names and import others when they are read."""
+"""`tensorflow.python.util.module_wrapper`: a proxy for a module that logs uses of renamed names, and imports names lazily."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from tfcompat._src.shim.internal.tf_decorator import unwrap
 from tfcompat._src.tools.compatibility.upgrade_v2 import TFAPIChangeSpec
 
 _PER_MODULE_WARNING_LIMIT = 1
+"""Most warnings that a module logs."""
 _OWN = "_tfmw_"
 
 
 @functools.cache
 def get_rename_v2(name: str) -> str | None:
-    """The name that "tf.x" has in TensorFlow 2, None where it has kept it."""
+    """Returns the name of "tf.x" in TensorFlow 2; None if it is the same."""
     return TFAPIChangeSpec().symbol_renames.get(name)
 
 
@@ -31,14 +32,16 @@ def has_deprecation_decorator(symbol: object) -> bool:
 
 
 class TFModuleWrapper(types.ModuleType):
-    """A module in the place of another, whose names it gives and takes.
+    """A proxy of a module: reading, setting and deleting an attribute act on the module.
 
     Args:
-      wrapped: the other module. module_name: its name below `tf`.
-      public_apis: name -> (module, name there), imported when it is read; ("", module) for a module.
-      deprecation: whether the first name that TensorFlow 2 has under another is warned of.
-      has_lite: whether `lite` is among `public_apis`, and none of `wrapped` itself.
+      wrapped: the module. module_name: its name below `tf`, "" for `tf` itself.
+      public_apis: name -> (module, name there), imported when it is first read; ("", module) for a module.
+      deprecation: whether to log a warning when a program first reads a name that TensorFlow 2 has renamed.
+      has_lite: whether `lite` is imported by `public_apis` even if `wrapped` has an attribute of this name.
     """
+
+    # State has the prefix `_tfmw_`, which is not forwarded. The names of `wrapped` are copied, so that most reads need no `__getattr__`.
 
     def __init__(
         self, wrapped: types.ModuleType, module_name: str, public_apis: dict[str, tuple[str, str]] | None = None, deprecation: bool = True,
@@ -59,27 +62,29 @@ class TFModuleWrapper(types.ModuleType):
             vars(self).pop("lite", None)
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
+        value = super().__getattribute__(name)
         if not name.startswith(("__", _OWN)):
-            self._tfmw_warn(name, found)
-        return found
+            self._tfmw_warn(name, value)
+        return value
 
     def __getattr__(self, name: str) -> Any:
+        # Called only if the proxy has no such attribute: it was set on the module later, or is imported now.
         apis = self._tfmw_public_apis
         if hasattr(self._tfmw_wrapped_module, name) and not (name == "lite" and self._tfmw_has_lite):
-            found = getattr(self._tfmw_wrapped_module, name)
+            value = getattr(self._tfmw_wrapped_module, name)
         elif not apis or name not in apis:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         else:
             module, member = apis[name]
-            found = getattr(importlib.import_module(module), member) if module else importlib.import_module(member)
-            setattr(self._tfmw_wrapped_module, name, found)
-            vars(self)[name] = found
-        self._tfmw_warn(name, found)
-        return found
+            value = getattr(importlib.import_module(module), member) if module else importlib.import_module(member)
+            setattr(self._tfmw_wrapped_module, name, value)
+            vars(self)[name] = value
+        self._tfmw_warn(name, value)
+        return value
 
     def _tfmw_warn(self, name: str, value: object) -> None:
-        """Warns of a name that TensorFlow 2 has under another, so often for the module and once for the name."""
+        """Logs a warning with the caller's line if TensorFlow 2 has renamed `name`: once for each name, up to the limit of the module."""
+        # Read through `vars`, which does not come back to `__getattribute__` of this class for the state.
         own = vars(self)
         if not own["_tfmw_print_deprecation_warnings"] or own["_tfmw_warning_count"] >= _PER_MODULE_WARNING_LIMIT:
             return
@@ -87,10 +92,11 @@ class TFModuleWrapper(types.ModuleType):
         if name not in own["_tfmw_checked"]:
             own["_tfmw_checked"].add(name)
             new = get_rename_v2(full_name)
+            # A deprecated function logs a warning of its own when it is called.
             if new and not has_deprecation_decorator(value):
                 frame = sys._getframe(2)
-                place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-                logging.warning("From %s: The name %s is deprecated. Please use %s instead.\n", place, full_name, new)
+                line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                logging.warning("From %s: The name %s is deprecated. Please use %s instead.\n", line, full_name, new)
                 own["_tfmw_warning_count"] += 1
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -115,4 +121,5 @@ class TFModuleWrapper(types.ModuleType):
         return repr(self._tfmw_wrapped_module)
 
     def __reduce__(self) -> Any:
+        # Modules cannot be pickled: the proxy is pickled as an import of its name.
         return importlib.import_module, (self.__name__,)

@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.object_identity`: sets and mappings whose members are equal where they are one object."""
+"""`tensorflow.python.util.object_identity`: sets and dicts that compare keys by identity, since `==` on tensors may be elementwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _ObjectIdentityWrapper:
-    """Stands for an object; equal to what stands for the same one."""
+    """A hashable wrapper of an object; equal to other wrappers of the same object."""
 
     def __init__(self, wrapped: Any) -> None:
         self._wrapped = wrapped
@@ -30,7 +30,10 @@ class _ObjectIdentityWrapper:
 
 
 class _WeakObjectIdentityWrapper(_ObjectIdentityWrapper):
-    """Stands for an object without keeping it: its one plain weak reference is what is compared."""
+    """A wrapper with a weak reference to its object."""
+
+    # Python has one plain weak reference for each object, so that wrappers compare and hash by the identity of the reference, also after
+    # the object is gone.
 
     def __init__(self, wrapped: object) -> None:
         super().__init__(weakref.ref(wrapped))
@@ -41,17 +44,18 @@ class _WeakObjectIdentityWrapper(_ObjectIdentityWrapper):
 
 
 class Reference(_ObjectIdentityWrapper):
-    """Refers to an object; equal to another reference to it."""
+    """A reference to an object; equal to other references to the same object."""
 
+    # As in 1.15, a reference has `deref` in place of `unwrapped`.
     unwrapped = property()
 
     def deref(self) -> Any:
-        """The object."""
+        """Returns the object."""
         return self._wrapped
 
 
 def _living(wrappers: Iterable[_ObjectIdentityWrapper], drop: Any) -> Iterator[Any]:
-    """The objects that are still there; `drop` removes the other wrappers."""
+    """Yields the objects that are alive; calls `drop` with the wrappers of the others, which removes them."""
     for wrapper in list(wrappers):
         value = wrapper.unwrapped
         if value is None:
@@ -88,7 +92,7 @@ class ObjectIdentityDictionary(MutableMapping[Any, Any]):
 
 
 class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
-    """A dict that compares its keys with `is` and does not keep them."""
+    """A dict that compares its keys with `is`, and has only weak references to them. Dead keys are removed when it is iterated over."""
 
     _wrap_key = _WeakObjectIdentityWrapper
 
@@ -111,23 +115,23 @@ class ObjectIdentitySet(MutableSet[Any]):
         return self._wrap_key(item) in self._storage
 
     def discard(self, item: object) -> None:
-        """Takes a member out, if it is there."""
+        """Removes a member, if it is in the set."""
         self._storage.discard(self._wrap_key(item))
 
     def add(self, item: object) -> None:
-        """Puts a member in."""
+        """Adds a member."""
         self._storage.add(self._wrap_key(item))
 
     def update(self, items: Iterable[Any]) -> None:
-        """Puts members in."""
+        """Adds members."""
         self._storage.update(self._wrap_key(item) for item in items)
 
     def intersection(self, items: Iterable[Any]) -> set[_ObjectIdentityWrapper]:
-        """The members that are among `items`, wrapped."""
+        """Returns the members that are in `items`, wrapped, as in 1.15."""
         return self._storage.intersection(self._wrap_key(item) for item in items)
 
     def difference(self, items: Iterable[Any]) -> ObjectIdentitySet:
-        """The members that are not among `items`."""
+        """Returns the members that are not in `items`."""
         remaining = ObjectIdentitySet()
         remaining._storage = self._storage.difference(self._wrap_key(item) for item in items)
         return remaining
@@ -140,7 +144,7 @@ class ObjectIdentitySet(MutableSet[Any]):
 
 
 class ObjectIdentityWeakSet(ObjectIdentitySet):
-    """A set that compares its members with `is` and does not keep them."""
+    """A set that compares its members with `is`, and has only weak references to them. Dead members are removed when it is iterated over."""
 
     _wrap_key = _WeakObjectIdentityWrapper
 

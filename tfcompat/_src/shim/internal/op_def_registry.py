@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.op_def_registry`: the OpDef message of every op type that tfcompat has."""
+"""`tensorflow.python.framework.op_def_registry`: the OpDef messages of all op types of tfcompat."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from tfcompat._src.proto import messages
 
 
 def get_registered_ops() -> dict[str, messages.OpDef]:
-    """Names of op types to their OpDefs."""
-    op_spec.find("")  # no op type has this name, so that all that are imported late are looked through
+    """Returns the OpDefs by op type name, sorted."""
+    # The look-up of a name that no op type has imports all modules that register op types.
+    op_spec.find("")
     return {spec.name: op_def(spec) for spec in sorted(op_spec.registered(), key=lambda spec: spec.name)}
 
 
 def register_op_list(op_list: Any) -> None:
-    """Takes OpDefs of op types that are known.
+    """Accepts OpDefs that equal those of tfcompat's op types, and changes nothing.
 
     Raises:
-      ValueError: one of them is unknown, or known with another definition.
+      ValueError: an op type is unknown, or its OpDef differs.
     """
     known = get_registered_ops()
     for definition in op_list.op:
         if definition.name not in known:
-            raise ValueError(f"tfcompat has no op type {definition.name!r}: a kernel cannot be registered by an OpDef alone.")
+            raise ValueError(f"tfcompat has no op type {definition.name!r}, and an OpDef cannot add one, since it has no kernel.")
         if definition != known[definition.name]:
             raise ValueError(f"The OpDef of {definition.name!r} differs from the one that is registered.")

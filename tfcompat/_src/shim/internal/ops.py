@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.ops`: what of it has no other place."""
+"""Internal names of `tensorflow.python.framework.ops` that no other module of tfcompat defines."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
 
 _UIDS = itertools.count(1)
+# Private names of 1.15 that libraries read.
 _default_session_stack = SESSIONS
 _default_graph_stack = GRAPHS
 _TensorLike = (Tensor, SparseTensor, IndexedSlices)
 
 
 def uid() -> int:
-    """A number that no other call in this process gives."""
+    """Returns a number that is unique in this process."""
     return next(_UIDS)
 
 
 def get_name_scope() -> str:
-    """The open name scope of the default graph, without a slash at the end."""
+    """Returns the current name scope of the default graph, without a slash at the end."""
     return get_default_graph().get_name_scope()
 
 
 class RegisterShape:
-    """Marks a shape function, which TensorFlow 1.15 takes from the op's own registration instead."""
+    """A decorator without effect, as in 1.15, which takes the shape function from the op's registration."""
 
     def __init__(self, op_type: str) -> None:
         self._op_type = op_type
@@ -55,14 +56,14 @@ class RegisterShape:
 
 
 def _set_call_cpp_shape_fn(call_cpp_shape_fn: Callable[..., Any]) -> None:
-    """Does nothing, as in 1.15 where a shape function is set already: each op has its own."""
+    """Does nothing, since each op has its own shape function."""
 
 
 class NullContextmanager:
-    """A block that does nothing, whatever it is made of."""
+    """A context manager that does nothing."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Takes anything."""
+        """Accepts and ignores any arguments, as in 1.15."""
 
     def __enter__(self) -> None:
         """Does nothing."""
@@ -73,10 +74,10 @@ class NullContextmanager:
 
 @export("compat.v2.name_scope", "compat.v2.keras.backend.name_scope")
 class name_scope_v2:  # noqa: N801
-    """A name scope of the default graph, which may be entered again and again; `name` is its name.
+    """A reentrant context manager for a name scope of the default graph; `name` is its name.
 
     Raises:
-      ValueError: `name` is no string.
+      ValueError: `name` is not a string.
     """
 
     def __init__(self, name: str) -> None:
@@ -94,12 +95,12 @@ class name_scope_v2:  # noqa: N801
 
 
 def tensor_id(tensor: Tensor) -> int:
-    """A number that no other living tensor has."""
+    """Returns a number that is unique among live tensors."""
     return id(tensor)
 
 
 def name_from_scope_name(name: str) -> str:
-    """The name of an operation that is given a whole scope, "a/b/", as its name."""
+    """Returns the name of an operation whose `name` argument is a scope: "a/b" for "a/b/"."""
     return name.removesuffix("/") if name else name
 
 
@@ -109,16 +110,16 @@ def inside_function() -> bool:
 
 
 def default_session(session: SessionLike) -> contextlib.AbstractContextManager[Any]:
-    """A block in which `session` is the default session."""
+    """Returns a context manager that makes `session` the default session."""
     return SESSIONS.entered(session)
 
 
 @export("compat.v2.device")
 def device_v2(device_name: object) -> contextlib.AbstractContextManager[None]:
-    """`tf.device`, of names only.
+    """Returns a context manager that places operations on a device, as `tf.device` of TensorFlow 2 does.
 
     Raises:
-      RuntimeError: a function is given.
+      RuntimeError: `device_name` is a function.
     """
     if callable(device_name):
         raise RuntimeError("tf.device does not support functions.")
@@ -127,17 +128,17 @@ def device_v2(device_name: object) -> contextlib.AbstractContextManager[None]:
 
 @export("compat.v2.convert_to_tensor")
 def convert_to_tensor_v2(value: object, dtype: Any = None, dtype_hint: Any = None, name: str | None = None) -> Tensor:
-    """`tf.convert_to_tensor` with the arguments of TensorFlow 2."""
+    """Converts a value to a tensor, as `tf.convert_to_tensor` of TensorFlow 2 does."""
     return convert_to_tensor(value, dtype, name, dtype_hint)
 
 
 def internal_convert_n_to_tensor(
     values: Sequence[Any], dtype: Any = None, name: str | None = None, as_ref: bool = False, preferred_dtype: Any = None
 ) -> list[Tensor]:
-    """Tensors of a list of values, named `name_0`, `name_1`, and so on.
+    """Converts a list of values to tensors, named `name_0`, `name_1`, and so on.
 
     Raises:
-      TypeError: `values` is no list.
+      TypeError: `values` is not a sequence.
     """
     if not isinstance(values, Sequence):
         raise TypeError("values must be a sequence.")
@@ -150,7 +151,7 @@ def internal_convert_n_to_tensor(
 def internal_convert_to_tensor_or_composite(
     value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
-    """A composite tensor as it is, anything else as a tensor.
+    """Converts a value to a tensor, unless it is a composite tensor, which is returned unchanged.
 
     Raises:
       ValueError: a composite tensor has another dtype.
@@ -164,17 +165,17 @@ def internal_convert_to_tensor_or_composite(
 
 
 def convert_to_tensor_or_composite(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None) -> Any:
-    """A composite tensor as it is, anything else as a tensor."""
+    """Converts a value to a tensor, unless it is a composite tensor, which is returned unchanged."""
     return internal_convert_to_tensor_or_composite(value, dtype, name)
 
 
 def internal_convert_n_to_tensor_or_composite(
     values: Sequence[Any], dtype: DTypeLike | None = None, name: str | None = None, as_ref: bool = False
 ) -> list[Any]:
-    """Tensors or composite tensors of a list of values, named `name_0`, `name_1`, and so on; None stays None.
+    """Converts a list of values to tensors, named `name_0`, `name_1`, and so on; composite tensors and None stay.
 
     Raises:
-      TypeError: `values` is no list.
+      TypeError: `values` is not a sequence.
     """
     if not isinstance(values, Sequence):
         raise TypeError("values must be a sequence.")
@@ -187,12 +188,12 @@ def internal_convert_n_to_tensor_or_composite(
 
 
 def convert_n_to_tensor_or_composite(values: Sequence[Any], dtype: DTypeLike | None = None, name: str | None = None) -> list[Any]:
-    """Tensors or composite tensors of a list of values, named `name_0`, `name_1`, and so on; None stays None."""
+    """Converts a list of values to tensors, named `name_0`, `name_1`, and so on; composite tensors and None stay."""
     return internal_convert_n_to_tensor_or_composite(values, dtype, name)
 
 
 def _NodeDef(op_type: str, name: str, device: Any = None, attrs: Mapping[str, Any] | None = None) -> Any:  # noqa: N802
-    """A NodeDef message; a device may be a function of it."""
+    """Makes a NodeDef message; `device` is a name or a function of the NodeDef."""
     node = messages.NodeDef(op=op_type, name=name)
     for key, value in (attrs or {}).items():
         node.attr[key].CopyFrom(value)
@@ -202,18 +203,22 @@ def _NodeDef(op_type: str, name: str, device: Any = None, attrs: Mapping[str, An
 
 
 def _create_c_op(graph: Graph, node_def: messages.NodeDef, inputs: Sequence[Any], control_inputs: Sequence[Operation]) -> Operation:
-    """Adds the operation that a NodeDef describes to a graph; inputs that are lists are given as lists.
+    """Adds the operation that a NodeDef describes to a graph.
+
+    Args:
+      inputs: one tensor for each input argument of the op, a list of tensors for a list argument.
 
     Raises:
-      ValueError: there is no such op type, or the inputs do not fit it.
+      ValueError: tfcompat has no such op type, or the inputs do not fit it.
     """
     spec = op_spec.find(node_def.op)
     if spec is None:
-        raise ValueError(f"Op type not registered '{node_def.op}' in this process, which the node {node_def.name!r} needs")
+        raise ValueError(f"Op type not registered '{node_def.op}' in this process, which the node {node_def.name!r} needs.")
     if len(inputs) != len(spec.signature.inputs):
         raise ValueError(
             f"{len(inputs)} inputs specified of {len(spec.signature.inputs)} inputs in Op while building NodeDef '{node_def.name}' of type {node_def.op}"
         )
+    # A trailing slash makes the name absolute: it is taken as it is, outside of the current scope.
     flat = [tensor for value in inputs for tensor in (value if isinstance(value, (list, tuple)) else [value])]
     try:
         op = graph.create_op(node_def.op, flat, name=node_def.name + "/", attrs=dict(node_def.attr))
@@ -227,14 +232,10 @@ def _create_c_op(graph: Graph, node_def: messages.NodeDef, inputs: Sequence[Any]
 
 
 def _assert_same_graph(original_item: Any, item: Any) -> None:
-    """Checks that two operations or tensors are of one graph.
-
-    Raises:
-      ValueError: they are not.
-    """
+    """Raises ValueError if two operations or tensors are not in the same graph."""
     if original_item.graph is not item.graph:
         raise ValueError(f"{item} must be from the same graph as {original_item}.")
 
 
 def set_shape_and_handle_data_for_outputs(unused_op: Any) -> None:
-    """Does nothing, as in 1.15: shapes are known when an operation is made."""
+    """Does nothing: shapes and handle data are inferred when an operation is made."""

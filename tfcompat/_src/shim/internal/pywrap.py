@@ -1,4 +1,4 @@
-"""`tensorflow.python.pywrap_tensorflow`: functions of TensorFlow's extension module that programs call."""
+"""`tensorflow.python.pywrap_tensorflow`: functions of TensorFlow's C++ extension module that programs call."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from tfcompat._src.platform import file_io
 
 
 def TF_bfloat16_type() -> type:
-    """The NumPy type of bfloat16."""
+    """Returns the NumPy type of bfloat16."""
     return dtypes.bfloat16.as_numpy_dtype  # type: ignore[no-any-return]  # a class of ml_dtypes
 
 
 def TF_PickUnusedPortOrDie() -> int:
-    """A port of this machine that nothing uses now."""
-    with socket.socket() as found:
-        found.bind(("", 0))
-        port: int = found.getsockname()[1]
+    """Returns a TCP port of this machine that is free now. Another process may take it before the caller does."""
+    # The system chooses the port for 0.
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
     return port
 
 
@@ -30,17 +31,17 @@ def DeleteFile(filename: object, status: object = None) -> None:
 
 
 def TFE_Py_TensorShapeSlice(tensors: object, slice_dim: int) -> Any:
-    """The sizes of one dimension.
+    """Returns the sizes of one dimension of several tensors.
 
     Args:
-      tensors: list or tuple of EagerTensors.
+      tensors: a list or tuple of EagerTensors.
       slice_dim: the dimension, not negative.
 
     Returns:
       an int32 EagerTensor with shape [len(tensors)].
 
     Raises:
-      TypeError: `tensors` is not such a list. ValueError: the dimension is negative. IndexError: a tensor does not have it.
+      TypeError: `tensors` is not such a list. ValueError: the dimension is negative. IndexError: a tensor has too few dimensions.
     """
     if not isinstance(tensors, (list, tuple)):
         raise TypeError(f'tensors argument must be a list or a tuple. Got "{type(tensors).__name__}"')

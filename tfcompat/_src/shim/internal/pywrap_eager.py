@@ -1,4 +1,4 @@
-"""`tensorflow.python.pywrap_tensorflow`: operations that run at once, as TensorFlow's generated functions call them."""
+"""`tensorflow.python.pywrap_tensorflow`: the TFE_Py_* functions, by which TensorFlow's generated functions run eager operations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from tfcompat._src.shim.internal import eager_execute
 from tfcompat._src.shim.internal.eager_core import _FallbackException, _NotOkStatusException
 
 exception_class: type[Exception] = _NotOkStatusException
+"""The class that is raised if an operation fails."""
 
 
 def TFE_Py_RegisterExceptionClass(e: object) -> None:
-    """Says what is raised where an operation fails, with a message and a code.
+    """Registers the exception class that is raised, with a message and an error code, if an operation fails.
 
     Raises:
-      TypeError: it is no class of exceptions.
+      TypeError: `e` is not a subclass of Exception.
     """
     if not isinstance(e, type) or not issubclass(e, Exception):
         raise TypeError("TFE_Py_RegisterExceptionClass: Registered class should be subclass of Exception.")
@@ -33,10 +34,10 @@ def TFE_Py_RegisterExceptionClass(e: object) -> None:
 
 
 def TFE_Py_RegisterForwardGradientFunction(e: object) -> None:
-    """Says which function differentiates operations forward for ForwardGradientAccumulator, with the arguments of `_forward_gradient`.
+    """Registers the function, with the arguments of `_forward_gradient`, by which ForwardGradientAccumulator differentiates operations.
 
     Raises:
-      TypeError: it is not callable.
+      TypeError: `e` is not callable.
     """
     if not callable(e):
         raise TypeError("TFE_Py_RegisterForwardGradientFunction: Registered object should be function.")
@@ -44,23 +45,24 @@ def TFE_Py_RegisterForwardGradientFunction(e: object) -> None:
 
 
 def _failed(error: Exception) -> Exception:
-    """What to raise for an operation that fails, or whose arguments do not fit its type."""
+    """Converts the error of an operation to the registered class; a TypeError becomes INVALID_ARGUMENT."""
     if isinstance(error, errors.OpError):
         return exception_class(error.message, error.error_code)
     return exception_class(str(error), errors.INVALID_ARGUMENT)
 
 
 def _on(device_name: str | None, op_name: str) -> contextlib.AbstractContextManager[None]:
-    """Places an operation on a device, or on another one of its task where that has none of this kind.
+    """Returns a context manager that places an operation on a device, or on another device of its task if the task has none of this type.
 
     Raises:
-      The registered class: the name is none of a device, or its task is not there.
+      The registered class: the name is malformed, or its task does not exist.
     """
     graph = get_default_graph()
     if not device_name or not isinstance(graph, EagerGraph):
         return contextlib.nullcontext()
     if not device_name.startswith("/"):
         raise exception_class(f"Malformed device specification '{device_name}' in eager op: Name: {op_name}", errors.INVALID_ARGUMENT)
+    # Soft placement: first the device itself, then any device of the task.
     task = device_lib.DeviceSpec.from_string(device_lib.canonical_name(device_name)).replace(device_type=None, device_index=None)
     for wanted in (device_name, task.to_string()):
         with contextlib.suppress(RuntimeError):
@@ -71,14 +73,14 @@ def _on(device_name: str | None, op_name: str) -> contextlib.AbstractContextMana
 def TFE_Py_Execute(
     ctx: object, device_name: str | None, op_name: str, inputs: Sequence[Any], attrs: Sequence[Any] | None, num_outputs: int
 ) -> list[Any]:
-    """Runs an operation on its flat inputs; the list of its outputs.
+    """Runs an operation on its flat inputs, and returns the list of its outputs.
 
     Args:
-      ctx: unused, as there is one context. device_name: where it runs; None or empty for what the device scopes say.
-      attrs: names and values of attributes in turn.
+      ctx: unused, as there is one context. device_name: the device; None or "" means that of the device scopes.
+      attrs: names and values of attributes, alternating.
 
     Raises:
-      TypeError: an input is no EagerTensor. The registered class: the operation fails.
+      TypeError: an input is not an EagerTensor. The registered class: the operation fails.
     """
     try:
         with _on(device_name, op_name):
@@ -90,16 +92,17 @@ def TFE_Py_Execute(
 def TFE_Py_FastPathExecute(
     ctx: object, device_name: str | None, op_name: str, name: str | None, callbacks: Sequence[Callable[..., Any]] | None, *args: Any
 ) -> Any:  # fmt: skip
-    """Runs an operation; its one output, the list of several, or None.
+    """Runs an operation, and returns its output, the list of several outputs, or None if it has none.
 
     Args:
-      ctx: unused, as there is one context. device_name: where it runs; None or empty for what the device scopes say.
-      callbacks: are called after the operation, besides those that were added.
-      *args: one argument for each input, a list for a list of tensors, then names and values of attributes in turn.
+      ctx: unused, as there is one context. device_name: the device; None or "" means that of the device scopes.
+      callbacks: functions that are called after the operation, in addition to the registered execution callbacks.
+      *args: one argument for each input (a list for a list of tensors), then names and values of attributes, alternating.
 
     Raises:
-      ValueError: an input lacks. _FallbackException: an input is no EagerTensor. The registered class: the operation fails.
+      ValueError: an input is missing. _FallbackException: an input is not an EagerTensor. The registered class: the operation fails.
     """
+    # The checks of 1.15's fast path. Its callers convert the inputs and try again after a _FallbackException; numbers are converted here.
     try:
         spec = eager_execute.find_spec(op_name)
         count = len(spec.signature.inputs)
@@ -113,9 +116,9 @@ def TFE_Py_FastPathExecute(
         raise _failed(e) from None
     with execution_callbacks.also_calling(callbacks or ()), _on(device_name, op_name):
         try:
-            found = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)
+            results = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)
         except (TypeError, errors.OpError) as e:
             raise _failed(e) from None
-    if found is None or isinstance(found, Operation):
+    if results is None or isinstance(results, Operation):
         return None
-    return list(found) if isinstance(found, tuple) else found
+    return list(results) if isinstance(results, tuple) else results

@@ -1,4 +1,4 @@
-"""`tensorflow.python.pywrap_tensorflow`: sessions, their devices, statuses and constants by the functions of TensorFlow's C interface."""
+"""`tensorflow.python.pywrap_tensorflow`: TensorFlow's C API for sessions, their devices, statuses and constants."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class _SessionOptions(NamedTuple):
-    """Where a session runs, and with which settings."""
+    """The target and configuration of a session."""
 
     target: bytes | None
     config: Any
 
 
 def TF_NewSessionOptions(target: bytes | None = None, config: object = None) -> _SessionOptions:
-    """The options of a session.
+    """Makes the options of a session.
 
     Args:
-      target: the server to connect to, None for this process. config: a ConfigProto or None.
+      target: the server to connect to, or None for this process. config: a ConfigProto or None.
 
     Raises:
-      TypeError: `target` is no bytes.
+      TypeError: `target` is not bytes.
     """
     if target is not None and not isinstance(target, bytes):
         raise TypeError(f"expected bytes, {type(target).__name__} found")
@@ -35,12 +35,12 @@ def TF_NewSessionOptions(target: bytes | None = None, config: object = None) -> 
 
 
 def TF_NewSession(graph: Any, opts: _SessionOptions) -> Session:
-    """A session of a graph."""
+    """Makes a session of a graph."""
     return Session((opts.target or b"").decode(), graph, opts.config)
 
 
 def TF_CloseSession(session: Session) -> None:
-    """Ends a session; nothing where it has ended."""
+    """Closes a session, unless it is closed."""
     session.close()
 
 
@@ -48,48 +48,49 @@ TF_DeleteSession = TF_CloseSession
 
 
 def TF_SessionListDevices(session: Session) -> list[DeviceAttributes]:
-    """The devices of a session, for the functions TF_DeviceList*."""
+    """Returns the devices of a session, for the functions TF_DeviceList*."""
     return session.list_devices()
 
 
 def TF_DeleteDeviceList(list: list[DeviceAttributes]) -> None:  # noqa: A002
-    """Forgets what TF_SessionListDevices gave."""
+    """Clears a list of TF_SessionListDevices, which frees it in C."""
     list.clear()
 
 
 def TF_DeviceListCount(list: list[DeviceAttributes]) -> int:  # noqa: A002
-    """The number of devices."""
+    """Returns the number of devices."""
     return len(list)
 
 
 def _device(devices: list[DeviceAttributes], index: int) -> DeviceAttributes:
+    """Returns a device; raises InvalidArgumentError if the index is negative or too large, where a list would count from its end or raise."""
     if not 0 <= index < len(devices):
         raise errors.InvalidArgumentError(None, None, "index out of bounds")
     return devices[index]
 
 
 def TF_DeviceListName(list: list[DeviceAttributes], index: int) -> str:  # noqa: A002
-    """The full name of a device; InvalidArgumentError where there is none with this index."""
+    """Returns the full name of a device; raises InvalidArgumentError if there is none with this index."""
     return _device(list, index).name
 
 
 def TF_DeviceListType(list: list[DeviceAttributes], index: int) -> str:  # noqa: A002
-    """"CPU", "GPU" or "TPU"; InvalidArgumentError where there is no device with this index."""
+    """Returns "CPU", "GPU" or "TPU"; raises InvalidArgumentError if there is no device with this index."""
     return _device(list, index).device_type
 
 
 def TF_DeviceListMemoryBytes(list: list[DeviceAttributes], index: int) -> int:  # noqa: A002
-    """The memory of a device in bytes; InvalidArgumentError where there is no device with this index."""
+    """Returns the memory limit of a device in bytes; raises InvalidArgumentError if there is no device with this index."""
     return _device(list, index).memory_limit_bytes
 
 
 def TF_DeviceListIncarnation(list: list[DeviceAttributes], index: int) -> int:  # noqa: A002
-    """A number that another device in its place would not have; InvalidArgumentError where there is no device with this index."""
+    """Returns a random number that identifies this incarnation of a device; raises InvalidArgumentError if there is none with this index."""
     return _device(list, index).incarnation
 
 
 def TF_NewStatus() -> errors.Status:
-    """A status: OK."""
+    """Makes a status with the code OK."""
     return errors.Status()
 
 
@@ -99,17 +100,21 @@ def TF_SetStatus(status: errors.Status, code: int, message: str) -> None:
 
 
 def TF_GetCode(status: errors.Status) -> int:
-    """The error code of a status, 0 for OK."""
+    """Returns the error code of a status, 0 for OK."""
     return status.code
 
 
 def TF_Message(status: errors.Status) -> str:
-    """The message of a status, "" for OK."""
+    """Returns the message of a status, "" for OK."""
     return status.message
 
 
 def TF_TryEvaluateConstant_wrapper(graph: Graph, output: Any) -> Any:
-    """The value of a tensor of a graph that depends on constants and known shapes only, else None; a scalar as a NumPy scalar."""
-    name, index = output  # of `Tensor._as_tf_output`
+    """Returns the value of a tensor that depends on constants and static shapes only (a scalar as a NumPy scalar), else None.
+
+    Args:
+      output: the node's name and the output's index, as `Tensor._as_tf_output` returns them.
+    """
+    name, index = output
     value = known_value(graph.get_operation_by_name(name).outputs[index])
     return None if value is None else value[()]

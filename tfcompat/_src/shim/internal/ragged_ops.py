@@ -1,4 +1,4 @@
-"""`tensorflow.python.ops.ragged.ragged_dispatch`: the functions that take ragged tensors, as documents list them."""
+"""`tensorflow.python.ops.ragged.ragged_dispatch`: the list of functions that accept ragged tensors, in Markdown for documentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfcompat._src.shim.resolve import public
 
 
 def _signature(name: str, count: int) -> str:
-    """The arguments of the function `tf.name`, of which the first `count` may be ragged."""
+    """Returns the signature of the function `tf.name` as a list item, with its first `count` arguments, which may be ragged, in bold."""
     function = public(name)
     spec = getfullargspec(function)
     arguments = [f"**{each}**" if i < count else each for i, each in enumerate(spec.args)]
@@ -22,11 +22,12 @@ def _signature(name: str, count: int) -> str:
 
 
 def ragged_op_list(tf_version: int = 1) -> str:
-    """A text in Markdown that lists the functions of TensorFlow 1 or 2 that take ragged tensors.
+    """Returns a list, in Markdown, of the functions of TensorFlow 1 or 2 that accept ragged tensors.
 
     Raises:
       ValueError: `tf_version` is neither 1 nor 2.
     """
+    # By function: how many of its first arguments may be ragged. The text ends with "n", as 1.15's does.
     if tf_version not in (1, 2):
         raise ValueError("Expected version 1 or 2.")
     names_of = get_v1_names if tf_version == 1 else get_v2_names

@@ -1,4 +1,4 @@
-"""`tensorflow.python.keras.saving.saved_model_experimental`: a check that TensorFlow 1.15 announces."""
+"""`tensorflow.python.keras.saving.saved_model_experimental`: a check that TensorFlow 1.15 declares and does not implement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.tape`: what the gradient tapes of a thread record."""
+"""`tensorflow.python.eager.tape`: queries and records of the active gradient tapes of a thread."""
 
 from __future__ import annotations
 
@@ -14,22 +14,27 @@ __all__ = ["could_possibly_record", "record_operation", "should_record", "stop_r
 
 
 def could_possibly_record() -> bool:
-    """Whether there is a tape in this thread."""
+    """Whether this thread has an active tape."""
     return bool(recorders.ACTIVE.recorders)
 
 
 def should_record(tensors: Sequence[Any]) -> bool:
-    """Whether a tape would record an operation on these tensors."""
+    """Whether an active tape watches one of these tensors, and so would record an operation on them."""
     return recorders.order(tensors) > 0
 
 
 def variable_accessed(variable: Any) -> None:
-    """Lets the tapes that watch variables watch this one."""
+    """Makes the tapes that watch accessed variables watch this one."""
+    # `order` asks each recorder whether it watches the handle, which then starts to watch.
     recorders.order([variable.handle])
 
 
 def record_operation(op_type: str, output_tensors: Sequence[Any], input_tensors: Sequence[Any], backward_function: Callable[..., Any]) -> None:
-    """Tells the tapes of operations that gave `output_tensors` of `input_tensors`: `backward_function(*grads)` is their derivative."""
+    """Records a computation of `output_tensors` from `input_tensors` on the active tapes.
+
+    Args:
+      backward_function: maps the cotangents of the outputs to those of the inputs.
+    """
 
     def gradient(op: object, *grads: Any) -> Any:
         return backward_function(*grads)

@@ -1,4 +1,4 @@
-"""`tensorflow.python.framework.tensor_util` and `constant_op`: what of them has no other place."""
+"""Internal names of `tensorflow.python.framework.tensor_util` and `constant_op` that no other module of tfcompat defines."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tfcompat._src.proto import messages
 
 
 def TensorShapeProtoToList(shape: Any) -> list[int]:  # noqa: N802
-    """The sizes of a TensorShapeProto."""
+    """Returns the sizes of a TensorShapeProto."""
     return [dim.size for dim in shape.dim]
 
 
 def ShapeEquals(tensor_proto: object, shape: object) -> bool:  # noqa: N802
-    """Whether a TensorProto has a shape, given as a list or a TensorShapeProto.
+    """Whether the shape of a TensorProto equals `shape`.
 
     Raises:
-      TypeError: the arguments are something else.
+      TypeError: `tensor_proto` is not a TensorProto, or `shape` is neither a list or tuple nor a TensorShapeProto.
     """
     if not isinstance(tensor_proto, messages.TensorProto):
         raise TypeError("tensor_proto is not a tensor_pb2.TensorProto object")
@@ -32,12 +32,13 @@ def ShapeEquals(tensor_proto: object, shape: object) -> bool:  # noqa: N802
 
 
 def maybe_set_static_shape(tensor: Tensor, shape: object) -> None:
-    """Gives a tensor in the body of a function the shape that a tensor `shape` is known to hold."""
+    """Sets the static shape of a tensor in a function body to the constant value of the tensor `shape`, as far as it is known."""
+    # Shape functions do not see constants that a function captures from outside.
     if get_default_graph().building_function and not tensor.shape.is_fully_defined() and isinstance(shape, Tensor):
         tensor.set_shape(constant_value_as_shape(shape))
 
 
 def is_constant(tensor_or_op: Tensor | Operation) -> bool:
-    """Whether a tensor, or the operation, is of the type Const."""
+    """Whether an operation, or that of a tensor, is a Const."""
     op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
     return op.type == "Const"

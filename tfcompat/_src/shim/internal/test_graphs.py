@@ -1,4 +1,4 @@
-"""`tensorflow.python.kernel_tests.signal.test_util`: graphs as tests look at them."""
+"""`tensorflow.python.kernel_tests.signal.test_util`: optimized graphs for tests."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tfcompat._src.train.saver import export_meta_graph
 
 
 def grappler_optimize(graph: Graph, fetches: Iterable[Any] | None = None, config_proto: messages.ConfigProto | None = None) -> messages.GraphDef:
-    """The GraphDef of a graph as `OptimizeGraph` leaves it.
+    """Returns the GraphDef of a graph after `OptimizeGraph`.
 
     Args:
-      graph: the graph. fetches: tensors that stay; they are added to the collection "train_op".
-      config_proto: a ConfigProto; by default one that lets small graphs be optimized too.
+      graph: the graph. fetches: tensors that must stay; they are added to the graph's collection "train_op".
+      config_proto: a ConfigProto; by default one that allows to optimize small graphs too.
     """
     if config_proto is None:
         config_proto = messages.ConfigProto()

@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.tf_contextlib`: context managers that say what they are made of."""
+"""`tensorflow.python.util.tf_contextlib`: `contextlib.contextmanager` as a TensorFlow decorator, which `unwrap` sees through."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tfcompat._src.shim.internal.tf_decorator import make_decorator
 
 
 def contextmanager(target: Callable[..., Any]) -> Callable[..., Any]:
-    """A context manager made of a generator function."""
+    """Decorator: makes a context manager from a generator function."""
     return make_decorator(target, contextlib.contextmanager(target), "contextmanager")

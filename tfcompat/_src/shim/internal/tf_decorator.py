@@ -1,4 +1,7 @@
-"""`tensorflow.python.util.tf_decorator`: decorators that say what they decorate."""
+"""`tensorflow.python.util.tf_decorator`: decorators that record what they decorate, so that `unwrap` finds the innermost function.
+
+The record is the attribute `_tf_decorator` of the wrapping function; records form a chain.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from typing import Any
 
 
 class TFDecorator:
-    """A decorator's record: its name, the function it decorates, a text on it and another argument list.
+    """The record of a decorator: its name, the decorated function, and the docstring and signature that it declares.
 
-    Calling it calls the function.
+    It is callable, and bindable as a method, like the function.
     """
 
     def __init__(
@@ -25,6 +28,7 @@ class TFDecorator:
             self.__qualname__ = target.__qualname__
         self.__doc__ = decorator_doc or getattr(target, "__doc__", None) or ""
         self.__wrapped__ = target
+        # `inspect.signature` reads `__signature__`. Some callables, such as builtins, have none.
         if decorator_argspec is not None:
             self.__signature__ = full_signature(decorator_argspec)
         elif callable(target):
@@ -59,19 +63,20 @@ class TFDecorator:
 
 
 def full_signature(argspec: Any) -> inspect.Signature:
-    """A Signature of an ArgSpec or FullArgSpec."""
+    """Converts an ArgSpec or FullArgSpec to a Signature."""
+    # Defaults belong to the last arguments.
     kind = inspect.Parameter
     defaults = dict(zip(reversed(argspec.args), reversed(argspec.defaults or ())))
-    found = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=defaults.get(n, kind.empty)) for n in argspec.args]
+    parameters = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=defaults.get(n, kind.empty)) for n in argspec.args]
     if argspec.varargs:
-        found.append(kind(argspec.varargs, kind.VAR_POSITIONAL))
+        parameters.append(kind(argspec.varargs, kind.VAR_POSITIONAL))
     keywords = getattr(argspec, "varkw", None) or getattr(argspec, "keywords", None)
     only = getattr(argspec, "kwonlyargs", None) or []
     only_defaults = getattr(argspec, "kwonlydefaults", None) or {}
-    found += [kind(n, kind.KEYWORD_ONLY, default=only_defaults.get(n, kind.empty)) for n in only]
+    parameters += [kind(n, kind.KEYWORD_ONLY, default=only_defaults.get(n, kind.empty)) for n in only]
     if keywords:
-        found.append(kind(keywords, kind.VAR_KEYWORD))
-    return inspect.Signature(found)
+        parameters.append(kind(keywords, kind.VAR_KEYWORD))
+    return inspect.Signature(parameters)
 
 
 def make_decorator(
@@ -81,7 +86,11 @@ def make_decorator(
     decorator_doc: str = "",
     decorator_argspec: object = None,
 ) -> Callable[..., Any]:
-    """`decorator_func` under the name, text and signature of `target`, which `unwrap` finds again."""
+    """Records `target` on `decorator_func` for `unwrap`, gives it the name, docstring and signature of `target`, and returns it.
+
+    Args:
+      decorator_name: by default the name of the calling function.
+    """
     if decorator_name is None:
         decorator_name = inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]  # a caller has a frame
     record = TFDecorator(decorator_name, target, decorator_doc, decorator_argspec)
@@ -89,6 +98,7 @@ def make_decorator(
     for key in ("__name__", "__qualname__", "__module__"):
         if hasattr(target, key):
             setattr(decorator_func, key, getattr(target, key))
+    # Other attributes are copied as by `functools.wraps`, but do not replace those that `decorator_func` has.
     for key, value in getattr(target, "__dict__", {}).items():
         decorator_func.__dict__.setdefault(key, value)
     decorator_func.__doc__ = record.__doc__
@@ -100,17 +110,21 @@ def make_decorator(
 
 
 def _record(value: object) -> TFDecorator | None:
-    """What an object says of its being a decorator, if it is one."""
-    found = value if isinstance(value, TFDecorator) else getattr(value, "_tf_decorator", None)
-    return found if isinstance(found, TFDecorator) else None
+    """Returns the record of a decorated function, or None."""
+    record = value if isinstance(value, TFDecorator) else getattr(value, "_tf_decorator", None)
+    return record if isinstance(record, TFDecorator) else None
 
 
 def rewrap(decorator_func: Callable[..., Any], previous_target: object, new_target: object) -> Any:
-    """Puts `new_target` in the place of `previous_target`, or else of the innermost function; returns the outermost one.
+    """Replaces `previous_target`, or the innermost function if it is not in the chain, by `new_target`.
+
+    Returns:
+      the outermost function: `decorator_func`, or `new_target` if that is not decorated.
 
     Raises:
-      AssertionError: `decorator_func` decorates nothing and is not `previous_target`.
+      AssertionError: `decorator_func` is not decorated and is not `previous_target`.
     """
+    # Walks the chain from the outside; `wrapper` is the last function with a record.
     wrapper, record = None, _record(decorator_func)
     current: Any = decorator_func
     while record is not None:
@@ -127,7 +141,8 @@ def rewrap(decorator_func: Callable[..., Any], previous_target: object, new_targ
 
 
 def unwrap(maybe_tf_decorator: object) -> tuple[list[TFDecorator], Any]:
-    """The records of all decorators, outermost first, and the innermost function."""
+    """Returns the records of all decorators of a function, outermost first, and the innermost function."""
+    # Copied attributes can lead back to a record that was met before, which ends the walk.
     records: list[TFDecorator] = []
     current = maybe_tf_decorator
     while (record := _record(current)) is not None and record not in records:

@@ -1,4 +1,7 @@
-"""`tensorflow.python.util.tf_export`: marks that note on a symbol the public names that a program gives it."""
+"""`tensorflow.python.util.tf_export`: decorators that store the public names of a symbol in its attributes, and functions that read them.
+
+tfcompat's own functions and classes have no such attributes: their names come from a reverse index of its public namespaces.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ SUBPACKAGE_NAMESPACES = [ESTIMATOR_API_NAME]
 
 
 class _Attributes(NamedTuple):
-    """The attributes that hold the names of a symbol, and those of the constants of a module."""
+    """Attribute names: of the names of a symbol, and of the constants of a module."""
 
     names: str
     constants: str
@@ -31,7 +34,7 @@ API_ATTRS_V1 = {api: _Attributes(f"{p}_api_names_v1", f"{p}_api_constants_v1") f
 
 
 class SymbolAlreadyExposedError(Exception):
-    """A symbol that has public names is given others."""
+    """A symbol with public names is given other names."""
 
 
 class InvalidSymbolNameError(Exception):
@@ -39,14 +42,14 @@ class InvalidSymbolNameError(Exception):
 
 
 class api_export:  # noqa: N801
-    """Notes the public names of a symbol in its attributes.
+    """Decorator: stores the public names of a symbol in its attributes.
 
     Args:
       *args: the names, the canonical one first.
       v1: the names in the API of TensorFlow 1, by default the same.
       api_name: "tensorflow", "estimator" or "keras".
-      overrides: symbols that lose their names.
-      allow_multiple_exports: lets a symbol that has names take these instead.
+      overrides: symbols whose names are removed.
+      allow_multiple_exports: whether the names may replace others that the symbol has.
 
     Raises:
       ValueError: `v2` is given. InvalidSymbolNameError: a name is in the namespace of another API.
@@ -66,6 +69,7 @@ class api_export:  # noqa: N801
         self._validate_symbol_names()
 
     def _validate_symbol_names(self) -> None:
+        """Raises InvalidSymbolNameError if a name is not in the namespace of its API."""
         names = {*self._names, *self._names_v1}
         if self._api_name != TENSORFLOW_API_NAME:
             if not all(name.startswith(self._api_name) for name in names):
@@ -79,6 +83,7 @@ class api_export:  # noqa: N801
                 raise InvalidSymbolNameError(f"@tf_export is not allowed to export symbols under {subpackage}.*")
 
     def __call__(self, func: object) -> Any:
+        # The attributes are those of the innermost function, which outer decorators do not hide.
         held = (API_ATTRS[self._api_name].names, API_ATTRS_V1[self._api_name].names)
         for overridden in self._overrides:
             for attr in held:
@@ -88,17 +93,17 @@ class api_export:  # noqa: N801
         return func
 
     def set_attr(self, func: Any, api_names_attr: str, names: Iterable[str]) -> None:
-        """Gives a symbol its names.
+        """Sets one of the attributes of a symbol.
 
         Raises:
-          SymbolAlreadyExposedError: it has some of its own.
+          SymbolAlreadyExposedError: the symbol has this attribute itself, not by inheritance.
         """
         if api_names_attr in vars(func) and not self._allow_multiple_exports:
             raise SymbolAlreadyExposedError(f"Symbol {func.__name__} is already exposed as {getattr(func, api_names_attr)}.")
         setattr(func, api_names_attr, names)
 
     def export_constant(self, module_name: str, name: str) -> None:
-        """Notes the public names of the constant `name` in its module."""
+        """Stores the public names of the constant `name` in its module, as constants have no attributes."""
         module = sys.modules[module_name]
         for attrs, names in ((API_ATTRS, self._names), (API_ATTRS_V1, self._names_v1)):
             vars(module).setdefault(attrs[self._api_name].constants, []).append((names, name))
@@ -110,7 +115,7 @@ keras_export = functools.partial(api_export, api_name=KERAS_API_NAME)
 
 
 def get_canonical_name(api_names: Iterable[str], deprecated_api_names: Iterable[str]) -> str | None:
-    """The first name that is not deprecated, else the first; None without names."""
+    """Returns the first name that is not deprecated, else the first; None without names."""
     names, deprecated = list(api_names), set(deprecated_api_names)
     return next((name for name in names if name not in deprecated), names[0] if names else None)
 
@@ -118,54 +123,59 @@ def get_canonical_name(api_names: Iterable[str], deprecated_api_names: Iterable[
 def get_canonical_name_for_symbol(
     symbol: object, api_name: str = TENSORFLOW_API_NAME, add_prefix_to_v1_names: bool = False
 ) -> str | None:
-    """The canonical name of a symbol, of TensorFlow 2 where it has one; None where it has no name.
+    """Returns the canonical name of a symbol, in TensorFlow 2 if it has one there; None if it has no name.
 
-    `add_prefix_to_v1_names` puts "compat.v1." before names of TensorFlow 1 only.
+    Args:
+      add_prefix_to_v1_names: whether a name that only TensorFlow 1 has gets the prefix "compat.v1.".
     """
+    # First the names that a decorator stored, then the index of tfcompat's own symbols.
     symbol = unwrap(symbol)[1]
     held = getattr(symbol, "__dict__", {})
     v1, v2 = (held.get(attrs[api_name].names) for attrs in (API_ATTRS_V1, API_ATTRS))
     if v2 is None:
         v1, v2 = _of_api(_public(symbol, 0), api_name), _of_api(_public(symbol, 1), api_name)
     deprecated = held.get("_tf_deprecated_api_names", ())
-    found = get_canonical_name(v2, deprecated)
-    if found:
-        return found
-    found = get_canonical_name(v1 or (), deprecated)
-    return f"compat.v1.{found}" if add_prefix_to_v1_names else found
+    name = get_canonical_name(v2, deprecated)
+    if name:
+        return name
+    name = get_canonical_name(v1 or (), deprecated)
+    return f"compat.v1.{name}" if add_prefix_to_v1_names else name
 
 
 def _of_api(names: Iterable[str], api_name: str) -> list[str]:
-    """The names that are of an API: those below "estimator" and "keras" are of these."""
+    """Filters names by API: names below "estimator" and "keras" belong to these, others to "tensorflow"."""
     return [name for name in names if (name.split(".")[0] if name.split(".")[0] in _PREFIXES else TENSORFLOW_API_NAME) == api_name]
 
 
 _LATER = {"": 1, "compat.v2": 1, "manip": 2}
-"""Namespaces whose names come after others: the root's, and deprecated ones."""
+"""Sort key of namespaces whose names are less preferred: the root's, and deprecated ones."""
 
 
 @functools.cache
 def _public_names() -> dict[int, tuple[list[str], list[str]]]:
-    """id of a public function or class of tfcompat -> its names in TensorFlow 1 and 2, those in a namespace first."""
-    found: dict[int, tuple[list[str], list[str]]] = {}
+    """Returns the reverse index: id of a public function or class of tfcompat -> its names in TensorFlow 1 and in 2, preferred ones first."""
+    # Ids are stable, since public objects live as long as the process.
+    index: dict[int, tuple[list[str], list[str]]] = {}
     for space, names in sorted(tf1_names.spaces().items(), key=lambda item: (_LATER.get(item[0], 0), item[0])):
         version = int(space == "compat.v2" or space.startswith("compat.v2."))
+        # contrib has no API names in 1.15, and compat.v1 repeats those of the root.
         if space.split(".")[0] == "contrib" or (not version and space.split(".")[0] == "compat"):
             continue
         inner = space.removeprefix("compat.v2").lstrip(".") if version else space
         for name in sorted(names):
             value = public(f"{space}.{name}".lstrip("."))
             if value is not ABSENT and callable(value):
-                found.setdefault(id(unwrap(value)[1]), ([], []))[version].append(f"{inner}.{name}".lstrip("."))
-    return found
+                index.setdefault(id(unwrap(value)[1]), ([], []))[version].append(f"{inner}.{name}".lstrip("."))
+    return index
 
 
 def _public(symbol: object, version: int) -> list[str]:
+    """Returns the names of a symbol of tfcompat in TensorFlow 1 (`version` 0) or 2 (`version` 1)."""
     return _public_names().get(id(symbol), ([], []))[version]
 
 
 def _names(symbol: object, attrs: dict[str, _Attributes]) -> list[str]:
-    """The names that a program gave a symbol, or else those that it has in tfcompat."""
+    """Returns the names that a decorator stored on a symbol, else those of the index."""
     held = getattr(symbol, "__dict__", {})
     if any(each.names in held for each in (*API_ATTRS.values(), *API_ATTRS_V1.values())):
         return [name for each in attrs.values() for name in held.get(each.names, ())]
@@ -173,32 +183,33 @@ def _names(symbol: object, attrs: dict[str, _Attributes]) -> list[str]:
 
 
 def get_v1_names(symbol: object) -> list[str]:
-    """The names of a symbol in the APIs of TensorFlow 1."""
+    """Returns the names of a symbol in the APIs of TensorFlow 1."""
     return _names(symbol, API_ATTRS_V1)
 
 
 def get_v2_names(symbol: object) -> list[str]:
-    """The names of a symbol in the APIs of TensorFlow 2."""
+    """Returns the names of a symbol in the APIs of TensorFlow 2."""
     return _names(symbol, API_ATTRS)
 
 
 def _constants(module: object, attrs: dict[str, _Attributes]) -> list[tuple[Any, ...]]:
+    """Returns the (names, constant) pairs that a module stores for the APIs of TensorFlow and Estimator, as in 1.15, which leaves Keras out."""
     apis = (TENSORFLOW_API_NAME, ESTIMATOR_API_NAME)
-    return [found for api in apis for found in getattr(module, attrs[api].constants, ())]
+    return [pair for api in apis for pair in getattr(module, attrs[api].constants, ())]
 
 
 def get_v1_constants(module: object) -> list[tuple[Any, ...]]:
-    """The (names, constant) pairs of a module in the APIs of TensorFlow 1."""
+    """Returns the (names, constant) pairs of a module in the APIs of TensorFlow 1."""
     return _constants(module, API_ATTRS_V1)
 
 
 def get_v2_constants(module: object) -> list[tuple[Any, ...]]:
-    """The (names, constant) pairs of a module in the APIs of TensorFlow 2."""
+    """Returns the (names, constant) pairs of a module in the APIs of TensorFlow 2."""
     return _constants(module, API_ATTRS)
 
 
 def kwarg_only(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that raises TypeError where it is called with positional arguments."""
+    """Decorator: makes a function raise TypeError if it is called with positional arguments."""
     spec = getargspec(f)
 
     def named_only(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`tensorflow.python.util.tf_inspect`: `inspect`, seeing through TensorFlow's decorators."""
+"""`tensorflow.python.util.tf_inspect`: Python's `inspect`, applied to the innermost function behind TensorFlow's decorators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ currentframe = inspect.currentframe
 
 
 def _through(name: str) -> Callable[..., Any]:
-    """The function of `inspect`, of what an object decorates."""
+    """Returns the function `name` of `inspect`, applied to the innermost function of its argument."""
     function = getattr(inspect, name)
 
     @functools.wraps(function)
@@ -46,22 +46,23 @@ stack = inspect.stack
 
 
 def getdoc(object: object) -> str | None:
-    """The text of an object, the decorator's own where it has one."""
+    """Returns the docstring of an object, which may be the decorator's own."""
     return inspect.getdoc(object)
 
 
 def getmembers(object: object, predicate: Callable[[Any], bool] | None = None) -> list[tuple[str, Any]]:
-    """The members of an object by name."""
+    """Returns the members of an object, sorted by name."""
     return inspect.getmembers(object, predicate)
 
 
 def getmro(cls: type) -> tuple[type, ...]:
-    """The classes that a class takes members from."""
+    """Returns the method resolution order of a class."""
     return inspect.getmro(cls)
 
 
 def getcallargs(*func_and_positional: object, **named: object) -> dict[str, Any]:
-    """The values that a call would give to the arguments of a function, or of its decorator where that says them."""
+    """Binds the arguments of a call to names, with defaults for those left out; uses a decorator's own signature if it has one."""
+    # The function is positional only, as any name can be an argument of it.
     func, *positional = func_and_positional
     spec = getfullargspec(func)
     found = dict(zip(spec.args, _with_self(func, positional)))
@@ -72,14 +73,15 @@ def getcallargs(*func_and_positional: object, **named: object) -> dict[str, Any]
 
 
 def _with_self(func: object, positional: list[Any]) -> list[Any]:
+    """Puts the instance of a bound method before the arguments."""
     owner = getattr(func, "__self__", None)
     return positional if owner is None else [owner, *positional]
 
 
 def getfullargspec(obj: object) -> inspect.FullArgSpec:
-    """The arguments of a function or class; those that the outermost decorator states, where one does.
+    """Returns the signature of a function or class, or the one that the outermost decorator with a signature declares.
 
-    Functions of tfcompat have no annotations here, as those of TensorFlow have none.
+    Annotations of tfcompat's own functions are left out, since those of TensorFlow 1.15 have none.
     """
     records, target = unwrap(obj)
     for record in records:
@@ -93,17 +95,19 @@ def getfullargspec(obj: object) -> inspect.FullArgSpec:
 
 
 def _as_full(spec: Any) -> inspect.FullArgSpec:
+    """Converts an ArgSpec to a FullArgSpec."""
     if isinstance(spec, inspect.FullArgSpec):
         return spec
     return inspect.FullArgSpec(spec.args, spec.varargs, spec.keywords, spec.defaults, [], None, {})
 
 
 def getargspec(obj: object) -> Any:
-    """The positional arguments of a function, class, partial or callable object, in Python 2's form.
+    """Returns the ArgSpec (the signature in Python 2's form) of a function, class, partial or callable object.
 
     Raises:
-      ValueError: a partial leaves an argument without a value behind one with a value.
+      ValueError: a partial leaves an argument without a value after one with a value.
     """
+    # Of a decorated function: the signature of the outermost decorator that declares one.
     if isinstance(obj, functools.partial):
         return _of_partial(obj)
     records, target = unwrap(obj)
@@ -119,7 +123,8 @@ def getargspec(obj: object) -> Any:
 
 
 def _of_partial(obj: functools.partial[Any]) -> Any:
-    """The arguments that a partial leaves open, and defaults behind them."""
+    """Returns the ArgSpec of a partial: values given by keyword become defaults, as the argument can still be passed."""
+    # An ArgSpec has defaults for its last arguments only. None is a valid default, so a new object marks arguments without one.
     args, varargs, keywords, defaults = getargspec(obj.func)
     defaults, given = list(defaults or ()), dict(obj.keywords or {})
     args = list(args)[len(obj.args) :]
