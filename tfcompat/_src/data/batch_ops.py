@@ -119,6 +119,7 @@ def _padded(position: int, column: tuple[Any, ...], wanted: tuple[Any, ...], fil
                 f"All elements in a batch must have the same rank as the padded shape for component{position}: expected rank "
                 f"{len(wanted)} but got element with rank {value.ndim}"
             )
+    # Static sizes must hold every element; unknown ones (-1) are as large as the largest.
     sizes = list(wanted)
     for axis, size in enumerate(wanted):
         most = max(value.shape[axis] for value in column)
@@ -126,6 +127,7 @@ def _padded(position: int, column: tuple[Any, ...], wanted: tuple[Any, ...], fil
             sizes[axis] = most
         elif most > size:
             raise invalid("Attempted to pad to a smaller size than the input element.")
+    # The batch is filled with padding first; each element then overwrites its corner of a row.
     batch = np.empty((len(column), *sizes), column[0].dtype)
     batch[...] = filler[()]
     for number, value in enumerate(column):
@@ -233,6 +235,7 @@ def windows(following: Next, length: int, step: int, apart: int, drops: bool) ->
                 to_skip -= 1
             else:
                 buffer.append(element)
+        # At the end of the input, the remaining elements make a smaller window.
         if not buffer or (drops and len(buffer) < span):
             raise StopIteration
         elements = list(itertools.islice(buffer, 0, span, apart))

@@ -76,6 +76,7 @@ class Buffer:
                 self._note(len(self._buffered), self._size)
             element, error = self._buffered.popleft()
             self._changed.notify_all()
+        # The error of one element does not end the buffer: the thread has gone on with the next.
         if error is not None:
             raise error
         return element  # type: ignore[return-value]  # there is an element or an error
@@ -175,6 +176,7 @@ def _memory_cache(source: DatasetValue, kept: dict[object, list[Element]], owner
     elements_so_far: list[Element] = []
 
     def filling() -> Element:
+        # An incomplete pass leaves nothing; of two concurrent passes, the first that completes is kept.
         try:
             element = following()
         except StopIteration:

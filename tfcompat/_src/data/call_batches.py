@@ -81,6 +81,7 @@ class BatchQueue(SharedResource):
         super().__init__()
         self.threads, self.most_rows = attrs["num_batch_threads"], attrs["max_batch_size"]
         self.timeout, self.most_batches = attrs["batch_timeout_micros"] / 1e6, attrs["max_enqueued_batches"]
+        # The messages are TensorFlow's.
         if self.threads < 1:
             raise invalid(f"num_batch_threads must be positive; was {self.threads}")
         if self.most_rows < 1:
@@ -182,9 +183,11 @@ def _joined(tasks: list[_Task], allowed: Sequence[int]) -> list[NDArray]:
     """Concatenates the inputs of all tasks and pads them with copies of the first row to the next allowed batch size."""
     if any(len(t.inputs) != len(tasks[0].inputs) for t in tasks):
         raise invalid("Batching inputs must have equal number of edges")
+    # The compiled function then sees few batch sizes. Copies of a real row are valid inputs for it.
     size = sum(t.size for t in tasks)
     lacking = next((a for a in allowed if a >= size), size) - size
     joined = []
+    # Input by input, over all tasks.
     for parts in zip(*(t.inputs for t in tasks)):
         for index, part in enumerate(parts):
             if part.shape[1:] != parts[0].shape[1:]:
@@ -404,6 +407,7 @@ def _called(tasks: list[_Task], call: Callable[..., Any], allowed: Sequence[int]
 
 def _batch_function(context: HostContext, inputs: Arrays, captured: Arrays, *, allowed_batch_sizes: Sequence[int]) -> Any:
     node = context.op
+    # The function takes the batched inputs, then the captured ones.
     wanted, given = len(node._graph._get_function(node.attrs["f"].name).body.inputs), len(inputs) + len(captured)
     if wanted != given:
         raise invalid(f"Expects {wanted} arguments, but {given} {'is' if given == 1 else 'are'} provided")

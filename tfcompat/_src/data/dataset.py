@@ -549,6 +549,7 @@ class DatasetV2(Trackable, CompositeTensor):
         Raises:
           TypeError: `map_func` does not return a dataset.
         """
+        # The op types with and without threads differ in their inputs only; the order of elements is the same.
         function, spec = self._inner(map_func, "Dataset.interleave()")
         if isinstance(cycle_length, int) and cycle_length == AUTOTUNE:
             cycle_length = _CPUS

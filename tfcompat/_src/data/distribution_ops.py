@@ -55,6 +55,7 @@ def _over_files(last: DatasetValue) -> list[DatasetValue]:
 
     Where file names are shuffled, it is the shuffle that is sharded: all workers must split the names before they reorder them.
     """
+    # From the last dataset towards the sources. All sources must be lists of file names.
     over_files, pending = [], [last]
     while pending:
         value = pending.pop()
@@ -87,6 +88,7 @@ def _auto_shard(context: HostContext, input_dataset: NDArray, num_workers: NDArr
 
 
 def _rebatch(context: HostContext, input_dataset: NDArray, num_replicas: NDArray) -> DatasetValue:
+    """Splits each batch into one for each replica."""
     source, replicas = dataset_of(input_dataset), int(num_replicas)
     if replicas <= 0:
         raise invalid("num_replicas must be greater than zero.")

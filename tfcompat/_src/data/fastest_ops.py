@@ -169,6 +169,7 @@ def _choose_fastest_branch(
     def start(scope: Scope) -> Next:
         return _trying(source.start(scope), [function.bound(scope) for function in functions], trial, trial * given // produced, scope)
 
+    # TensorFlow 1.15's formula is kept, though branches that read `given` elements for `produced` ones change the number inversely.
     size = source.size
     return DatasetValue(start, size if size < 0 else size * given // produced)
 

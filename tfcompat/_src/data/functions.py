@@ -58,6 +58,7 @@ class Prepared:
     """
 
     def __init__(self, context: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
+        # The function's inputs are the components of an element, then its captured values.
         function = node._graph._get_function(reference.name)
         if function is None:
             raise errors.NotFoundError(node.node_def, node, f"Function {reference.name} is not defined.")
@@ -78,6 +79,7 @@ class Prepared:
 
     def call(self, arguments: list[Any], context: RunContext) -> tuple[Any, ...]:
         """Returns the results of a call as arrays; `arguments` are the components of an element, then the captured values."""
+        # TensorFlow does not warn of overflow or division by zero.
         with np.errstate(all="ignore"):
             if self.program is not None:
                 return self.program(arguments)
@@ -127,6 +129,7 @@ def _numpy_program(plan: Plan) -> Callable[[list[Any]], tuple[Any, ...]] | None:
         steps.append(_numpy_step(item, [indices[t] for t in item.takes]))
     wanted = [indices[t] for t in plan.fetched]
 
+    # All decisions are made above; a call only runs the steps in order.
     def run(arguments: list[Any]) -> tuple[Any, ...]:
         values = [*arguments, *constants]
         for step in steps:

@@ -156,6 +156,8 @@ class Iterator(_OfType):
         return made
 
     def _check_types(self, dataset: DatasetV2) -> None:
+        """Raises TypeError or ValueError unless the elements of a dataset have the iterator's structure, classes, dtypes and shapes."""
+        # The structures are compared first, so that the leaves correspond.
         given = dataset.element_spec
         nest.assert_same_structure(self.output_types, structure.legacy(given, "types"))
         nest.assert_same_structure(self.output_shapes, structure.legacy(given, "shapes"))

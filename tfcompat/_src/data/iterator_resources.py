@@ -280,12 +280,14 @@ def _string_handle(iterator: IteratorValue) -> NDArray:
 
 
 def _from_string_handle(context: HostContext, string_handle: NDArray) -> IteratorValue:
+    """Returns the iterator with a string handle, after comparing the types that the node declares with those of the iterator."""
     if string_handle.ndim:
         raise invalid("string_handle must be a scalar.")
     iterator: IteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if iterator is None:
         raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type Iterator does not exist.")
     wanted = context.op.attrs["output_types"]
+    # An empty list of types means that the node accepts any iterator.
     if wanted and list(wanted) != list(iterator.kinds):
         raise invalid(
             f"Data type mismatch: the iterator's elements have the types {[k.name for k in iterator.kinds]}, but output_types is "

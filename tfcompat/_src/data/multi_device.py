@@ -94,6 +94,7 @@ class MultiDeviceIterator:
 
     def _functions(self, shard: int) -> _Functions:
         """Traces the functions that return the elements of one shard on its device."""
+        # The string handle is the state of the generator: init returns it, and next looks the iterator up on the source device.
         handle = raw.MultiDeviceIteratorToStringHandle(self._multi_device_iterator_resource)
         if isinstance(handle, EagerTensor):
             handle.stays_captured = True  # a remote call takes what its function captures, and takes at least one tensor

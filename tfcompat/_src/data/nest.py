@@ -124,6 +124,7 @@ def assert_shallow_structure(shallow_tree: Any, input_tree: Any, check_types: bo
             f"The two structures don't have the same sequence type. Input structure has type {type(input_tree)}, while shallow "
             f"structure has type {type(shallow_tree)}."
         )
+    # A subclass of the shallow structure's type is accepted. Below its leaves, anything is.
     mine, theirs = _children(shallow_tree), _children(input_tree)
     if len(mine) != len(theirs):
         raise ValueError(

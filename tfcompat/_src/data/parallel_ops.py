@@ -76,6 +76,7 @@ class _Turns:
 
     def wait(self, number: int, op: Operation) -> None:
         """Waits until all earlier calls have drawn for `op` or ended."""
+        # The thread waits outside of JAX, so that the exit of the interpreter need not wait for it.
         with jax_threads.Waiting(), self.changed:
             while not all(op in done for earlier, done in list(self.drawn.items()) if earlier < number):
                 self.changed.wait()
@@ -328,6 +329,7 @@ def parallel_mapped(
 
         call = finish(function.bound(scope))
 
+        # `pending` lets the statistics see the calls, once there are any.
         def parallel() -> Next:
             pending.append(_Calls(following, function, finish, calls, _is_sloppy(context, scope), scope))
             return pending[0].take
@@ -420,6 +422,7 @@ class _Inner:
             if not self._keeps_errors:
                 raise
             following = _raises_once(e)
+        # Sloppy order needs to know which dataset is ready, so each has a thread from the start.
         if self._threads:
             return self._buffered(following)
         return tried(following, lambda: self._in_thread(following), self._trial)
@@ -453,6 +456,7 @@ def _as_they_come(inner: _Inner, cycle: int, block: int) -> Next:
     slots: list[Buffer | None] = [None] * cycle
     slot_index = taken = 0
 
+    # Empty slots take the next inner datasets before each element.
     def fill() -> None:
         for i, slot in enumerate(slots):
             if slot is None:

@@ -199,6 +199,7 @@ def _group_by_window(context: HostContext, input_dataset: NDArray, key_args: tup
         sizes: dict[int, int] = {}
         following: Next | None = None
 
+        # Ends a group: its elements become a dataset, and the key starts again with an empty group.
         def window(key: int) -> Next:
             elements = groups.pop(key)
             sizes.pop(key)
@@ -244,6 +245,7 @@ def _group_by_reducer(
     context: HostContext, input_dataset: NDArray, key_args: Element, init_args: Element, reduce_args: Element, finalize_args: Element
 ) -> DatasetValue:
     """Folds the elements of each key by init, reduce and finalize functions; the results come in the order of their keys."""
+    # The captured values of the four functions are consecutive inputs of the node, after the dataset.
     source, first = dataset_of(input_dataset), 1
     functions = []
     for name, captured in (("key_func", key_args), ("init_func", init_args), ("reduce_func", reduce_args), ("finalize_func", finalize_args)):

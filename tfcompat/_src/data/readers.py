@@ -70,6 +70,7 @@ def parallel_interleaved(
     inner = function.output_structure
     if not hasattr(inner, "_element_spec"):
         raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(inner)}")
+    # By default, a dataset buffers two blocks, and twice as many datasets are started as are read in turn.
     cycle, block = number(cycle_length, "cycle_length"), number(block_length, "block_length")
     is_sloppy = number(sloppy, "sloppy", dtypes.bool)
     buffered = optional_param_to_tensor("buffer_output_elements", buffer_output_elements, 2 * block_length if isinstance(block_length, int) else 2)

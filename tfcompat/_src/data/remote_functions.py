@@ -25,6 +25,7 @@ def remote_function(name: str, source_device: Tensor, kinds: Sequence[Any], fn: 
     Args:
       source_device: string scalar, the device. kinds: (dtype, sizes) of each argument of `fn`.
     """
+    # RemoteCall names the inner function, so that must be in the library of each graph that the outer one is traced in.
     graph = get_default_graph()
     creators = list(creator_stack(graph))
     inner = Traced(f"__inference_{name}", kinds, fn, creators=creators)

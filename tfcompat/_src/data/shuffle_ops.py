@@ -55,6 +55,7 @@ class _Slice:
         items[first + index] = items[first]
         items[first] = None
         self.first += 1
+        # Amortized constant time: the beginning is dropped only when it is more than half of the list.
         if self.first >= _COMPACT_FROM and self.first * 2 > len(items):
             del items[: self.first]
             self.first = 0
@@ -211,6 +212,7 @@ def _directed_interleave(context: HostContext, selector_input_dataset: NDArray, 
                 index = int(choose()[0])
                 if not 0 <= index < len(open_ones):
                     raise invalid(f"Selector index out of range: {index} >= {len(open_ones)}")
+                # A choice of an ended dataset is ignored.
                 following = open_ones[index]
                 if following is None:
                     continue

@@ -118,6 +118,7 @@ def _facts_of_value(value: object) -> Iterator[bytes]:
 def _facts_of_function(graph: Graph, name: str, seen: set[str]) -> Iterator[bytes]:
     """Yields the definition of a function and of those that it calls, without the unique numbers at the ends of function names."""
     function = graph._get_function(name)
+    # A recursive function is covered once. Names have a number that depends on what else was traced before.
     if function is None or name in seen:
         return
     seen.add(name)
@@ -142,6 +143,7 @@ def _framed(message: Message) -> bytes:
 
 def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
     """Yields the messages in a file; DataLossError if it ends inside a record."""
+    # A file may end only between two records; one that ends inside a record was not completely written.
     while head := file.read(_LENGTH.size):
         if len(head) == _LENGTH.size:
             (length,) = _LENGTH.unpack(head)
@@ -296,6 +298,7 @@ def _writing(following: Next, writer: _Writer, scope: Scope) -> Next:
         writer.add(ahead)
 
     def element() -> Element:
+        # The first call computes two elements, later ones one.
         nonlocal is_begun
         if not is_begun:
             advance()

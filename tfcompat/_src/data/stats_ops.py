@@ -146,6 +146,7 @@ def _bytes_of(value: NDArray) -> int:
 
 
 def _latency(context: HostContext, input_dataset: NDArray, tag: NDArray) -> DatasetValue:
+    """Records the microseconds that each element of the input takes, including the time spent waiting for it."""
     source, name = dataset_of(input_dataset), tag.item().decode()
 
     def start(scope: Scope) -> Next:

@@ -112,6 +112,7 @@ class StructuredFunctionWrapper:
         # A returned list is a tuple of components; lists inside it become tensors.
         if isinstance(result, list):
             result = tuple(result)
+        # Whatever has no TypeSpec, and None, is refused with one message.
         try:
             if result is None:
                 raise TypeError("None")

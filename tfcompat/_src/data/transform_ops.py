@@ -116,6 +116,7 @@ def _filter_by_last(context: HostContext, input_dataset: NDArray) -> DatasetValu
 
 
 def _take_while(context: HostContext, input_dataset: NDArray, other_arguments: Element) -> DatasetValue:
+    """Ends before the first element for which the predicate is false, and does not read the input again."""
     source, function = dataset_of(input_dataset), HostFunction(context, "predicate", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
@@ -124,6 +125,7 @@ def _take_while(context: HostContext, input_dataset: NDArray, other_arguments: E
 
         def chosen() -> Element:
             nonlocal is_over
+            # Once false, the predicate is not asked again.
             if is_over:
                 raise StopIteration
             element = following()
@@ -136,6 +138,7 @@ def _take_while(context: HostContext, input_dataset: NDArray, other_arguments: E
 
 
 def _scan(context: HostContext, input_dataset: NDArray, initial_state: Element, other_arguments: Element) -> DatasetValue:
+    """Calls the function with the state and an element; its first results are the next state, the others are the element returned."""
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1 + len(initial_state))
     count, total = len(initial_state), len(initial_state) + len(context.op.attrs["output_types"])
 
@@ -223,6 +226,7 @@ def _repeat(context: HostContext, input_dataset: NDArray, count: NDArray) -> Dat
             return fused(scope, times)
         return repeated(source, times, scope)
 
+    # An empty dataset stays empty, however often it is repeated.
     size = source.size
     if times == 0 or size == 0:
         size = 0
@@ -284,6 +288,7 @@ def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) ->
     """
     count = 0
 
+    # After the own element, the rest of the first round is read, to see that each shard gets an element.
     def check_others() -> None:
         nonlocal count
         while count < shards:
@@ -314,6 +319,7 @@ def shard_of(following: Next, shards: int, own: int, needs_all: bool = False) ->
 def _concatenate(context: HostContext, input_dataset: NDArray, another_dataset: NDArray) -> DatasetValue:
     one, other = dataset_of(input_dataset), dataset_of(another_dataset)
 
+    # The second dataset starts only when the first has ended.
     def start(scope: Scope) -> Next:
         pending = [other]
         following = one.start(scope)
@@ -338,6 +344,7 @@ def _concatenate(context: HostContext, input_dataset: NDArray, another_dataset: 
 def _zip(context: HostContext, input_datasets: Element) -> DatasetValue:
     sources = [dataset_of(each) for each in input_datasets]
 
+    # The datasets are read in order, until one has ended: those before it have then given an element more.
     def start(scope: Scope) -> Next:
         all_following = [source.start(scope) for source in sources]
 
@@ -349,6 +356,7 @@ def _zip(context: HostContext, input_datasets: Element) -> DatasetValue:
 
         return row
 
+    # The shortest dataset decides; endless ones do not count.
     finite = [source.size for source in sources if source.size != INFINITE]
     return DatasetValue(start, INFINITE if not finite else UNKNOWN if UNKNOWN in finite else min(finite))
 
@@ -370,12 +378,14 @@ def inner_start(function: Callable[..., Any], scope: Scope) -> Callable[[Element
 
 @dataset_op("FlatMapDataset", CALLED, FUNCTION)
 def _flat_map(context: HostContext, input_dataset: NDArray, other_arguments: Element) -> DatasetValue:
+    """Concatenates the datasets that the function returns; one is started when the one before has ended."""
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
 
     def start(scope: Scope) -> Next:
         outer, begin = outer_start(context, source, scope), inner_start(function.bound(scope), scope)
         following: Next | None = None
 
+        # An inner dataset without elements is passed over.
         def flat() -> Element:
             nonlocal following
             while True:
@@ -405,6 +415,7 @@ def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, 
         nonlocal current, taken
         current, taken = (current + 1) % cycle, 0
 
+    # Counts an element of the current block; a full block moves to the next slot.
     def count() -> None:
         nonlocal taken
         taken += 1
@@ -438,6 +449,7 @@ def interleaved(outer: Callable[[], T], begin: Callable[[T], Next], cycle: int, 
                 slots[current] = None
                 advance()
                 continue
+            # The slot stays: after an error, its dataset goes on with the next element.
             except errors.OpError:
                 if counts_errors:
                     count()

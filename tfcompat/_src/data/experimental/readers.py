@@ -56,6 +56,7 @@ class CsvDatasetV1(DatasetV1Adapter):
         field_delim: object = ",", use_quote_delim: object = True, na_value: object = "", select_cols: object = None,
     ) -> None:  # fmt: skip
         names = convert_to_tensor(filenames, dtypes.string, name="filenames")
+        # An empty default of a dtype marks a required field.
         defaults = [constant([], dtype=d) if isinstance(d, (dtypes.DType, type)) else d for d in record_defaults]
         tensors = [convert_to_tensor(d, name="record_defaults") for d in defaults]
         if any(t.shape.ndims is not None and t.shape.ndims > 1 for t in tensors):

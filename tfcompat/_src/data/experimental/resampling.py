@@ -93,6 +93,7 @@ def _filtered(dataset: DatasetV2, acceptances: DatasetV2, initials: DatasetV2, c
         )  # fmt: skip
         return result
 
+    # An element stays if a uniform number is less than the acceptance probability of its class.
     acceptances = Dataset.zip((acceptances, initials)).map(warned)
     rows = Dataset.zip((classes, acceptances, dataset)).map(lambda c, probabilities, data: (c, gather(probabilities, c), data))
     accepted = rows.filter(lambda _, p, data: random_uniform([], seed=seed) < p)
