@@ -370,7 +370,7 @@ def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
     """Returns the runners of a host step, in order."""
     if step.kept is None:
         return [_runner(item) for item in step.items]
-    # Arithmetic on shapes is one Python expression for all of its operations, instead of a NumPy call for each.
+    # Shape arithmetic is evaluated symbolically, in Python integers: its operations need no NumPy kernels.
     shapes = ShapeArithmetic(step.items, step.kept, known)
     runners: list[Runner] = []
     for item in step.items:

@@ -26,6 +26,7 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, NDArray] | 
     """
     known: dict[Tensor, NDArray] = dict(given or {})
     for op in ops:
+        # A fed Const has the value of its feed. `setdefault`: given values win.
         if is_constant(op):
             value = constant_of(op)
             if op.outputs[0] not in fed and value is not None:
@@ -40,6 +41,7 @@ def fold(ops: list[Operation], fed: set[Tensor], given: dict[Tensor, NDArray] | 
 
 def _folded(op: Operation, values: Sequence[object]) -> tuple[NDArray, ...]:
     """Evaluates an operation; returns () if its kernel rejects the values, so that the error is raised when the operation runs, if it does."""
+    # A branch that is never taken may hold such an operation.
     try:
         return call_numpy_kernel(op, values)
     except (ValueError, errors.OpError):

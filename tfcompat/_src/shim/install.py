@@ -41,6 +41,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return ModuleSpec(fullname, self, is_package=True) if is_lacking else None
         if root not in ROOTS:
             return None
+        # An error here, rather than None, keeps Python from an installed TensorFlow, whose modules would mix with these.
         if below and find(fullname) is None:
             raise ImportError(missing.message(fullname), name=fullname)
         # A whole module has the origin of its file, which `python -m` and tracebacks show.
@@ -82,6 +83,7 @@ def install_as_tensorflow() -> None:
     """
     if FINDER in sys.meta_path:
         return
+    # Modules that were imported before would go on to use TensorFlow, with tensors of other classes.
     taken = next((root for root in ROOTS if root in sys.modules), None)
     if taken is not None:
         raise RuntimeError(
@@ -107,6 +109,7 @@ def install_in_place_of_imported() -> types.ModuleType | None:
     if FINDER in sys.meta_path:
         return None
     replaced = sys.modules.get(ROOTS[0])
+    # All of them, so that no import finds a submodule of the old package.
     for name in [name for name in sys.modules if name.partition(".")[0] in ROOTS]:
         del sys.modules[name]
     install_as_tensorflow()

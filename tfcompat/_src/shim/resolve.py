@@ -71,6 +71,7 @@ def public(path: str) -> Any:
 @functools.cache
 def public_module(path: str) -> types.ModuleType | None:
     """Returns the public namespace with TensorFlow's path `path` ("tensorflow.nn"), or None."""
+    # Cached, as each import below TensorFlow's names asks. Other roots (tensorflow_estimator) have internal modules only.
     parts = path.split(".")
     if parts[0] != "tensorflow" or parts[1:2] in INTERNAL:
         return None
@@ -127,6 +128,7 @@ def is_kernel(value: object) -> bool:
 @functools.cache
 def paths_below(path: str) -> tuple[str, ...]:
     """Returns the path of a module and, sorted, those of all modules below it; () if there is no such module."""
+    # `walk_packages` imports packages, not their modules. `internal` imports these one by one until a name is defined.
     spec = importlib.util.find_spec(path)
     if spec is None:
         return ()

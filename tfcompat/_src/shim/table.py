@@ -47,6 +47,7 @@ class Names:
 def modules() -> dict[str, str]:
     """Returns the words of each module by its path, and "" for packages above these that have no line. The path "." has the usual modules."""
     lines = pathlib.Path(__file__).with_name("tf1_modules.txt").read_text().splitlines()
+    # A line is the path, a blank, and the words. Packages without names have no line, but can be imported.
     table = {path: words for path, _, words in (line.partition(" ") for line in lines)}
     for path in list(table):
         while "." in path.strip("."):
@@ -67,6 +68,7 @@ def names(module: str) -> Names:
     words: dict[str, Word] = {}
     repeats: list[str] = []
     exported = None
+    # Words that are no name: a star import, `__all__`, and the three names that `from __future__ import` brings in most modules.
     for text in modules().get(module, "").split():
         if text.startswith("*@"):
             repeats.append(text[2:])

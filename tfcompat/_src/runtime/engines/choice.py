@@ -131,6 +131,7 @@ def decided_at_once() -> Iterator[None]:
 @contextlib.contextmanager
 def without_interpreter() -> Iterator[None]:
     """Context manager: compiles every cluster, in all threads, as with TFCOMPAT_ENGINE=compile."""
+    # ENGINE is read by each decision. Clusters that have an executable already keep it.
     global ENGINE
     before, ENGINE = ENGINE, "compile"
     try:
@@ -177,6 +178,7 @@ def _each(trace: Trace | jax.stages.Traced) -> int:
 
 def engine_for(tracing: Tracing, arguments: Arguments, was_used_up: bool) -> Engine:
     """Returns the engine that runs a cluster on arguments of these shapes; `was_used_up` tells that the interpreter's budget for it is spent."""
+    # The trace is shared with the interpreter, if that is chosen.
     estimate = Estimate(functools.partial(tracing.trace_to_interpret, arguments))
     decision = decide(estimate, Record(is_paid=was_used_up), tracing.cluster.place)
     return xla.XLA if decision.computer is Computer.COMPILER else interpreter.Interpreter(decision.each, decision.until)

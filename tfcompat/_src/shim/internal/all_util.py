@@ -48,6 +48,7 @@ def remove_undocumented(
     Defined in tensorflow/python/util/all_util.py of TensorFlow 1.15.
     """
     module = sys.modules[module_name]
+    # The values are kept for `reveal_undocumented`.
     stay = {*make_all(module_name, doc_string_modules), *(allowed_exception_list or ())}
     for name in dir(module):
         if name not in stay and not name.startswith("_"):

@@ -26,6 +26,7 @@ from tfcompat._src.runtime.config import POLICIES, ProcessConfig, VirtualDeviceC
 from tfcompat._src.runtime.devices import accelerator_count
 from tfcompat._src.summary.recording import STATE
 
+# The constants of 1.15.
 SYNC, ASYNC = 0, 1
 EAGER_MODE, GRAPH_MODE = 1, 0
 DEVICE_PLACEMENT_EXPLICIT, DEVICE_PLACEMENT_WARN, DEVICE_PLACEMENT_SILENT, DEVICE_PLACEMENT_SILENT_FOR_INT32 = 0, 1, 2, 3
@@ -115,6 +116,7 @@ class Context:
     def scope_name(self) -> str:
         return get_default_graph().get_name_scope()
 
+    # Always SYNC: see the function `execution_mode` for what ASYNC would change.
     @property
     def execution_mode(self) -> int:
         return SYNC

@@ -33,6 +33,7 @@ def add_notice_to_docstring(
     """
     if not notice:
         raise ValueError("The `notice` arg must not be empty.")
+    # The layout of 1.15, which its tests compare: first line, blank line, warning, and the rest of the docstring.
     first, *body = _normalize_docstring(doc).splitlines() if doc else [no_doc_str]
     if doc:
         first += " " + suffix_str

@@ -51,6 +51,7 @@ def _when(date: str | None) -> str:
 
 def _caller() -> str:
     """Returns the file and line of the innermost call from outside of this module."""
+    # Frames of this module are skipped, however deep: the decorators call each other.
     frame = sys._getframe(1)
     while frame.f_code.co_filename == __file__ and frame.f_back is not None:
         frame = frame.f_back
@@ -151,6 +152,7 @@ def deprecated_args(
             )
         at = {n: rule._replace(position=spec.args.index(n)) for n, rule in marked.items() if n in spec.args}
 
+        # The arguments are examined only if warnings are logged at all, as this costs more than most calls.
         @functools.wraps(func)
         def warned(*args: Any, **named: Any) -> Any:
             for name in _given(func, spec, marked, at, args, named) if _PRINT_DEPRECATION_WARNINGS else ():
@@ -243,6 +245,7 @@ def deprecated_arg_values(
 def deprecated_alias(deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True) -> Any:
     """Returns a function or class under its deprecated name; a call, or the construction of an instance, logs the new name."""
 
+    # The key of the warning is the replacement, so that each alias of a function warns once.
     replacement: object
 
     def warn() -> None:
@@ -287,6 +290,7 @@ def deprecated_endpoints(*args: str) -> Callable[[Any], Any]:
     """
 
     def mark(func: Any) -> Any:
+        # In `vars`: a subclass does not inherit the deprecated names of its base class.
         if "_tf_deprecated_api_names" in vars(func):
             raise DeprecatedNamesAlreadySet(
                 f"Cannot set deprecated names for {func.__name__} to {args}. "

@@ -59,6 +59,7 @@ def _compute_colocation_summary_from_dict(name: str, colocation_dict: Mapping[st
 
 def _find_index_of_defining_frame_for_op(op: Operation) -> int:
     """Returns the position in `op.traceback` of the innermost frame of the program; 0 if it has none."""
+    # Tracebacks begin with the outermost frame.
     files = [frame.filename for frame in op._traceback]
     own = (i for i, f in enumerate(files) if not any(part in f for part in _BAD_FILE_SUBSTRINGS))
     return max(own, default=0)
@@ -106,6 +107,7 @@ def compute_field_dict(op: Operation, strip_file_prefix: str = "") -> dict[str, 
 
 def traceback_files_common_prefix(all_ops: Iterable[list[Operation] | None]) -> str:
     """Returns the deepest folder that contains all files in the tracebacks of lists of nodes."""
+    # Frames of embedded code (`<embedded ...>`) have no path.
     files = {frame.filename for ops in all_ops for op in ops or () for frame in op._traceback}
     return os.path.split(os.path.commonprefix([f for f in files if "<embedded" not in f]))[0]
 
@@ -118,6 +120,7 @@ def _node_and_inputs(name: str, graph: Graph) -> list[Operation] | None:
 
 def _inputs_text(op: Operation, inputs: list[Operation], prefix: str) -> str:
     """Lists the inputs of a node that were made on other lines than the node, one for each line."""
+    # By line: the node's own has no text, so that inputs made on it are left out.
     lines_made = {compute_field_dict(op, prefix)["defined_at"]: ""}
     for source in inputs:
         at = compute_field_dict(source, prefix)["defined_at"]

@@ -52,6 +52,7 @@ class _Devices:
 
     def place(self, op: Operation) -> str:
         """Returns the device of an operation: the first that fits its device name, else the first GPU, else the first CPU, else the first."""
+        # A device name without a type, such as "/job:worker", leaves the choice open.
         wanted = DeviceSpecV2.from_string(op.device)
         names = list(self.by_name)
         named = [name for name in names if wanted.device_type and _same_device(wanted, DeviceSpecV2.from_string(name))]
@@ -140,6 +141,7 @@ class Cluster:
             _check_memory(name, devices, steps)
             return _performances(steps, devices), max((s.end for s in steps), default=0) // 1000 / 1e6, _timeline(name, steps) if self._timeline else messages.StepStats()
         with _Runner(built, self._soft) as runner:
+            # The time comes from runs without a trace, which slows them.
             seconds = statistics.median(runner.seconds() for _ in range(_RUNS))
             stats = runner.trace() if self._detailed else messages.StepStats()
         return _performances(_steps_of_trace(built, stats), devices), seconds, stats if self._timeline else messages.StepStats()
@@ -156,6 +158,7 @@ class Cluster:
                 steps = _steps_of_trace(built, runner.trace())
         else:
             steps = costs.in_microseconds(_estimate(built, devices)[1])
+        # Each device has its own memory.
         usage: _Usage = {}
         for name in devices.by_name:
             most, live = costs.peak_memory(costs.held_tensors([s for s in steps if devices.place(s.op) == name]))
@@ -226,6 +229,7 @@ def _timeline(name: str, steps: list[costs.Step]) -> messages.StepStats:
     for step in costs.in_microseconds(steps):
         micros = (step.end - step.start) // 1000
         node = nodes.add(node_name=step.op.name, timeline_label=step.op.type, all_start_micros=step.start // 1000, op_end_rel_micros=micros, all_end_rel_micros=micros)
+        # Constants and variables count as persistent memory.
         if step.op.type in costs.HELD:
             node.memory_stats.persistent_memory_size = sum(map(costs.size_of, step.op.outputs))
         for slot, tensor in enumerate(step.op.outputs):
@@ -284,6 +288,7 @@ def _steps_of_trace(built: BuiltItem, stats: messages.StepStats) -> list[costs.S
     """Returns the steps of the nodes of the graph that a trace has times for."""
     operations = {op.name: op for op in built.graph.get_operations()}
     steps = []
+    # A trace also has entries that are no node of the graph.
     for node in (node for device in stats.dev_stats for node in device.node_stats):
         if node.node_name in operations:
             end = node.all_start_nanos + node.op_end_rel_nanos

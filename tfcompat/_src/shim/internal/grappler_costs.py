@@ -120,6 +120,7 @@ def cost_of(op: Operation, device: messages.DeviceProperties) -> Cost:
       NotImplementedError: the op type has a formula of its own in 1.15 that tfcompat lacks; it is control flow or calls a function;
         or the speed of the device is unknown.
     """
+    # Nodes that 1.15.5 does not time.
     if op.type in ("NoOp", "GuaranteeConst"):
         return Cost(0, 0, 0)
     if op.type in _CHEAP:
@@ -154,6 +155,7 @@ def _operations(op: Operation) -> int:
         return 2 * rows * max(inner, columns[0]) * columns[1]
     if op.type in ("Gather", "GatherV2", "Slice"):
         return elements(op.outputs[0])
+    # The largest tensor has the elements of the broadcast.
     if op.type in _PER_ELEMENT:
         return _PER_ELEMENT[op.type] * max(map(elements, [*op.inputs, *op.outputs]))
     return 0

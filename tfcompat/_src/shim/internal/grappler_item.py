@@ -57,6 +57,7 @@ class BuiltItem:
 
     def operations(self, roots: Iterable[str]) -> list[Operation]:
         """Returns the operations that `roots` depend on, including themselves, in the order of the graph."""
+        # Along data and control edges.
         needed: set[Operation] = set()
         pending = [self.graph.get_operation_by_name(name) for name in roots]
         while pending:
@@ -181,6 +182,7 @@ def _constant(tensor: Tensor) -> messages.TensorProto | None:
         return op.node_def.attr["value"].tensor
     if op.type not in ("Shape", "Size", "Rank"):
         return None
+    # A rank needs no sizes.
     shape = op.inputs[0].shape
     if shape.ndims is None or (op.type != "Rank" and not shape.is_fully_defined()):
         return None

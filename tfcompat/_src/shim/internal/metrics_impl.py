@@ -36,6 +36,7 @@ def _confusion_matrix_at_thresholds(
     Raises:
       ValueError: a key of `includes` is none of these.
     """
+    # The message for an unknown key is 1.15's.
     includes = _COUNTS if includes is None else tuple(includes)
     for include in includes:
         if include not in _COUNTS:

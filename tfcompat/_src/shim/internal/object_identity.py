@@ -18,6 +18,7 @@ class _ObjectIdentityWrapper:
         return self._wrapped
 
     def __eq__(self, other: object) -> bool:
+        # An error, since an accidental comparison with the object itself would be False.
         if not isinstance(other, _ObjectIdentityWrapper):
             raise TypeError("Cannot compare wrapped object with unwrapped object")
         return self._wrapped is other._wrapped
@@ -56,6 +57,7 @@ class Reference(_ObjectIdentityWrapper):
 
 def _living(wrappers: Iterable[_ObjectIdentityWrapper], drop: Any) -> Iterator[Any]:
     """Yields the objects that are alive; calls `drop` with the wrappers of the others, which removes them."""
+    # A copy, since `drop` changes the collection.
     for wrapper in list(wrappers):
         value = wrapper.unwrapped
         if value is None:
@@ -96,6 +98,7 @@ class ObjectIdentityWeakKeyDictionary(ObjectIdentityDictionary):
 
     _wrap_key = _WeakObjectIdentityWrapper
 
+    # The length counts live keys only.
     def __len__(self) -> int:
         return sum(1 for _ in self)
 

@@ -84,6 +84,7 @@ class name_scope_v2:  # noqa: N801
         if not isinstance(name, str):
             raise ValueError("name for name_scope must be a string.")
         self.name = name
+        # A stack of entered scopes makes the object reentrant. Each entry makes a new unique name.
         self._entered: list[contextlib.AbstractContextManager[str]] = []
 
     def __enter__(self) -> str:
@@ -224,6 +225,7 @@ def _create_c_op(graph: Graph, node_def: messages.NodeDef, inputs: Sequence[Any]
         op = graph.create_op(node_def.op, flat, name=node_def.name + "/", attrs=dict(node_def.attr))
     except errors.InvalidArgumentError as e:
         raise ValueError(str(e)) from None
+    # The rest of the NodeDef, which `create_op` does not take.
     for control_input in control_inputs:
         op._add_control_input(control_input)
     if node_def.device:

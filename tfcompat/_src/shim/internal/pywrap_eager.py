@@ -114,6 +114,7 @@ def TFE_Py_FastPathExecute(
             raise _FallbackException("This function does not handle the case of the path where all inputs are not already EagerTensors.")
     except errors.OpError as e:
         raise _failed(e) from None
+    # `rest` alternates names and values of attributes.
     with execution_callbacks.also_calling(callbacks or ()), _on(device_name, op_name):
         try:
             results = apply_op(spec, inputs, dict(zip(rest[::2], rest[1::2])), name)

@@ -25,7 +25,7 @@ def should_record(tensors: Sequence[Any]) -> bool:
 
 def variable_accessed(variable: Any) -> None:
     """Makes the tapes that watch accessed variables watch this one."""
-    # `order` asks each recorder whether it watches the handle, which then starts to watch.
+    # Such a tape starts to watch a variable when it is asked whether it follows the handle.
     recorders.order([variable.handle])
 
 

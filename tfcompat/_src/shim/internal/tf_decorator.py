@@ -91,6 +91,7 @@ def make_decorator(
     Args:
       decorator_name: by default the name of the calling function.
     """
+    # The caller is the decorator itself.
     if decorator_name is None:
         decorator_name = inspect.currentframe().f_back.f_code.co_name  # type: ignore[union-attr]  # a caller has a frame
     record = TFDecorator(decorator_name, target, decorator_doc, decorator_argspec)
@@ -131,6 +132,7 @@ def rewrap(decorator_func: Callable[..., Any], previous_target: object, new_targ
         wrapper, last = current, record
         current = record.decorated_target
         record = None if current is previous_target else _record(current)
+    # Without a record the function is the target itself.
     if wrapper is None:
         if decorator_func is not previous_target:
             raise AssertionError(f"{decorator_func} does not decorate {previous_target}")

@@ -154,13 +154,14 @@ _LATER = {"": 1, "compat.v2": 1, "manip": 2}
 @functools.cache
 def _public_names() -> dict[int, tuple[list[str], list[str]]]:
     """Returns the reverse index: id of a public function or class of tfcompat -> its names in TensorFlow 1 and in 2, preferred ones first."""
-    # Ids are stable, since public objects live as long as the process.
+    # Ids are stable, since public objects live as long as the process. Namespaces are visited in the order of preference.
     index: dict[int, tuple[list[str], list[str]]] = {}
     for space, names in sorted(tf1_names.spaces().items(), key=lambda item: (_LATER.get(item[0], 0), item[0])):
         version = int(space == "compat.v2" or space.startswith("compat.v2."))
         # contrib has no API names in 1.15, and compat.v1 repeats those of the root.
         if space.split(".")[0] == "contrib" or (not version and space.split(".")[0] == "compat"):
             continue
+        # Names of TensorFlow 2 are those below `tf.compat.v2`, without this prefix.
         inner = space.removeprefix("compat.v2").lstrip(".") if version else space
         for name in sorted(names):
             value = public(f"{space}.{name}".lstrip("."))
@@ -176,6 +177,7 @@ def _public(symbol: object, version: int) -> list[str]:
 
 def _names(symbol: object, attrs: dict[str, _Attributes]) -> list[str]:
     """Returns the names that a decorator stored on a symbol, else those of the index."""
+    # A symbol with any stored name has only those, also if there are none for this version.
     held = getattr(symbol, "__dict__", {})
     if any(each.names in held for each in (*API_ATTRS.values(), *API_ATTRS_V1.values())):
         return [name for each in attrs.values() for name in held.get(each.names, ())]
@@ -210,6 +212,7 @@ def get_v2_constants(module: object) -> list[tuple[Any, ...]]:
 
 def kwarg_only(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: makes a function raise TypeError if it is called with positional arguments."""
+    # The declared signature keeps the argument names visible to `tf_inspect`.
     spec = getargspec(f)
 
     def named_only(*args: Any, **kwargs: Any) -> Any:

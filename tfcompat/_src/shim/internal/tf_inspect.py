@@ -27,6 +27,7 @@ def _through(name: str) -> Callable[..., Any]:
     return of_target
 
 
+# As in 1.15, the functions after `isroutine` do not look through decorators.
 getfile = _through("getfile")
 getsource = _through("getsource")
 getsourcefile = _through("getsourcefile")
@@ -83,6 +84,7 @@ def getfullargspec(obj: object) -> inspect.FullArgSpec:
 
     Annotations of tfcompat's own functions are left out, since those of TensorFlow 1.15 have none.
     """
+    # A declared signature, then that of a partial, then that of the function itself.
     records, target = unwrap(obj)
     for record in records:
         if record.decorator_argspec is not None:
@@ -132,6 +134,7 @@ def _of_partial(obj: functools.partial[Any]) -> Any:
     values = dict.fromkeys(args, none)
     values.update({n: v for n, v in zip(reversed(args), reversed(defaults))})
     values.update({n: v for n, v in given.items() if n in values})
+    # From the first argument with a value on, all must have one.
     first = next((i for i, n in enumerate(args) if values[n] is not none), None)
     if first is None:
         return ArgSpec(args, varargs, keywords, None)

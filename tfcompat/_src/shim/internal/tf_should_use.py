@@ -84,9 +84,11 @@ def _add_should_use_warning(x: object, fatal_error: bool = False) -> Any:
 
     None and [] are returned unchanged.
     """
+    # As in 1.15, an empty result has nothing to use.
     if x is None or (isinstance(x, list) and not x):
         return x
     log = logging.fatal if fatal_error else logging.error
+    # Without `__init__`, and past the class's own `__setattr__`, which writes to the wrapped object.
     wrapper: object = object.__new__(_wrapper_class(type(x)))  # type: ignore[arg-type]  # a class has a hash
     object.__setattr__(wrapper, "_tf_should_use_helper", _TFShouldUseHelper(x, sys._getframe(1), log))
     object.__setattr__(wrapper, "_true_value", x)
