@@ -217,6 +217,7 @@ def _batched(tasks: list[_Task], allowed: Sequence[int]) -> list[tuple[Any, ...]
 
     A row of the index is (key of the task, first row, end of its rows). So only one run computes the batch, and Unbatch splits its result.
     """
+    # Task i has the rows borders[i] to borders[i + 1] of the batch.
     borders = np.cumsum([0, *(t.size for t in tasks)])
     index = np.array([(t.key, a, b) for t, a, b in zip(tasks, borders, borders[1:])], np.int64).reshape(-1, 3)
     outputs = [(tuple(x[:0] for x in t.inputs), index[:0], np.int64(t.key)) for t in tasks]
@@ -283,6 +284,7 @@ class Unbatcher(SharedResource):
             # Pieces that no run took in time are dropped.
             now = time.monotonic()
             self._pieces = {k: piece for k, piece in self._pieces.items() if piece[0] >= now}
+            # The run of the batch publishes the pieces of all runs; the others bring none, and wait.
             if key not in self._pieces:
                 if key not in pieces and not may_wait():
                     raise MustWait
@@ -314,10 +316,10 @@ def _unbatch(context: HostContext, data: NDArray, index: NDArray, key: NDArray, 
         raise invalid(text)
     if index.shape[1] != 3:
         raise invalid(f"Wrong shape for index tensor. Expected 1st dimension size to be 3 ; Got: {index.shape[1]}.")
-    # Of several rows of the index with the same key, the first counts.
     sizes = index[:, 2] - index[:, 1]
     if sizes.sum() > len(data) or (sizes < 0).any():
         raise invalid("Sum of split sizes must not exceed dim0-size of input tensor")
+    # The rows of each run by its key. Of several entries with the same key, the first counts: `dict` keeps the last.
     pieces = dict(reversed(list(zip(index[:, 0].tolist(), np.split(data, np.cumsum(sizes)) if len(index) else []))))
     shared = shared_resource(context, "unbatch", Unbatcher)
     return shared.take(int(key), pieces, timeout_micros / 1e6)

@@ -122,6 +122,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def _trace_variant_creation(self) -> WrappedFunction:
         """Returns a function without arguments that makes the dataset again; NotImplementedError if it was made in a graph."""
+        # A dataset of a graph has no value yet that could be serialized.
         if not self._graph.executes:
             raise NotImplementedError(
                 "Can only export Datasets which were created executing eagerly. Please file a feature request if this is important to you."
@@ -164,6 +165,7 @@ class DatasetV2(Trackable, CompositeTensor):
     __str__ = __repr__
 
     def __iter__(self) -> EagerIterator:
+        # In a plain graph, elements are symbolic, and a `for` over them would never end.
         graph = get_default_graph()
         if graph.executes or graph.building_function:
             return EagerIterator(self)
@@ -377,6 +379,7 @@ class DatasetV2(Trackable, CompositeTensor):
 
     def enumerate(self, start: object = 0) -> DatasetV2:
         """Pairs each element with its number, an int64 scalar that counts from `start`."""
+        # A range without an end, in effect; the zip ends with this dataset.
         most = np.iinfo(np.int64).max
         return self._class().zip((self._class().range(start, most), self))
 

@@ -239,6 +239,7 @@ class EagerIterator(_OfType):
         """Returns the next element; OutOfRangeError at the end."""
         # Eager code takes the element from the iterator itself, without a node.
         handle, graph = self._iterator_resource, get_default_graph()
+        # In a function that captures the iterator, the element is a node of the function's graph.
         if not graph.executes or not isinstance(handle, EagerTensor):
             return get_next_of(handle, self._element_spec, name)
         values = zip(handle._value.take(), self._kinds)

@@ -61,6 +61,7 @@ class IteratorValue(SharedResource):
     """
 
     def __init__(self, kinds: list[dtypes.DType], shapes: list[Any]) -> None:
+        # `_asked` counts the elements taken, including those that raised an error and the end.
         super().__init__()
         self.kinds, self.shapes = kinds, shapes
         self.handle = f"iterator_{next(_NUMBERS)}".encode()
@@ -81,6 +82,7 @@ class IteratorValue(SharedResource):
         # The new iteration starts before the current one ends, so that an error leaves the iterator unchanged.
         scope = Scope(context, seed)
         following = begun(dataset, scope)
+        # `_running` is held, so that a thread that takes an element now completes it in the old iteration.
         with self._running:
             old, self._scope, self._next, self._is_over = self._scope, scope, following, False
             self.dataset, self._asked = dataset, 0
@@ -174,6 +176,7 @@ class IteratorValue(SharedResource):
         """Ends the iteration, when the session is closed or the iterator is destroyed."""
         super().cancel()
         self.registry.pop(self.handle, None)
+        # Without `_running`: a thread that waits for an element holds it, and is woken by the end of the scope.
         scope, self._scope = self._scope, None
         if scope is not None:
             scope.end()
@@ -224,6 +227,7 @@ def _unnamed(context: HostContext) -> IteratorValue:
 
 
 def _with_deleter(context: HostContext) -> tuple[IteratorValue, NDArray]:
+    """Returns a new iterator and its deleter, the variant that DeleteIterator takes beside the handle."""
     made = _unnamed(context)
     return made, variant(made)
 

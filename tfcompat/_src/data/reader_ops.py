@@ -135,6 +135,7 @@ def _tf_records(context: HostContext, filenames: NDArray, compression_type: NDAr
         raise invalid("`buffer_size` must be >= 0 (0 == no buffering)")
 
     def read(path: str) -> Iterator[Element]:
+        # The file is closed at its end, after an error, and when the iteration is dropped.
         reader = RecordReader(path, compression)
         try:
             while (record := reader.read()) is not None:
@@ -168,6 +169,7 @@ def _fixed_length(
     context: HostContext, filenames: NDArray, header_bytes: NDArray, record_bytes: NDArray, footer_bytes: NDArray, buffer_size: NDArray, compression_type: Any = None
 ) -> DatasetValue:
     compression = "" if compression_type is None else _compression(compression_type)
+    # Version 1 of the op type has no compression.
     header, size, footer = int(header_bytes), int(record_bytes), int(footer_bytes)
     for name, value, least in (("header_bytes", header, 0), ("record_bytes", size, 1), ("footer_bytes", footer, 0), ("buffer_size", int(buffer_size), 0)):
         if value < least:
@@ -235,6 +237,7 @@ def _sql_value(value: float | str | bytes | None, kind: dtypes.DType) -> NDArray
         return text(b"" if value is None else value if isinstance(value, bytes) else str(value).encode())
     if kind == dtypes.bool:
         return np.array(bool(value))
+    # SQLite is dynamically typed: a column may hold text where a number is asked for.
     if isinstance(value, bytes):
         value = float(value or 0)
     number = 0 if value is None else value
