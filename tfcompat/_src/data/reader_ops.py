@@ -6,6 +6,7 @@ An error in a file is raised once; the next element then comes from the next fil
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import sqlite3
@@ -22,6 +23,7 @@ from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, datase
 from tfcompat._src.io import lmdb
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import invalid
+from tfcompat._src.ops.strings.numbers import parse_number
 from tfcompat._src.platform import file_io
 
 _COMPRESSIONS = ("", "ZLIB", "GZIP")
@@ -71,9 +73,9 @@ def contents(path: str, compression: str) -> Any:
     """
     local = file_io.local(path)
     with file_io.tensorflow_errors(local):
-        file = open(local, "rb")  # noqa: SIM115
         if compression == "GZIP":
-            return gzip.open(file)
+            return gzip.open(local)
+        file = open(local, "rb")  # noqa: SIM115
         return _Zlib(file) if compression else file
 
 
@@ -92,7 +94,7 @@ class _Zlib:
         return data
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._data.splitlines(keepends=True)) if b"\r" not in self._data else iter(self._data.replace(b"\r\n", b"\n").splitlines(keepends=True))
+        return iter(io.BytesIO(self._data))
 
     def close(self) -> None:
         self._data = b""
@@ -155,10 +157,9 @@ def _text_lines(context: HostContext, filenames: NDArray, compression_type: NDAr
     def read(path: str) -> Iterator[Element]:
         file = contents(path, compression)
         try:
-            # Lines end with LF or CRLF; the last one may have no end.
+            # Lines end with LF; the last one may have no end. As in TensorFlow each CR is dropped, also one within a line.
             for line in file:
-                line = line.removesuffix(b"\n")
-                yield (text(line.removesuffix(b"\r")),)
+                yield (text(line.removesuffix(b"\n").replace(b"\r", b"")),)
         finally:
             file.close()
 
@@ -380,13 +381,8 @@ def _csv_value(position: int, field: bytes, kind: dtypes.DType, default: NDArray
     if kind == dtypes.string:
         return text(field)
     try:
-        if kind.is_integer:
-            value = np.array(int(field))
-            if not kind.min <= value <= kind.max:
-                raise ValueError
-            return value.astype(kind.as_numpy_dtype)
-        return np.array(float(field), kind.as_numpy_dtype)
-    except (ValueError, OverflowError):
+        return np.array(parse_number(field, np.dtype(kind.as_numpy_dtype)), kind.as_numpy_dtype)
+    except ValueError:
         raise invalid(f"Field {position} in record is not a valid {dtypes.cpp_name(kind.name)}: {field.decode('latin-1')}") from None
 
 

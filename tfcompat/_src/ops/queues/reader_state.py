@@ -201,7 +201,7 @@ class TextLineReader(Reader):
     def _lines(self, work: bytes, file: Any) -> Iterator[Record]:
         for number, line in enumerate(file, start=1):
             if number > self._skipped:
-                yield b"%s:%d" % (work, number), line[:-1].removesuffix(b"\r") if line.endswith(b"\n") else line
+                yield b"%s:%d" % (work, number), line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 class FixedLengthRecordReader(Reader):
