@@ -123,24 +123,28 @@ class RemoteSession:
     def _current(self) -> Any:
         """Returns the session at the master; creates it, or sends the nodes that were added since the last run."""
         # The lock keeps two runs from sending the same nodes.
-        graph = self._graph
         with self._lock:
-            version = graph.version
             try:
                 if self._steps is None:
-                    self._steps = self._master.create(self._nodes(None), self._config, self._timeout(None))
-                elif version > self._sent:
-                    self._steps.extend(self._nodes(self._sent))
+                    graph_def, version = self._nodes(None)
+                    self._steps = self._master.create(graph_def, self._config, self._timeout(None))
+                elif self._graph.version > self._sent:
+                    graph_def, version = self._nodes(self._sent)
+                    self._steps.extend(graph_def)
+                else:
+                    return self._steps
             except errors.OpError as e:
                 raise self._in_graph(e) from None
             self._sent = version
             return self._steps
 
-    def _nodes(self, from_version: int | None) -> Any:
-        """Returns the nodes that were added after a version (None: all nodes) as a GraphDef message, with loop derivatives as attributes."""
-        found = self._graph.as_graph_def(from_version)
-        carried_derivatives.write(found, noted_in(self._graph, self._graph.get_operations()))
-        return found
+    def _nodes(self, from_version: int | None) -> tuple[Any, int]:
+        """Returns the nodes that were added after a version (None: all nodes) as a GraphDef message with loop derivatives, and the new version."""
+        # No other thread may add a node in between: it would be sent with these and, as a newer one, again in the next run.
+        with self._graph._lock:
+            found, version = self._graph.as_graph_def(from_version), self._graph.version
+            carried_derivatives.write(found, noted_in(self._graph, self._graph.get_operations()))
+        return found, version
 
     def _timeout(self, options: Any) -> float | None:
         """Returns the timeout of a call in seconds, from RunOptions, else from the session's config; None without a limit."""
