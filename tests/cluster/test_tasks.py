@@ -252,6 +252,22 @@ def test_a_queue_of_another_task_and_the_deadline_of_waiting_for_it(target):
     assert session.run(more) == 26.0
 
 
+def test_a_queue_without_a_shared_name_ends_with_its_session(target):
+    with tf.device(PS):
+        own, shared = (tf.FIFOQueue(3, tf.int32, shapes=[()], shared_name=name) for name in (None, "shared"))
+        sizes, ends = [own.size(), shared.size()], [own.is_closed(), shared.is_closed()]
+        puts, closes = [own.enqueue(1), shared.enqueue(1)], [own.close(), shared.close()]
+    with tf.device(WORKER):
+        sizes = [tf.identity(size) for size in sizes]
+    with tf.Session(target) as first, tf.Session(target) as second:
+        first.run(puts)
+        assert [first.run(sizes), second.run(sizes)] == [[1, 1], [0, 1]]
+        first.run(closes)
+        assert [first.run(ends), second.run(ends)] == [[True, True], [False, True]]
+    with tf.Session(target) as third:
+        assert [third.run(sizes), third.run(ends)] == [[0, 1], [False, True]]
+
+
 def test_random_numbers_go_on_from_one_run_to_another(target):
     with tf.device(PS):
         drawn = tf.random_uniform([2], seed=5)

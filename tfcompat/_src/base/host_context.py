@@ -44,9 +44,9 @@ class HostRun(Protocol):
 
     Attributes:
       life: the lifetime of the session.
-      resources: the session's own resources by name.
+      resources: the session's own resources by name, which no other session sees.
+      resources_life: the lifetime of `resources`.
       devices: the session's devices.
-      shares_state: whether variables and resources outlive the session.
     """
 
     @property
@@ -56,10 +56,10 @@ class HostRun(Protocol):
     def resources(self) -> dict[str, Any]: ...
 
     @property
-    def devices(self) -> Sequence[HostDevice]: ...
+    def resources_life(self) -> HostLife: ...
 
     @property
-    def shares_state(self) -> bool: ...
+    def devices(self) -> Sequence[HostDevice]: ...
 
     def resources_of(self, op: Any) -> dict[str, Any]:
         """Returns the resources (tables, queues, iterators ...) by name on the device of an operation."""

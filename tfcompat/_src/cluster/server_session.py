@@ -14,16 +14,28 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.run_context import RunContext, SessionLife
 from tfcompat._src.runtime.session import BaseSession
 from tfcompat._src.runtime.variable_state import VariableState
 
 
 class TaskState:
-    """The state that graphs on a task share: variables by key, resources by name."""
+    """The state that the parts of a master's session share on a task: variables by key, resources by name.
+
+    Attributes:
+      own: the resources that belong to the session and end with it.
+      life: the lifetime of the session.
+    """
 
     def __init__(self, variables: VariableState, resources: dict[str, Any]) -> None:
         self.variables, self.resources = variables, resources
+        self.own: dict[str, object] = {}
+        self.life = SessionLife()
+
+    def close(self) -> None:
+        """Ends the resources that belong to the session."""
+        self.life.end()
+        self.own.clear()
 
 
 class NamedRandomState(RandomState):
@@ -108,8 +120,9 @@ class PartSession(ServerSession):
         # Replaces what the session would share with all sessions of the server by what this master's session shares.
         by_task = {self._task: self._state.resources}
         return dataclasses.replace(
-            super()._make_context(), variable_state=self._state.variables, random_state=self._random_state, task_resources=by_task, shares_state=True
-        )
+            super()._make_context(), variable_state=self._state.variables, random_state=self._random_state, resources=self._state.own,
+            resources_life=self._state.life, task_resources=by_task, shares_state=True,
+        )  # fmt: skip
 
     def _resources(self) -> list[dict[str, Any]]:
-        return [self._state.resources]
+        return [self._state.own, self._state.resources]

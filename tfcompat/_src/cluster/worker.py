@@ -73,9 +73,10 @@ class WorkerSession:
         self._parts.pop(handle).close()
 
     def close(self) -> None:
-        """Removes all parts."""
+        """Removes all parts, and the resources that belong to the session."""
         for handle in list(self._parts):
             self._parts.pop(handle).close()
+        self._state.close()
 
 
 class Worker:

@@ -206,7 +206,7 @@ def _queue_of(context: HostContext) -> BatchQueue:
     # The caller postpones the kernel until it may block.
     if not may_wait():
         raise MustWait
-    return shared_resource(context, f"batch/{attrs['batching_queue'].decode()}", lambda: BatchQueue(attrs))
+    return shared_resource(context, f"batch/{attrs['batching_queue'].decode()}", lambda: BatchQueue(attrs), by_node_name=True)
 
 
 # ---- Batch ----
@@ -321,7 +321,7 @@ def _unbatch(context: HostContext, data: NDArray, index: NDArray, key: NDArray, 
         raise invalid("Sum of split sizes must not exceed dim0-size of input tensor")
     # The rows of each run by its key. Of several entries with the same key, the first counts: `dict` keeps the last.
     pieces = dict(reversed(list(zip(index[:, 0].tolist(), np.split(data, np.cumsum(sizes)) if len(index) else []))))
-    shared = shared_resource(context, "unbatch", Unbatcher)
+    shared = shared_resource(context, "unbatch", Unbatcher, by_node_name=True)
     return shared.take(int(key), pieces, timeout_micros / 1e6)
 
 
@@ -366,7 +366,7 @@ def _unbatch_grad(context: HostContext, data: NDArray, index: NDArray, grad: NDA
     if data.size and not index.size:
         raise invalid("batch_index is empty while the tensor isn't.")
     wanted = index[:, 0].tolist() if data.size else []
-    return shared_resource(context, "unbatch_grad", GradientCollector).collect(int(key), grad, wanted)
+    return shared_resource(context, "unbatch_grad", GradientCollector, by_node_name=True).collect(int(key), grad, wanted)
 
 
 _add(

@@ -46,6 +46,7 @@ class MultiDeviceIteratorValue(SharedResource):
         self.handle = f"multi_device_iterator_{next(_NUMBERS)}".encode()
         self._queues: list[deque[Element]] = [deque() for _ in range(count)]
         self._incarnation, self._next_shard = 0, 0
+        self.registry: dict[bytes, MultiDeviceIteratorValue] = {}
         self._scope: Scope | None = None
         self._following: Next | None = None
 
@@ -90,20 +91,26 @@ class MultiDeviceIteratorValue(SharedResource):
     def cancel(self) -> None:
         """Ends the iteration, when the session is closed or the iterator is destroyed."""
         super().cancel()
+        self.registry.pop(self.handle, None)
         scope, self._scope = self._scope, None
         if scope is not None:
             scope.end()
 
 
-def _made(context: HostContext) -> MultiDeviceIteratorValue:
-    iterator = shared_resource(context, "multi-device iterator", lambda: MultiDeviceIteratorValue(len(context.op.attrs["devices"])))
-    context.resources.setdefault(_HANDLES, {})[iterator.handle] = iterator
+def _named(context: HostContext) -> MultiDeviceIteratorValue:
+    """Makes an iterator and registers it under its string handle."""
+    iterator = MultiDeviceIteratorValue(len(context.op.attrs["devices"]))
+    iterator.registry = context.resources.setdefault(_HANDLES, {})
+    iterator.registry[iterator.handle] = iterator
     return iterator
 
 
+def _made(context: HostContext) -> MultiDeviceIteratorValue:
+    return shared_resource(context, "multi-device iterator", lambda: _named(context))
+
+
 def _anonymous(context: HostContext) -> tuple[MultiDeviceIteratorValue, NDArray]:
-    made = MultiDeviceIteratorValue(len(context.op.attrs["devices"]))
-    context.resources.setdefault(_HANDLES, {})[made.handle] = made
+    made = _named(context)
     return made, variant(made)
 
 

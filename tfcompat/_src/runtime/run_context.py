@@ -53,8 +53,9 @@ class RunContext:
       variable_state: the values of variables. random_state: the counters of random operations.
       devices: those of the session. placer: the devices of operations. planner: makes plans.
       resources: tables, queues, iterators... of the session itself, by name.
+      resources_life: the lifetime of `resources`: `life`, or that of the master's session of which a part of a graph is run.
       task_resources: resources by task name, if servers share them; else empty.
-      shares_state: whether variables and resources outlive the session.
+      shares_state: whether variables and the resources in `task_resources` outlive the session.
       loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants, by tensor and place.
     """
 
@@ -67,6 +68,7 @@ class RunContext:
     placer: Placer
     planner: Planner
     resources: dict[str, Any]
+    resources_life: SessionLife
     task_resources: Mapping[str, dict[str, Any]]
     shares_state: bool
     loop_plans: MutableMapping[tuple[Any, ...], Plan] = field(default_factory=lambda: Recent(4 * SHAPES))

@@ -115,8 +115,9 @@ class BaseSession(SessionInterface):
         shares_state = server is not None and not isolated
         variables = local_servers.shared_variables(self._graph, placer, servers) if shares_state else VariableState()
         by_task = {task: member.resources for task, member in servers.items()} if shares_state else {}
+        life = SessionLife()
         return RunContext(
-            SessionLife(), config, server, variables, RandomState(), session_devices, placer, planner.Planner(placer), {}, by_task, shares_state
+            life, config, server, variables, RandomState(), session_devices, placer, planner.Planner(placer), {}, life, by_task, shares_state
         )
 
     # ---- properties ----
@@ -465,7 +466,8 @@ class BaseSession(SessionInterface):
             context.large_constants.clear()
             if not context.shares_state:
                 context.variable_state.clear()
-            context.resources.clear()
+            if context.resources_life is context.life:
+                context.resources.clear()
             if self._remote:
                 self._remote.close()
 

@@ -59,9 +59,9 @@ def _bracketed(data: tuple, count: int) -> list[str]:
 def _print(context, x, data, *, message, first_n, summarize):
     if first_n >= 0:
         key = f"Print/{context.op.name}"
-        if context.resources.get(key, 0) >= first_n:
+        if context.run.resources.get(key, 0) >= first_n:
             return x
-        context.resources[key] = context.resources.get(key, 0) + 1
+        context.run.resources[key] = context.run.resources.get(key, 0) + 1
     print(message + "".join(_bracketed(data, summarize)), file=sys.stderr, flush=True)
     return x
 

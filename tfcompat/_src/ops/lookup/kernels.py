@@ -52,7 +52,10 @@ def _handle_sizes(c: si.InferenceContext) -> None:
 
 
 def _resource(context: Any, make: Any) -> Table:
-    """The table of a handle node, made in its first run: nodes of one shared name in one container share it."""
+    """Returns the table of a handle node, made in its first run.
+
+    Nodes of one shared name in one container share it. Without a name it belongs to the session, unless the node's name is to be shared.
+    """
     node = context.op
     key_dtype, value_dtype = node.attrs["key_dtype"], node.attrs["value_dtype"]
     allowed = _KERNELS[node.type.removesuffix("V2")]
@@ -61,13 +64,13 @@ def _resource(context: Any, make: Any) -> Table:
             f"No OpKernel was registered to support Op '{node.type}' used by node {node.name} with key_dtype="
             f"{key_dtype.name}, value_dtype={value_dtype.name}: the pairs are {allowed}"
         )
-    name = node.attrs.get("shared_name", b"").decode()
-    if not name:
-        name = node.name if node.attrs["use_node_name_sharing"] else f"_{node.name}"
+    name = node.attrs.get("shared_name", b"").decode() or (node.name if node.attrs["use_node_name_sharing"] else "")
+    resources = context.resources if name else context.run.resources
+    name = name or f"_{node.name}"
     key = f"table/{node.attrs['container'].decode()}/{name}"
-    table = context.resources.get(key)
+    table = resources.get(key)
     if table is None:
-        table = context.resources.setdefault(key, make(key_dtype, value_dtype))
+        table = resources.setdefault(key, make(key_dtype, value_dtype))
     if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
         raise invalid(
             f"Conflicting key/value dtypes {key_dtype.name}->{value_dtype.name} with {table.key_dtype.name}-"

@@ -82,9 +82,9 @@ def _learned_unigram(context, true_classes, *, num_true, num_sampled, unique, ra
     if np.any((true_classes < 0) | (true_classes >= range_max)):
         raise errors.InvalidArgumentError(None, None, f"true_classes must be in [0, {range_max}) to be learned")
     key = f"LearnedUnigramSampler/{context.op.name}"
-    if key not in context.resources:
-        context.resources[key] = samplers.LearnedUnigramSampler(range_max)
-    sampler = context.resources[key]
+    if key not in context.run.resources:
+        context.run.resources[key] = samplers.LearnedUnigramSampler(range_max)
+    sampler = context.run.resources[key]
     stream = samplers.WordStream(*rng, samplers.reserve_candidates(num_sampled))
     found = samplers.sample_candidates(sampler, stream, true_classes, num_sampled, unique)
     sampler.update(true_classes)

@@ -53,7 +53,7 @@ class Mutex(SharedResource):
     gradient=NO_GRADIENT, side=HOST, effects=MAKES_HANDLE, context=True, facts=NAMES_RESOURCE,
 )  # fmt: skip
 def _mutex(context):
-    return shared_resource(context, "mutex", Mutex)
+    return shared_resource(context, "mutex", Mutex, by_node_name=True)
 
 
 @op("MutexLock", "(mutex: resource) -> (mutex_lock: variant)", shape=si.scalar, gradient=NO_GRADIENT, side=HOST, effects=WAITING)

@@ -79,7 +79,7 @@ def _record_input(context):
     attrs = context.op.attrs
     if attrs["batch_size"] < 1:
         raise errors.InvalidArgumentError(None, None, f"batch_size must be positive, not {attrs['batch_size']}")
-    records = context.resources.setdefault(f"record input/{context.op._name}", _Records(attrs))
+    records = context.run.resources.setdefault(f"record input/{context.op._name}", _Records(attrs))
     return strings(records.take(attrs["batch_size"]))
 
 

@@ -125,28 +125,37 @@ class SharedResource:
 R = TypeVar("R", bound=SharedResource)
 
 
-def shared_resource(context: HostContext, kind: str, make: Callable[[], R], check: Callable[[R], None] | None = None) -> R:
-    """The resource that a node names, of the session or its server; the node's first run makes it.
+def shared_resource(
+    context: HostContext, kind: str, make: Callable[[], R], check: Callable[[R], None] | None = None, by_node_name: bool = False
+) -> R:  # fmt: skip
+    """Returns the resource that a node names; the node's first run makes it.
+
+    Sessions on one server share what has a shared name. What has none belongs to the session and ends with it, except for the kinds that
+    TensorFlow 1.15 names after their node.
 
     Args:
       context: of the kernel that runs; its node has the attributes `container` and `shared_name`.
       kind: resources of different kinds may share a name.
       make: makes a resource.
       check: raises where another node's resource of this name does not fit the node.
+      by_node_name: whether the node's name takes the place of a shared name.
     """
-    op = context.op
+    op, run = context.op, context.run
     container, shared = op.attrs["container"], op.attrs["shared_name"].decode()
     key = f"{kind}/{container.decode()}/{shared or '_' + op._name}"
-    found = context.resources.get(key)
+    resources = context.resources if shared or by_node_name else run.resources
+    found = resources.get(key)
     if found is None:
         made = make()
         made.name = shared or f"_{next(_numbers)}_{op._name}"
-        found = context.resources.setdefault(key, made)
+        found = resources.setdefault(key, made)
         if found is made:
             made.users.add(op)
-    if context.run.life not in found.sessions:
-        found.sessions.add(context.run.life)
-        context.run.life.on_close(found.wake if context.run.shares_state else found.cancel)
+            if resources is run.resources:
+                run.resources_life.on_close(found.cancel)
+    if run.life not in found.sessions:
+        found.sessions.add(run.life)
+        run.life.on_close(found.wake)
     if op not in found.users:
         if check is not None:
             check(found)

@@ -33,14 +33,14 @@ _NAMES = ', container: string = "", shared_name: string = "")'
 
 def _buffer(context: Any) -> StagingBuffer:
     attrs = context.op.attrs
-    return shared_resource(context, "staging", lambda: StagingBuffer(attrs["capacity"], attrs["memory_limit"]))
+    return shared_resource(context, "staging", lambda: StagingBuffer(attrs["capacity"], attrs["memory_limit"]), by_node_name=True)
 
 
 def _map(context: Any, ordered: bool) -> StagingMap:
     attrs = context.op.attrs
     return shared_resource(
         context, "ordered staging map" if ordered else "staging map",
-        lambda: StagingMap(attrs["capacity"], attrs["memory_limit"], len(attrs["dtypes"]), ordered),
+        lambda: StagingMap(attrs["capacity"], attrs["memory_limit"], len(attrs["dtypes"]), ordered), by_node_name=True,
     )  # fmt: skip
 
 
