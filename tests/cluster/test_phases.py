@@ -55,13 +55,30 @@ def test_phases_of_another_master_that_need_nothing_of_each_other_come_in_any_or
     assert [sorted(phase.after) for phase in found] == [[], [0], [0], [0, 1, 2]]
 
 
-def test_a_part_of_another_master_is_whole_where_sends_share_some_of_what_they_need():
+def test_what_several_sends_of_another_master_need_comes_before_them():
     with Graph().as_default() as graph:
         a, b, c = (transfer(graph, "_Recv", name, None) for name in "abc")
-        transfer(graph, "_Send", "one", None, a + b)
-        transfer(graph, "_Send", "other", None, b + c)
-    (only,) = phases_of(graph)
-    assert named(only)[:2] == ([], [])
+        shared = tf.exp(b)
+        with tf.control_dependencies([tf.assert_positive(b)]):
+            checked = tf.identity(shared)
+        transfer(graph, "_Send", "one", None, a + checked)
+        transfer(graph, "_Send", "other", None, checked + c)
+    found = phases_of(graph)
+    assert [named(phase)[:2] for phase in found] == [(["b"], []), (["a"], ["one"]), (["c"], ["other"])]
+    assert [sorted(phase.after) for phase in found] == [[], [0], [0]]
+    assert found[0].given == [checked] and [phase.fed[-1] for phase in found[1:]] == [checked, c]
+
+
+def test_what_is_only_waited_for_runs_once_before_all_that_wait():
+    with Graph().as_default() as graph:
+        v = tf.Variable(1.0, name="v")
+        a, b = (transfer(graph, "_Recv", name, None) for name in "ab")
+        with tf.control_dependencies([v.assign_add(1.0, name="add")]):
+            transfer(graph, "_Send", "one", None, a + 1.0)
+            transfer(graph, "_Send", "other", None, b + 1.0)
+            for name in "one", "other":
+                graph.get_operation_by_name(f"_Send_{name}").inputs[0].op._add_control_inputs([graph.get_operation_by_name("add")])
+    assert ["add" in named(phase)[2] for phase in phases_of(graph)] == [True, False, False]
 
 
 def test_a_worker_is_one_phase():

@@ -103,9 +103,9 @@ def waited_for(step, name):
 
 def test_partial_runs_that_could_wait_for_each_other_are_refused(worker):
     with Graph().as_default() as graph:
-        a, b, c = (transfer(graph, "_Recv", name, None) for name in "abc")
-        transfer(graph, "_Send", "first", None, a + b)
-        transfer(graph, "_Send", "second", None, b + c)
+        queue = tf.FIFOQueue(1, [tf.float32], [[]])
+        transfer(graph, "_Send", "element", None, queue.dequeue())
+        transfer(graph, "_Send", "first", None, transfer(graph, "_Recv", "a", None) + 1.0)
     handle = worker.register("session", graph.as_graph_def(), tf.GraphOptions())
     with pytest.raises(NotImplementedError, match="partial_run"):
         worker.run_partly("session", handle, 1, False, tf.RunOptions(), Cancellation())

@@ -9,13 +9,12 @@ the part is one phase, in which nodes send and receive while it runs.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tfcompat._src.cluster.carried_derivatives import KEPT
 from tfcompat._src.cluster.part_order import STAGE
-from tfcompat._src.cluster.placement import Conditions, loops, needed
+from tfcompat._src.cluster.placement import OF_A_STEP, Conditions, loops, needed
 from tfcompat._src.cluster.transfer_ops import RECV, SEND, key_of
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -97,41 +96,41 @@ class _Cut:
         self._needs = {op: self._receives.intersection(needed((), [op], set())) for op in (*self._sends, *(p.op for p in self._predicates))}
         self._is_staged = all(STAGE in op.attrs for op in self._sends)
         groups = self._groups()
-        self.is_possible = groups is not None
-        if groups is not None:
-            self._grouped = groups
-            self._count = self._fill(groups)
-            self._after = self._before()
-            self._received = {op.outputs[0] for op in ops if op.type in RECV}
-            self._passed = [t for t in dict.fromkeys(t for op in self._ops for t in op.inputs if self._crosses(t, op)) if t not in self._received]
-            self.is_possible = self._keeps_whole(graph)
+        self._waited_for = [kind for kind, _ in groups]
+        self._count = self._fill([members for _, members in groups])
+        self._after = self._before()
+        self._received = {op.outputs[0] for op in ops if op.type in RECV}
+        self._passed = [t for t in dict.fromkeys(t for op in self._ops for t in op.inputs if self._crosses(t, op)) if t not in self._received]
+        self.is_possible = self._keeps_whole(graph)
 
     # ---- which node is in which phase ----
 
-    def _groups(self) -> list[list[Operation]] | None:
-        """The nodes that send, those of each phase together; None where they have no such order.
+    def _groups(self) -> list[tuple[frozenset[Operation], list[Operation]]]:
+        """The nodes of each phase but the last one, without some that they need, after what the phase waits for.
 
         Parts of tfcompat's master say of each how often, at most, what it needs has crossed tasks; that orders them over all tasks. In other
-        parts one must need all that another one needs, or nothing of it: then either may come first, as what it needs arrives.
+        parts a node waits for what all sends wait for that need it: so whatever order tensors arrive in, each is sent as soon as it can be.
         """
         if self._is_staged:
             stages = sorted({op.attrs[STAGE] for op in self._sends})
-            return [[op for op in self._sends if op.attrs[STAGE] == stage] for stage in stages]
-        kinds = sorted(dict.fromkeys(map(frozenset, self._needs.values())), key=len)
-        if any(not (one <= other or one.isdisjoint(other)) for one, other in itertools.combinations(kinds, 2)):
-            return None
+            return [(frozenset(), [op for op in self._sends if op.attrs[STAGE] == stage]) for stage in stages]
+        common: dict[Operation, frozenset[Operation]] = {}
+        for kind in dict.fromkeys(map(frozenset, self._needs.values())):
+            for op in needed((), [op for op, needs in self._needs.items() if needs == kind], set()):
+                if op.type in RECV or not _is_anywhere(op):
+                    common[op] = common.get(op, kind) & kind
         groups = []
-        for kind in kinds:
-            groups += [[predicate.op] for predicate in self._predicates if self._needs[predicate.op] == kind]
-            groups.append([op for op in self._sends if self._needs[op] == kind])
-        return [group for group in groups if group]
+        for kind in sorted(dict.fromkeys(common.values()), key=len):
+            groups += [(kind, [predicate.op]) for predicate in self._predicates if self._needs[predicate.op] == kind]
+            groups.append((kind, [op for op, needs in common.items() if needs == kind]))
+        return groups
 
     def _before(self) -> list[frozenset[int]]:
         """The phases before each one; the last one, of what no send needs, comes after all."""
         everything = [frozenset(range(number)) for number in range(self._count)]
         if self._is_staged:
             return everything
-        needs = [self._needs[group[0]] for group in self._grouped]
+        needs = self._waited_for
         return [
             frozenset(n for n in everything[number] if number >= len(needs) or needs[n] <= needs[number]) for number in range(self._count)
         ]
@@ -204,6 +203,9 @@ class _Cut:
             phase = found[self._number[op]]
             taken = [t for t in op.inputs if t in self._received or self._crosses(t, op)]
             waited_for = [c.outputs[0] for c in op.control_inputs if c.type in RECV]
+            for c in op.control_inputs:
+                if c.type not in RECV and not _is_anywhere(c) and self._number[c] < self._number[op] and c not in found[self._number[c]].targets:
+                    found[self._number[c]].targets.append(c)
             phase.fed += [t for t in dict.fromkeys((*taken, *waited_for)) if t not in phase.fed]
         self._let_go()
         return found
@@ -232,7 +234,7 @@ def _is_anywhere(op: Operation) -> bool:
 
 def _can_be_fed(tensor: Tensor) -> bool:
     dtype = tensor.dtype
-    return dtype.is_numpy_compatible and not dtype._is_ref_dtype
+    return tensor.op.type in OF_A_STEP or (dtype.is_numpy_compatible and not dtype._is_ref_dtype)
 
 
 def _may_wait(op: Operation) -> bool:

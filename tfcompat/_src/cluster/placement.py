@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
-from typing import Any
 
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
@@ -15,7 +14,7 @@ from tfcompat._src.ops.flow.array_origin import FORWARDS_FLOW, array_of_flow
 
 EXIT = frozenset(("Exit", "RefExit"))
 _BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
-_OF_A_STEP = frozenset(("TensorArrayV3", "StackV2"))
+OF_A_STEP = frozenset(("TensorArrayV3", "TensorArrayGradV3", "StackV2"))
 """Op types whose resources live as long as a step."""
 
 
@@ -66,7 +65,7 @@ def _of_step(ops: list[Operation]) -> set[Operation]:
     # One forward pass suffices, as sources come first.
     found: set[Operation] = set()
     for op in ops:
-        if op.type in _OF_A_STEP or any(source in found for source in _state_of_step(op)):
+        if op.type in OF_A_STEP or any(source in found for source in _state_of_step(op)):
             found.add(op)
     return found
 
@@ -102,19 +101,25 @@ def _bound_inputs(op: Operation) -> list[Tensor]:
 
 def loops(ops: list[Operation]) -> list[list[Operation]]:
     """Returns the operations of each outermost loop; `ops` are in topological order, except for back edges."""
-    # An operation is in the innermost frame of its inputs. Enter adds a frame, and the output of Exit is one frame further out.
-    frames: dict[Operation, tuple[Any, ...]] = {}
     loops: dict[str, list[Operation]] = {}
-    for op in ops:
-        sources = [t.op for t in op.inputs if t.op.type not in _BACK_EDGE] + list(op.control_inputs)
-        inside = max((_frame_behind(s, frames) for s in sources), key=len, default=())
-        frames[op] = (*inside, op.attrs["frame_name"]) if op.type in ENTER else inside
-        if frames[op]:
-            loops.setdefault(frames[op][0], []).append(op)
+    for op, inside in frames_of(ops).items():
+        if inside:
+            loops.setdefault(inside[0], []).append(op)
     return list(loops.values())
 
 
-def _frame_behind(op: Operation, frames: dict[Operation, tuple[Any, ...]]) -> tuple[Any, ...]:
+def frames_of(ops: list[Operation]) -> dict[Operation, tuple[str, ...]]:
+    """Returns the frame names of the loops around each operation, outermost first; `ops` are in topological order, except for back edges."""
+    # An operation is in the innermost frame of its inputs. Enter adds a frame, and the output of Exit is one frame further out.
+    frames: dict[Operation, tuple[str, ...]] = {}
+    for op in ops:
+        sources = [t.op for t in op.inputs if t.op.type not in _BACK_EDGE] + list(op.control_inputs)
+        inside = max((_frame_behind(s, frames) for s in sources), key=len, default=())
+        frames[op] = (*inside, op.attrs["frame_name"].decode()) if op.type in ENTER else inside
+    return frames
+
+
+def _frame_behind(op: Operation, frames: dict[Operation, tuple[str, ...]]) -> tuple[str, ...]:
     """Returns the frames of an operation's outputs, outermost first."""
     inside = frames.get(op, ())
     return inside[:-1] if op.type in EXIT else inside

@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 from tfcompat._src.base import errors
 from tfcompat._src.base.run_limits import MustWait, is_cancelled, may_wait, seconds_left
 from tfcompat._src.cluster.wire import DERIVED
+from tfcompat._src.ops.strings.farmhash import hash64
 
 _REMEMBERED = 4096
 """How many ended steps are remembered: a request for a tensor of one of them fails, instead of waiting for ever."""
+
+_OUTSIDE = "0:0"
+"""The frame and iteration in the keys of tensors outside of loops."""
 
 
 class Key(NamedTuple):
@@ -25,7 +29,7 @@ class Key(NamedTuple):
     incarnation: int
     recv_device: str
     name: str
-    frame: str = "0:0"
+    frame: str = _OUTSIDE
 
     def __str__(self) -> str:
         return f"{self.send_device};{self.incarnation:016x};{self.recv_device};{self.name};{self.frame}"
@@ -194,6 +198,45 @@ class StepRendezvous:
         """Has all waits check whether their run was cancelled."""
         with self._changed:
             self._changed.notify_all()
+
+
+class Iteration:
+    """The tensors of a step in one iteration of a loop, or outside of all loops; methods take and return keys as nodes have them.
+
+    TensorFlow's workers identify an iteration by a hash of the frame names of the loops around it, each after the number of the iteration
+    that it runs in.
+    """
+
+    def __init__(self, step: StepRendezvous, name: str = "", number: int = 0) -> None:
+        self._step, self._name, self._number = step, name, number
+        self._frame = f"{int(hash64([name.encode()])[0])}:{number}" if name else _OUTSIDE
+
+    def inside(self, frame_name: str, number: int) -> Iteration:
+        """Returns an iteration of a loop that runs in this one."""
+        return Iteration(self._step, f"{self._name};{self._number};{frame_name}", number)
+
+    def _in_step(self, key: str) -> str:
+        """Returns the key that the step has for a node's key in this iteration."""
+        return key.removesuffix(_OUTSIDE) + self._frame if self._name else key
+
+    def has_put(self, key: str) -> bool:
+        """See `StepRendezvous`."""
+        return self._step.has_put(self._in_step(key))
+
+    def put_all(self, found: dict[str, Arrived]) -> None:
+        """See `StepRendezvous`."""
+        self._step.put_all({self._in_step(key): one for key, one in found.items()} if self._name else found)
+
+    def take_all(self, keys: Collection[str]) -> dict[str, Arrived]:
+        """See `StepRendezvous`."""
+        if not self._name:
+            return self._step.take_all(keys)
+        found = self._step.take_all([self._in_step(key) for key in keys])
+        return {key: found[self._in_step(key)] for key in keys}
+
+    def first_of(self, sets: Sequence[Collection[str]]) -> int:
+        """See `StepRendezvous`."""
+        return self._step.first_of([[self._in_step(key) for key in keys] for keys in sets] if self._name else sets)
 
 
 class Steps:

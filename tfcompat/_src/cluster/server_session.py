@@ -5,17 +5,24 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfcompat._src.base import run_limits
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray, HostArray
+from tfcompat._src.ops.flow.stack import Stack
 from tfcompat._src.ops.queues.resource import SharedResource
+from tfcompat._src.proto import messages
+from tfcompat._src.runtime.execute import fetched_value
+from tfcompat._src.runtime.fetch import Kept
+from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, SessionLife
-from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.session import BaseSession, PreparedRun
 from tfcompat._src.runtime.variable_state import VariableState
 
 
@@ -124,5 +131,26 @@ class PartSession(ServerSession):
             resources_life=self._state.life, task_resources=by_task, shares_state=True,
         )  # fmt: skip
 
+    def run_kept(
+        self, fetches: object, feeds: dict[Tensor, object], options: messages.RunOptions, run_metadata: messages.RunMetadata | None
+    ) -> list[Any]:
+        """Runs as `run` does, but elements of TensorArrays and stacks stay what they are, and may be fed to other runs."""
+        fed = {t: Kept(value) if _is_of_a_step(value) else value for t, value in feeds.items()}
+        found: list[Any] = self.run(fetches, fed, options, run_metadata)
+        return found
+
+    def compute(
+        self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext, result: Callable[..., object] = fetched_value, lent: bool = True
+    ) -> tuple[Plan, list[object]]:  # fmt: skip
+        def kept(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> object:
+            value = values.get(tensor)
+            return value if _is_of_a_step(value) else result(tensor, values, context)
+
+        return super().compute(prepared, feeds, context, kept, lent)
+
     def _resources(self) -> list[dict[str, Any]]:
         return [self._state.own, self._state.resources]
+
+
+def _is_of_a_step(value: object) -> bool:
+    return isinstance(value, (ArrayHandle, DeviceArray, HostArray, Stack))

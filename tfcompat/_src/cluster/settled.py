@@ -7,10 +7,16 @@ then, a Switch hands on its input, and a Merge the one input that is left.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from tfcompat._src.cluster import session_graph
 from tfcompat._src.cluster.placement import Conditions
+from tfcompat._src.cluster.server_session import PartSession
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import BACK_EDGE
@@ -18,18 +24,24 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import CONTROL_TRIGGER, MERGE, SWITCH
 from tfcompat._src.proto import messages
 
+Waits: TypeAlias = Mapping[Operation, Collection[Operation]]
+
 
 class SettledGraph:
     """What is left of a graph, as a graph of its own.
 
     Args:
       whole: an imported graph. library: its functions, as a FunctionDefLibrary message.
+      waits: the control inputs of each node, including those in earlier phases: if one is dead, the node is too.
       absent: the nodes whose tensors have been received as ones that are not there. decided: the values of predicates.
 
     Attributes: `graph`.
     """
 
-    def __init__(self, whole: Graph, library: messages.FunctionDefLibrary, absent: Collection[Operation], decided: Mapping[Tensor, bool]) -> None:
+    def __init__(
+        self, whole: Graph, library: messages.FunctionDefLibrary, waits: Waits, absent: Collection[Operation], decided: Mapping[Tensor, bool]
+    ) -> None:
+        self._waits = waits
         self._ops = whole.get_operations()
         self._conditions = Conditions(self._ops, set())
         self._left_out: set[Operation | Tensor] = set()
@@ -50,7 +62,7 @@ class SettledGraph:
         elif op.type == CONTROL_TRIGGER:
             is_left_out = False
         else:
-            is_left_out = op in absent or len(present) < len(op.inputs) or not self._left_out.isdisjoint(op.control_inputs)
+            is_left_out = op in absent or len(present) < len(op.inputs) or not self._left_out.isdisjoint(self._waits[op])
         if is_left_out:
             self._left_out.update((op, *op.outputs))
         elif op.type in SWITCH:
@@ -98,6 +110,62 @@ class SettledGraph:
     def operation(self, op: Operation) -> Operation | None:
         """What an operation of the whole graph is here, None where it does not run."""
         return None if op in self._left_out else session_graph.operation(self.graph, op.name)
+
+
+@dataclass
+class _Kept:
+    graph: SettledGraph
+    session: PartSession
+    users: int = 0
+
+
+class SettledGraphs:
+    """The settled graphs of a graph with their sessions, by outcome; beyond `bound`, the least recently used one that no run uses is closed.
+
+    A part with n conditionals may have 2^n outcomes.
+
+    Args:
+      whole, library, waits: see `SettledGraph`. make_session: creates the session of a graph. bound: the number of graphs that are kept.
+    """
+
+    def __init__(
+        self, whole: Graph, library: messages.FunctionDefLibrary, waits: Waits, make_session: Callable[[Graph], PartSession], bound: int = 32
+    ) -> None:
+        self._whole, self._library, self._waits, self._make_session, self._bound = whole, library, waits, make_session, bound
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
+
+    @contextlib.contextmanager
+    def lent(self, absent: Collection[Operation], decided: Mapping[Tensor, bool]) -> Iterator[tuple[SettledGraph, PartSession]]:
+        """Context manager: the graph of an outcome and its session, which is not closed within the block; for the arguments see `SettledGraph`."""
+        key = (frozenset(absent), *decided.items())
+        with self._lock:
+            if key not in self._kept:
+                settled = SettledGraph(self._whole, self._library, self._waits, absent, decided)
+                self._kept[key] = _Kept(settled, self._make_session(settled.graph))
+            kept = self._kept[key]
+            self._kept.move_to_end(key)
+            kept.users += 1
+            self._drop()
+        try:
+            yield kept.graph, kept.session
+        finally:
+            with self._lock:
+                kept.users -= 1
+                self._drop()
+
+    def _drop(self) -> None:
+        """Closes least recently used sessions beyond the bound, except those in use."""
+        unused = [key for key, one in self._kept.items() if not one.users]
+        for key in unused[: max(0, len(self._kept) - self._bound)]:
+            self._kept.pop(key).session.close()
+
+    def close(self) -> None:
+        """Closes all sessions, which ends their waits."""
+        with self._lock:
+            sessions = [one.session for one in self._kept.values()]
+        for session in sessions:
+            session.close()
 
 
 def _chosen_name(tensor: Tensor) -> str:

@@ -23,6 +23,11 @@ def key_of(node: Operation) -> str:
     return str(rendezvous.Key(send, attrs["send_device_incarnation"] % (1 << 64), receive, name))
 
 
+def key_on(device: bytes, name: str) -> str:
+    """The key under which nodes of one device, named as text of attributes is, send and receive a tensor of a name."""
+    return str(rendezvous.Key(device.decode(), 0, device.decode(), name))
+
+
 def _send(context: Any, tensor: Any) -> tuple[()]:
     dtype: dtypes.DType = context.op.attrs["T"]
     rendezvous.current().put(key_of(context.op), rendezvous.Arrived(wire.on_host(tensor), dtype))

@@ -249,12 +249,21 @@ class AnyShape:
         self.value = value
 
 
+class Kept:
+    """A value that a run of another graph has kept as it computed it, to be fed without conversion."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 def convert_feed(tensor: Tensor, value: object) -> Array:
     """Converts a fed value to an array of the tensor's dtype.
 
     Raises:
       TypeError: it has no value in that dtype. ValueError: its shape is incompatible with the tensor's static shape.
     """
+    if isinstance(value, Kept):
+        return cast("Array", value.value)
     may_differ = isinstance(value, AnyShape)
     if isinstance(value, AnyShape):
         value = value.value
