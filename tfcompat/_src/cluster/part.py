@@ -9,6 +9,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph, transfer_ops
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.cut_loops import CutLoop, cut_loops
+from tfcompat._src.cluster.fused_nodes import taken_apart
 from tfcompat._src.cluster.level import Level, StepRun
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.part_order import STAGE, ordered
@@ -38,7 +39,7 @@ class Part:
 
     def __init__(self, graph_def: Any, make_session: Callable[[Graph], PartSession]) -> None:
         self._graph = graph = Graph()
-        session_graph.extend(graph, ordered(graph_def))
+        session_graph.extend(graph, ordered(taken_apart(graph_def)))
         _check_arrays(graph)
         outside, loops = cut_loops(graph, graph_def.library)
         self._level = Level(outside, graph_def.library, loops, make_session)
