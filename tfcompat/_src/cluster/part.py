@@ -25,16 +25,16 @@ from tfcompat._src.proto import messages
 
 
 class Part:
-    """A registered graph. What its master feeds and fetches, nodes that send to and receive from the client, are feeds and fetches.
+    """A registered graph. Nodes that exchange tensors with the client are the feeds and fetches of the master.
 
     Args:
       graph_def: the part as a GraphDef message.
-      make_session: makes the PartSession of a graph.
+      make_session: creates the PartSession of a graph.
 
-    Attributes: `received` are the keys of what comes from other tasks whatever the part does, by device and stage.
+    Attributes: `received`: the keys of tensors that are received in every run, by device and stage.
 
     Raises:
-      errors.OpError: the message is malformed, or has what tfcompat does not have.
+      errors.OpError: the message is malformed, or contains something that tfcompat does not have.
     """
 
     def __init__(self, graph_def: Any, make_session: Callable[[Graph], PartSession]) -> None:
@@ -53,7 +53,7 @@ class Part:
             _check_control_flow(outside, loops)
 
     def require_partial(self) -> None:
-        """NotImplementedError where it cannot run while a client feeds and fetches one by one."""
+        """Raises NotImplementedError if the part cannot run while a client feeds and fetches step by step."""
         if not self._level.is_cut and (self._level.sent or self._level.awaited):
             raise NotImplementedError(
                 "tfcompat's worker cannot take part in this partial_run, whose master is TensorFlow 1.15's: a queue of its part of the graph "
@@ -63,18 +63,18 @@ class Part:
     def run(
         self, step: StepRendezvous, sent: dict[str, object], options: messages.RunOptions, cancellation: Cancellation
     ) -> tuple[dict[str, Arrived], messages.RunMetadata | None]:
-        """Runs all of it.
+        """Runs the part.
 
         Args:
-          step: where it meets other parts.
-          sent: what the client feeds, by key.
-          options: RunOptions. cancellation: tells it to stop.
+          step: where tensors are exchanged with other parts.
+          sent: the fed values, by key.
+          options: RunOptions. cancellation: ends the run.
 
         Returns:
-          what the client fetches, by key, and a RunMetadata message, or None where `options` ask for none.
+          the fetched tensors, by key, and a RunMetadata message, or None if `options` request none.
 
         Raises:
-          errors.OpError: what went wrong.
+          errors.OpError: the error of a node or of another task.
         """
         level = self._level
         missing = [key for key in level.feeds if key not in sent]
@@ -97,12 +97,12 @@ class Part:
         return {key: Arrived(values[t], t.dtype) for key, t in level.fetches.items()}, metadata
 
     def close(self) -> None:
-        """Lets go of what waits."""
+        """Closes the sessions, which ends their waits."""
         self._level.close()
 
 
 def _check_arrays(graph: Graph) -> None:
-    """NotImplementedError where another master has the flow of a TensorArray come back from another task: it carries the elements here."""
+    """Raises NotImplementedError if the flow of a TensorArray returns from another task: here a flow carries the elements."""
     for op in graph.get_operations():
         if not op.type.startswith("TensorArray") or op.type == "TensorArrayV3":
             continue
@@ -122,7 +122,7 @@ def _check_arrays(graph: Graph) -> None:
 
 
 def _check_control_flow(graph: Graph, cut: list[CutLoop]) -> None:
-    """NotImplementedError where a part of another master may have to tell other tasks of branches and iterations while it runs."""
+    """Raises NotImplementedError if a TensorFlow master's part would have to send dead tensors, or per iteration, while it runs."""
     ops = graph.get_operations()
     crossing = [op for op in ops if op.type in (*transfer_ops.SEND, *transfer_ops.RECV) and not op.attrs["client_terminated"]]
     if any(STAGE in op.attrs for op in crossing):

@@ -1,4 +1,4 @@
-"""Parts that run while their master, TensorFlow 1.15's, calls several times: the steps of partial_run."""
+"""partial_run of TensorFlow 1.15's masters: one run of a part, which goes on over several calls."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Result = tuple[dict[str, Arrived], messages.RunMetadata | None]
 
 
 class PartialSteps:
-    """The parts that run, by their step: the first call of a step begins to run it, the last one waits for its end.
+    """The running parts, by step. The first call of a step starts the run, and the last one waits for its end.
 
-    The nodes that take what the client feeds, and give what it fetches, are on the task of its master, so calls bring and take nothing.
+    Feeds and fetches are exchanged on the master's own task, so that calls to other tasks carry no tensors.
     """
 
     def __init__(self) -> None:
@@ -25,14 +25,14 @@ class PartialSteps:
         self._running: dict[int, tuple[Future[Result], Cancellation]] = {}
 
     def call(self, number: int, run: Callable[[Cancellation], Result], is_last: bool, cancellation: Cancellation) -> Result:
-        """Answers a call.
+        """Answers a call of a step.
 
         Args:
-          number: the step. run: runs the part. is_last: whether no more calls come.
-          cancellation: tells the part to stop.
+          number: the step's number. run: runs the part. is_last: whether this is the step's last call.
+          cancellation: ends the run of the part.
 
         Returns:
-          what `run` returns if the call is the last one, else nothing by key, and no metadata.
+          the result of `run` for the last call; no tensors and no metadata for others.
 
         Raises:
           errors.OpError: the part has failed.

@@ -1,10 +1,11 @@
-"""A part of a graph in phases: each takes in what it needs of other tasks, computes, and sends.
+"""Divides a part into phases, each of which receives tensors of other tasks, computes, and sends.
 
-What is received is fed to a phase, and what is sent is fetched from it: a phase is one run of the runtime, which compiles it as a whole.
-No phase waits for a tensor that none of its sends needs, so no task waits for one that waits for it. In parts of TensorFlow's masters
-predicates are computed in phases before those of nodes that send on one side of a conditional. Where that cannot be had, because
-nodes of tfcompat's masters send or receive on a side of a conditional, because some do in a loop, or because a value that no feed can be would go from phase to phase,
-the part is one phase, in which nodes send and receive while it runs.
+Received tensors are fed to a phase and sent ones are fetched from it: a phase is one run of the runtime, which compiles it as a whole.
+A phase waits only for tensors that its sends depend on, so tasks never wait for each other in a cycle. In parts of TensorFlow's masters, the
+predicates of branches that send are computed in earlier phases.
+
+A part that cannot be divided is one phase, in which nodes send and receive while it runs: if nodes of a tfcompat master send or receive in a
+branch, if any do in a loop, or if a value that cannot be fed would pass from one phase to another.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class Phase:
     """One run of a part.
 
     Attributes:
-      after: the numbers of the phases that come before it. received: what it waits for, by key.
-      fed: the tensors that are fed to it; besides what it receives, those of the client and of phases before it.
-      sent: the nodes that send, by key. given: the tensors that are fetched. targets: what runs besides.
+      after: the numbers of the phases that must have ended. received: the tensors that it receives, by key.
+      fed: the tensors that are fed to it: received ones, the client's, and results of earlier phases.
+      sent: the nodes that send, by key. given: the tensors that are fetched. targets: the operations that run without a result.
     """
 
     after: frozenset[int] = frozenset()
@@ -42,25 +43,25 @@ class Phase:
 
 
 def is_transfer(op: Operation, types: tuple[str, ...], of_client: bool) -> bool:
-    """Whether a node is of types that send or receive, and does so from or to the client or other tasks."""
+    """Whether a node has one of the op types, RECV or SEND, and its peer is the client (`of_client`) or another task (not)."""
     return op.type in types and op.attrs["client_terminated"] == of_client
 
 
 def ends_of(ops: Collection[Operation]) -> list[Operation]:
-    """The nodes whose outputs nothing takes and nothing waits for, without those that exist for derivatives alone."""
+    """Returns the nodes that no other node depends on, without those that exist only for derivatives."""
     consumed = {source for op in ops for source in (*(t.op for t in op.inputs), *op.control_inputs)}
     return [op for op in ops if op not in consumed and not op.attrs.get(KEPT)]
 
 
 def phases_of(graph: Graph) -> list[Phase]:
-    """The phases of a part; nodes of `graph` wait no more, then, for what has come before their phase begins."""
+    """Returns the phases of a part; removes from `graph` the control inputs that come from earlier phases."""
     ops = graph.get_operations()
     cut = _Cut(graph, ops)
     return cut.phases() if cut.is_possible else [_whole(ops)]
 
 
 def _whole(ops: list[Operation]) -> Phase:
-    """The phase of a part that sends and receives while it runs."""
+    """Returns the only phase of a part whose nodes send and receive while it runs."""
     fed = [op.outputs[0] for op in ops if is_transfer(op, RECV, True)]
     fetched = [op for op in ops if is_transfer(op, SEND, True)]
     targets = [c for op in fetched for c in op.control_inputs] + [op for op in ends_of(ops) if op not in fetched]
@@ -68,7 +69,7 @@ def _whole(ops: list[Operation]) -> Phase:
 
 
 def predicates_of(ops: Collection[Operation]) -> list[Tensor]:
-    """What must be known before it is known what a part sends, sources first; of parts of TensorFlow's masters, else nothing."""
+    """Returns the predicates that decide which nodes of a part send, in topological order; none for parts of tfcompat's masters."""
     sends = [op for op in ops if is_transfer(op, SEND, False) and STAGE not in op.attrs]
     conditions = Conditions(list(ops), set())
     pending = [*sends]
@@ -81,9 +82,9 @@ def predicates_of(ops: Collection[Operation]) -> list[Tensor]:
 
 
 class _Cut:
-    """Which node is in which phase.
+    """The assignment of a part's nodes to phases.
 
-    Attributes: `is_possible`: whether the part can be cut into phases.
+    Attributes: `is_possible`: whether the part can be divided into phases.
     """
 
     def __init__(self, graph: Graph, ops: list[Operation]) -> None:
@@ -106,19 +107,21 @@ class _Cut:
     # ---- which node is in which phase ----
 
     def _groups(self) -> list[tuple[frozenset[Operation], list[Operation]]]:
-        """The nodes of each phase but the last one, without some that they need, after what the phase waits for.
+        """Returns for each phase but the last the receiving nodes that it waits for, and nodes that determine its members.
 
-        Parts of tfcompat's master say of each how often, at most, what it needs has crossed tasks; that orders them over all tasks. In other
-        parts a node waits for what all sends wait for that need it: so whatever order tensors arrive in, each is sent as soon as it can be.
+        In parts of tfcompat's masters sends have stages, which order them over all tasks. In other parts a node waits for the received tensors
+        that all sends which depend on it have in common: then each tensor is sent as soon as possible, in whatever order others arrive.
         """
         if self._is_staged:
             stages = sorted({op.attrs[STAGE] for op in self._sends})
             return [(frozenset(), [op for op in self._sends if op.attrs[STAGE] == stage]) for stage in stages]
+        # A meet over the sends that depend on a node: the intersection of the received tensors that they need.
         common: dict[Operation, frozenset[Operation]] = {}
         for kind in dict.fromkeys(map(frozenset, self._needs.values())):
             for op in needed((), [op for op, needs in self._needs.items() if needs == kind], set()):
                 if op.type in RECV or not _is_anywhere(op):
                     common[op] = common.get(op, kind) & kind
+        # Smaller sets come first, so that a phase comes after those whose tensors are a part of its own. Predicates have phases of their own.
         groups = []
         for kind in sorted(dict.fromkeys(common.values()), key=len):
             groups += [(kind, [predicate.op]) for predicate in self._predicates if self._needs[predicate.op] == kind]
@@ -126,7 +129,7 @@ class _Cut:
         return groups
 
     def _before(self) -> list[frozenset[int]]:
-        """The phases before each one; the last one, of what no send needs, comes after all."""
+        """Returns the phases that come before each phase; the last one, on which no send depends, comes after all others."""
         everything = [frozenset(range(number)) for number in range(self._count)]
         if self._is_staged:
             return everything
@@ -136,11 +139,12 @@ class _Cut:
         ]
 
     def _fill(self, groups: list[list[Operation]]) -> int:
-        """Gives each node the first phase whose sends need it, what no send needs the last one; how many phases there are."""
+        """Assigns each node to the first phase whose sends depend on it, the rest to the last phase; returns the number of phases."""
         for number, group in enumerate(groups):
             for op in needed((), group, set()):
                 self._number.setdefault(op, number)
         rest = [op for op in self._ops if op not in self._number]
+        # The rest runs with the last group of sends unless it may have to wait: then the sends must not wait with it.
         comes_later = any(op in self._receives and not self._comes_with(op, groups[-1][0]) for op in rest) if groups else True
         last = len(groups) if comes_later or any(map(_may_wait, rest)) else len(groups) - 1
         self._number.update(dict.fromkeys(rest, last))
@@ -148,26 +152,28 @@ class _Cut:
 
     @staticmethod
     def _comes_with(receive: Operation, send: Operation) -> bool:
-        """Whether it is known that what a node receives needs nothing that another one sends."""
+        """Whether, by their stages, what one node receives does not depend on what the other sends."""
         return STAGE in receive.attrs and STAGE in send.attrs and receive.attrs[STAGE] <= send.attrs[STAGE]
 
     def _sources(self, op: Operation) -> list[Operation]:
-        """What a node takes and waits for, but for what is in each phase and what has arrived."""
+        """Returns the nodes that a node depends on, without receiving nodes and those that every phase has."""
         return [s for s in (*(t.op for t in op.inputs), *op.control_inputs) if s.type not in RECV and not _is_anywhere(s)]
 
     def _crosses(self, tensor: Tensor, taker: Operation) -> bool:
-        """Whether a tensor is made in a phase before that of a node which takes it."""
+        """Whether a tensor is computed in an earlier phase than that of its user."""
         return not _is_anywhere(tensor.op) and self._number[tensor.op] < self._number[taker]
 
     def _keeps_whole(self, graph: Graph) -> bool:
-        """Whether what must run together does, and only what can be fed goes from phase to phase."""
+        """Whether nodes that must run together are in one phase, and only values that can be fed pass between phases."""
         crossing = [*self._sends, *self._receives]
         conditions = Conditions(self._ops, set())
         if (self._is_staged and any(conditions.of(op) for op in crossing)) or any(op.control_inputs for op in self._receives):
             return False
         known = set(predicates_of(self._ops))
+        # Before the last phase nothing may block, as a dequeue can: other tasks wait for the sends.
         if any(_may_wait(op) and self._number[op] < self._count - 1 for op in self._ops):
             return False
+        # A loop is one run, and so are a loop and its derivative.
         looped = loops(self._ops)
         derived = [d.made | d.forward for d in noted_in(graph, self._ops)]
         for members in (*looped, *derived):
@@ -176,7 +182,7 @@ class _Cut:
         if any(op in members for members in looped for op in crossing):
             return False
         if any(isinstance(op, CallOperation) and not set(self._passed).isdisjoint(op.inputs) for op in self._ops):
-            return False  # what a function does waits for its arguments' nodes, which are not to run again
+            return False  # an inlined function waits for the nodes of its arguments, which would run again
         if any(self._number[source] not in {self._number[op], *self._after[self._number[op]]} for op in self._ops for source in self._sources(op)):
             return False
         return all(_can_be_fed(t) and known.issuperset(predicate for predicate, _ in conditions.of(t)) for t in self._passed)
@@ -184,7 +190,7 @@ class _Cut:
     # ---- the phases ----
 
     def phases(self) -> list[Phase]:
-        """The phases, in order."""
+        """Returns the phases, in order."""
         found = [Phase(after) for after in self._after]
         for op in self._ops:
             if op in self._receives:
@@ -203,6 +209,7 @@ class _Cut:
             phase = found[self._number[op]]
             taken = [t for t in op.inputs if t in self._received or self._crosses(t, op)]
             waited_for = [c.outputs[0] for c in op.control_inputs if c.type in RECV]
+            # A control input from an earlier phase has to run there, as a target.
             for c in op.control_inputs:
                 if c.type not in RECV and not _is_anywhere(c) and self._number[c] < self._number[op] and c not in found[self._number[c]].targets:
                     found[self._number[c]].targets.append(c)
@@ -211,14 +218,14 @@ class _Cut:
         return found
 
     def _give(self, phases: list[Phase], op: Operation, tensor: Tensor) -> None:
-        """Has the phase of a node fetch a tensor, after what the node waits for."""
+        """Makes the phase of a node fetch a tensor, and run the control inputs of a node that sends it."""
         phase = phases[self._number[op]]
         phase.given += [tensor] if tensor not in phase.given else []
         if op.type in SEND:
             phase.targets += [c for c in op.control_inputs if c.type not in RECV and self._number[c] == self._number[op]]
 
     def _let_go(self) -> None:
-        """Has no node wait for what comes before its phase begins."""
+        """Removes control inputs from earlier phases."""
         for op in self._ops:
             waits = [c for c in op.control_inputs if c.type in RECV or _is_anywhere(c) or self._number[c] == self._number[op]]
             if len(waits) < len(op.control_inputs):
@@ -226,7 +233,7 @@ class _Cut:
 
 
 def _is_anywhere(op: Operation) -> bool:
-    """Whether a node is in each phase that uses it: constants, and handles of variables and resources."""
+    """Whether a node is repeated in each phase that uses it: a constant, or the handle of a variable or resource."""
     if op.inputs or op.control_inputs:
         return False
     return op.type == "Const" or bool(op.outputs) and not any(map(_can_be_fed, op.outputs))
@@ -238,7 +245,7 @@ def _can_be_fed(tensor: Tensor) -> bool:
 
 
 def _may_wait(op: Operation) -> bool:
-    """Whether a node, or the function that it calls, may wait for what others do."""
+    """Whether a node, or a function that it calls, may block until another node acts."""
     if op.type in RECV:
         return False
     if isinstance(op, CallOperation):
