@@ -11,6 +11,12 @@ X = np.random.RandomState(0).rand(3, 2).astype(np.float32)
 W = np.array([[1.0, -2.0], [3.0, 0.5]], np.float32)
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
 def files(folder):
     """x @ w + 1 as a SavedModel, a checkpoint with its meta graph, and a frozen graph."""
     with tf.Graph().as_default() as graph, tf.Session() as session:

@@ -128,7 +128,7 @@ class _Context:
     """What a candidate sampler keeps between runs."""
 
     def __init__(self):
-        self.resources = {}
+        self.run = types.SimpleNamespace(resources={})
         self.op = types.SimpleNamespace(name="sampler")
 
 
