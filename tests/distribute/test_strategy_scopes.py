@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,12 @@ from tfcompat._src.eager.mode import eager_mode
 
 MIXED = "Mixing different tf.distribute.Strategy objects"
 IN_REPLICA = "Method requires being in cross-replica context"
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
 
 
 class _Extended(tf.distribute.StrategyExtended):
