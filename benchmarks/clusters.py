@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks.subjects import ROOT, SCRIPTS, environment, last_lines
+from benchmarks.subjects import ROOT, SCRIPTS, environment, free_ports, last_lines
 
 
 @dataclass(frozen=True)
@@ -51,15 +50,6 @@ KINDS = {
 
 class ClusterError(Exception):
     """A worker ended; the message ends with what it wrote to stderr."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of the loopback interface that nobody listens at."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 @contextlib.contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import time
@@ -60,6 +62,15 @@ class Subject:
         if done.returncode:
             raise SubjectError(f"exit status {done.returncode}: {last_lines(done.stderr)}")
         return done.stdout
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback interface that nobody listens at."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
 
 
 class Worker:

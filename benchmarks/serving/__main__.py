@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.subjects import free_ports
 from tfcompat.train import Example
 
 HERE = Path(__file__).parent
@@ -101,11 +102,6 @@ def load(port: int, bodies: list[bytes], clients: int, seconds: float) -> tuple[
     return len(found) / seconds, found
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return listening.getsockname()[1]
-
-
 @contextlib.contextmanager
 def server(command: list[str]) -> Iterator[int]:
     """The port of a server that runs in the block; it prints or logs "port N"."""
@@ -145,7 +141,7 @@ def main() -> None:
 def compare(model: str, folder: str, other: list[str], options: argparse.Namespace) -> None:
     """Prints the row of one model; both servers run all the time, and are asked in turn."""
     bodies = requests(model, options.rows)
-    ours = [*OURS, "serve", f"--model_name={model}", f"--model_base_path={folder}", "--port=0", f"--rest_api_port={free_port()}", f"--processes={options.processes}"]
+    ours = [*OURS, "serve", f"--model_name={model}", f"--model_base_path={folder}", "--port=0", f"--rest_api_port={free_ports(1)[0]}", f"--processes={options.processes}"]
     theirs = [*other, str(HERE / "shell.py"), f"{folder}/1", MODELS[model]]
     with server(ours) as a, server(theirs) as b:
         for port in (a, b):

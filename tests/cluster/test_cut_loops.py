@@ -110,6 +110,28 @@ def test_a_merge_of_something_else_is_refused_by_name(worker):
         worker.register("session", tf.GraphDef(node=nodes), tf.GraphOptions())
 
 
+def test_a_loop_that_would_hold_up_its_own_sends_is_refused_by_name(worker):
+    nodes = [
+        *control_loop(), crossing("_Recv", "x", tf.float32, "^merge"), node("y", "Neg", "_Recv_x", T=tf.float32), crossing("_Send", "y", tf.float32, "y"),
+        queue := node("queue", "FIFOQueueV2"), node("size", "QueueSizeV2", "queue", "^merge"),
+        taken := node("taken", "QueueDequeueV2", "queue", "^merge"), crossing("_Send", "taken", tf.float32, "taken"),
+    ]  # fmt: skip
+    for each in (queue, taken):
+        each.attr["component_types"].list.type.append(tf.float32.as_datatype_enum)
+    with pytest.raises(NotImplementedError, match=f"take part in the loop '{FRAME}', .* would have to send and receive while it runs"):
+        worker.register("session", tf.GraphDef(node=nodes), tf.GraphOptions())
+
+
+def test_an_array_whose_flow_comes_back_from_another_task_is_refused_by_name(worker):
+    nodes = [
+        node("size", "Const", dtype=tf.int32, value=np.int32(2)), node("array", "TensorArrayV3", "size", dtype=tf.float32),
+        crossing("_Recv", "flow", tf.float32), node("read", "TensorArrayReadV3", "array", "size", "_Recv_flow", dtype=tf.float32),
+        crossing("_Send", "read", tf.float32, "read"),
+    ]  # fmt: skip
+    with pytest.raises(NotImplementedError, match="write or read the TensorArray of 'read' in a loop on another task"):
+        worker.register("session", tf.GraphDef(node=nodes), tf.GraphOptions())
+
+
 def test_iterations_have_the_names_that_tensorflow_gives_them():
     """Recorded: the key of a tensor that a worker of 1.15.5 asks for in iteration 2 of a loop."""
     taken = []

@@ -73,6 +73,10 @@ def devices_of(body: Graph, outer: Graph) -> Iterator[None]:
     """Places the nodes made in `outer` as `body`, a function body within it, places its own; or as the body around it if it says no device."""
     while not body._devices and body is not outer:
         body = body.outer_graph or outer
+    # Without a function body the stack stays the same object: other threads may be within device blocks of the graph.
+    if body is outer:
+        yield
+        return
     before, outer._devices = outer._devices, list(body._devices)
     try:
         yield

@@ -249,11 +249,8 @@ class AnyShape:
         self.value = value
 
 
-class Kept:
+class Kept(AnyShape):
     """A value that a run of another graph has kept as it computed it, to be fed without conversion."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
 
 
 def convert_feed(tensor: Tensor, value: object) -> Array:
@@ -262,10 +259,10 @@ def convert_feed(tensor: Tensor, value: object) -> Array:
     Raises:
       TypeError: it has no value in that dtype. ValueError: its shape is incompatible with the tensor's static shape.
     """
-    if isinstance(value, Kept):
-        return cast("Array", value.value)
     may_differ = isinstance(value, AnyShape)
     if isinstance(value, AnyShape):
+        if isinstance(value, Kept):
+            return cast("Array", value.value)
         value = value.value
     dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype
