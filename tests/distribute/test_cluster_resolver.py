@@ -101,20 +101,6 @@ def test_slurm(monkeypatch):
         resolvers.SlurmClusterResolver({"ps": 4})
 
 
-def test_tpu(monkeypatch):
-    monkeypatch.delenv("TPU_NAME", raising=False)
-    found = resolvers.TPUClusterResolver("grpc://a:1,grpc://b:2", job_name="tpu")
-    assert found.master() == "grpc://a:1" and found.cluster_spec().as_dict() == {"tpu": ["a:1", "b:2"]}
-    here = resolvers.TPUClusterResolver("local")
-    assert (here.master(), here.cluster_spec(), here.environment, here.num_accelerators()) == ("local", None, "google", {"TPU": 0})
-    with pytest.raises(ValueError, match="TPU Name"):
-        resolvers.TPUClusterResolver()
-    with pytest.raises(NotImplementedError, match="by name"):
-        resolvers.TPUClusterResolver("mine")
-    with pytest.raises(tf.errors.NotFoundError, match="doctor"):
-        tf.distribute.experimental.TPUStrategy(here)
-
-
 class Reply:
     """What a request of the Compute Engine gives."""
 

@@ -37,9 +37,17 @@ def test_replicas() -> None:
 def test_components_without_replicas(devices: SingleDeviceMap | WorkerDeviceMap, all_devices: tuple[str, ...]) -> None:
     assert devices.all_devices == all_devices
     assert devices.select_for_device("ab"[: devices.num_replicas_in_graph], devices.all_devices[0]) == "a"
-    for use in (lambda: devices.devices_by_replica, lambda: devices.replica_for_device(CPU), lambda: devices.is_device_in_replica(CPU, 0)):
-        with pytest.raises(ValueError, match="not indexed by replicas"):
+    name = type(devices).__name__
+    quoted = f"`{name}`" if name == "WorkerDeviceMap" else name
+    uses = {
+        lambda: devices.devices_by_replica: f"{quoted} is not" if name == "WorkerDeviceMap" else f"{name} not",
+        lambda: devices.replica_for_device(CPU): f"{quoted} not",
+        lambda: devices.is_device_in_replica(CPU, 0): f"{name} not",
+    }
+    for use, words in uses.items():
+        with pytest.raises(ValueError) as raised:
             use()
+        assert str(raised.value) == f"{words} indexed by replicas"
 
 
 def test_workers() -> None:

@@ -1,6 +1,8 @@
 """Servers that TF_CONFIG describes: settings and errors are 1.15.5's."""
 
 import json
+import threading
+import time
 
 import pytest
 
@@ -71,7 +73,18 @@ def test_sessions_keep_the_settings_of_the_server_but_its_device_filters():
     assert (found[0].intra_op_parallelism_threads, list(found[0].device_filters)) == (2, ["/job:ps"])
 
 
-def test_an_environment_that_starts_servers_is_refused_by_name(monkeypatch):
-    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"ps": ["a:1"]}, "environment": "google"}')
-    with pytest.raises(NotImplementedError, match="environment 'google'"):
-        distribute_coordinator.run_distribute_coordinator(None, None)
+def test_an_environment_that_starts_servers(monkeypatch):
+    class Ended(BaseException):
+        """Ends the wait of the task."""
+
+    def end(seconds):
+        raise Ended
+
+    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"ps": ["localhost:1"], "worker": ["b:1"]}, "task": {"type": "ps", "index": 0}, "environment": "google"}')
+    monkeypatch.setattr(distribute_coordinator, "_thread_local", threading.local())
+    monkeypatch.setattr(time, "sleep", end)
+    opened = []
+    monkeypatch.setattr(distribute_coordinator, "Session", lambda target, config: opened.append(target))
+    with pytest.raises(Ended):
+        distribute_coordinator.run_distribute_coordinator(None, tf.distribute.experimental.ParameterServerStrategy(), mode="independent_worker")
+    assert opened == ["grpc://localhost:1"]

@@ -141,6 +141,7 @@ def ring():
     before, places = all_reduce._ring_permutations(1, 1, [0, 1, 2])
     chunks, padding = all_reduce._build_ring_gather(inputs, ["/cpu:0"] * 3, 1, before, places, tf.add)
     print(padding, [[part.tolist() for part in chunk] for chunk in run(chunks)])
+    print(all_reduce._build_ring_gather(inputs[:1], ["/cpu:0"], 1, [[0]], [[0]], tf.add) == inputs[:1])
     shows(ValueError, all_reduce._build_ring_gather, [tf.zeros([2, 2])] * 2, ["/cpu:0"] * 2, 1, before, places, tf.add)
 
 

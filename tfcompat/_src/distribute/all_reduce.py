@@ -116,8 +116,8 @@ def _padded_split(tensor: Tensor, pieces: int) -> tuple[list[Tensor], int]:
 def _build_ring_gather(
     input_tensors: Sequence[Tensor], devices: Sequence[str], num_subchunks: int, pred_by_s_d: list[list[int]], rank_by_s_d: list[list[int]],
     red_op: Callable,
-) -> tuple[list[list[Tensor]], int]:  # fmt: skip
-    """The first pass of a ring all-reduce: chunks travel round the ring and are combined on each device that they come to.
+) -> tuple[list[list[Tensor]], int] | Sequence[Tensor]:  # fmt: skip
+    """The first pass of a ring all-reduce: sends chunks round the ring, and combines each with the chunk of every device that it reaches.
 
     Args:
       input_tensors: one vector for each device, of one length. devices: their names.
@@ -126,14 +126,15 @@ def _build_ring_gather(
       red_op: combines two tensors.
 
     Returns:
-      the chunks of each device, of which `num_subchunks` are combined from all, and how many zeros the last chunk has at its end.
+      the chunks of each device, of which `num_subchunks` are combined from all, and how many zeros the last chunk has at its end; for fewer
+      than two devices `input_tensors` alone, as in 1.15.
 
     Raises:
       ValueError: an input is no vector.
     """
     count = len(input_tensors)
     if count < 2:
-        return list(input_tensors), 0  # type: ignore[return-value]  # as 1.15 gives them
+        return input_tensors
     if input_tensors[0].shape.ndims != 1:
         raise ValueError("input tensors must be 1D")
     chunks, padding = [], 0

@@ -92,7 +92,7 @@ class DeviceMap:
         raise self._no_replicas()
 
     def _no_replicas(self) -> ValueError:
-        return ValueError(f"`{type(self).__name__}` is not indexed by replicas")
+        return ValueError(f"{type(self).__name__} not indexed by replicas")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -177,6 +177,14 @@ class WorkerDeviceMap(DeviceMap):
     def __init__(self, devices: Sequence[str], num_replicas_per_worker: int) -> None:
         super().__init__(_distinct(devices))
         self._num_replicas_per_worker = num_replicas_per_worker
+
+    # 1.15 words this error in three ways.
+    @property
+    def devices_by_replica(self) -> Iterator[tuple[str, ...]]:
+        raise ValueError("`WorkerDeviceMap` is not indexed by replicas")
+
+    def replica_for_device(self, device: str) -> int | None:
+        raise ValueError("`WorkerDeviceMap` not indexed by replicas")
 
     def select_for_current_replica(self, values: Sequence[Any], replica_context: object) -> Any:
         return values[0 if replica_context is None else replica_number(replica_context) // self._num_replicas_per_worker]

@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.distribute import multi_worker_util
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.cluster import ClusterSpec, Server
 from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, SessionCreator, WorkerSessionCreator
@@ -133,16 +135,43 @@ _thread_local = threading.local()
 """The server that this thread has started for its task, as a process can start no second one there."""
 
 
+class _ServerOfEnvironment:
+    """The server of a task that runs already: the environment "google" starts one for each task, which a session wakes.
+
+    Args:
+      target: of its sessions. session_config: theirs.
+    """
+
+    def __init__(self, target: str, session_config: messages.ConfigProto | None) -> None:
+        self._target, self._session_config = target, session_config
+
+    def start(self) -> None:
+        """Opens a session on it, and keeps that."""
+        logging.info("Creating a remote session to start a TensorFlow server, target = %r, session_config=%r", self._target, self._session_config)
+        self._session = Session(self._target, config=self._session_config)
+
+    def join(self) -> None:
+        """Waits until the process ends."""
+        while True:
+            time.sleep(5)
+
+
 def _run_std_server(
-    cluster_spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: messages.ConfigProto | None = None, rpc_layer: str | None = None
-) -> Server:
+    cluster_spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: messages.ConfigProto | None = None,
+    rpc_layer: str | None = None, environment: str | None = None,
+) -> Server | _ServerOfEnvironment:  # fmt: skip
     """The started server of a task: that of before, where this thread has started one.
 
     Raises:
       ValueError: it is of another task.
     """
-    server: Server | None = getattr(_thread_local, "server", None)
-    if server is None:
+    server: Server | _ServerOfEnvironment | None = getattr(_thread_local, "server", None)
+    if server is None and environment == "google":
+        address = cluster_spec.task_address(task_type, task_id)
+        server = _thread_local.server = _ServerOfEnvironment(f"{rpc_layer}://{address}" if rpc_layer else address, session_config)
+        server.start()
+        _thread_local.task = task_type, task_id
+    elif server is None:
         jobs = cluster_spec.as_dict()
         alone = {_TaskType.EVALUATOR: jobs.get(_TaskType.EVALUATOR)}
         together = {job: tasks for job, tasks in jobs.items() if job != _TaskType.EVALUATOR}
@@ -214,7 +243,7 @@ def run_distribute_coordinator(
       what the function returns; a parameter server does not return.
 
     Raises:
-      ValueError: the mode or the task is none. NotImplementedError: TF_CONFIG says that the environment starts servers.
+      ValueError: the mode or the task is none.
     """
     tf_config = json.loads(os.environ.get("TF_CONFIG", "{}"))
     if not cluster_spec:
@@ -222,8 +251,7 @@ def run_distribute_coordinator(
         if task:
             task_type, task_id = task.get("type", task_type), int(task.get("index", task_id))
     rpc_layer = tf_config.get("rpc_layer", rpc_layer)
-    if tf_config.get("environment") == "google":
-        raise NotImplementedError("TF_CONFIG says the environment 'google', which starts servers by itself; tfcompat starts them: leave it out.")
+    environment = tf_config.get("environment")
     session_config = copy.deepcopy(session_config) if session_config else messages.ConfigProto(allow_soft_placement=True)
     if not cluster_spec:
         logging.info("Running local Distribute Coordinator.")
@@ -236,19 +264,19 @@ def run_distribute_coordinator(
     if mode == CoordinatorMode.STANDALONE_CLIENT and task_type in (_TaskType.CLIENT, None):
         return _run_client(worker_fn, strategy, eval_fn or worker_fn, eval_strategy, spec, session_config, rpc_layer)
     if mode == CoordinatorMode.STANDALONE_CLIENT:
-        return _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer).join()
+        return _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer, environment).join()
     if mode != CoordinatorMode.INDEPENDENT_WORKER:
         raise ValueError(f"Unexpected coordinator mode: {mode!r}")
     logging.info("Running Distribute Coordinator with cluster_spec = %r, task = %r, %r", spec.as_dict(), task_type, task_id)
-    return _run_task(worker_fn, strategy, eval_fn or worker_fn, eval_strategy, spec, task_type, task_id, session_config, rpc_layer)
+    return _run_task(worker_fn, strategy, eval_fn or worker_fn, eval_strategy, spec, task_type, task_id, session_config, rpc_layer, environment)
 
 
 def _run_task(
     worker_fn: Callable[[Any], Any], strategy: Any, eval_fn: Callable[[Any], Any], eval_strategy: object, spec: ClusterSpec,
-    task_type: str | None, task_id: int | None, session_config: messages.ConfigProto, rpc_layer: str,
+    task_type: str | None, task_id: int | None, session_config: messages.ConfigProto, rpc_layer: str, environment: str | None,
 ) -> Any:  # fmt: skip
     """Does the part of a task of a cluster; see `run_distribute_coordinator`."""
-    server = _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer)
+    server = _server_of_task(strategy, eval_strategy, spec, task_type, task_id, session_config, rpc_layer, environment)
     if task_type == _TaskType.EVALUATOR:
         return _run_single_worker(eval_fn, eval_strategy, spec, task_type, task_id, session_config, rpc_layer)
     if task_type not in (_TaskType.CHIEF, _TaskType.WORKER, _TaskType.PS):
@@ -263,8 +291,9 @@ def _run_task(
 
 
 def _server_of_task(
-    strategy: Any, eval_strategy: Any, spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: Any, rpc_layer: str
-) -> Server:
+    strategy: Any, eval_strategy: Any, spec: ClusterSpec, task_type: str | None, task_id: int | None, session_config: Any, rpc_layer: str,
+    environment: str | None,
+) -> Server | _ServerOfEnvironment:  # fmt: skip
     """The started server of a task with the settings of its strategy.
 
     These stay in `session_config`, with which the task's sessions are configured once more, as in 1.15; device filters do not.
@@ -274,7 +303,9 @@ def _server_of_task(
     elif eval_strategy:
         eval_strategy.configure(session_config)
     del session_config.device_filters[:]
-    return _run_std_server(cluster_spec=spec, task_type=task_type, task_id=task_id, session_config=session_config, rpc_layer=rpc_layer)
+    return _run_std_server(
+        cluster_spec=spec, task_type=task_type, task_id=task_id, session_config=session_config, rpc_layer=rpc_layer, environment=environment
+    )
 
 
 @export("contrib.distribute.run_standard_tensorflow_server")

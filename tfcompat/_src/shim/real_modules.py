@@ -35,6 +35,7 @@ REAL_MODULES = {
     "tensorflow.python.autograph.operators.symbols": "tfcompat._src.autograph.operators.symbols",
     "tensorflow.python.autograph.utils.ag_logging": "tfcompat._src.autograph.ag_logging",
     "tensorflow.python.autograph.utils.testing": SHIM + "internal.autograph_testing",
+    "tensorflow.python.distribute.cluster_resolver.tpu_cluster_resolver": "tfcompat._src.distribute.cluster_resolver.tpu",
     "tensorflow.python.distribute.cross_device_utils": "tfcompat._src.distribute.cross_device_utils",
     "tensorflow.python.distribute.distribute_coordinator": "tfcompat._src.distribute.distribute_coordinator",
     "tensorflow.python.distribute.distribute_coordinator_context": "tfcompat._src.train.worker_context",

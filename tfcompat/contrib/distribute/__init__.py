@@ -11,6 +11,7 @@ from tfcompat._src.contrib.distribute.strategies import ParameterServerStrategy 
 from tfcompat._src.contrib.distribute.strategies import StandardInputStep as StandardInputStep
 from tfcompat._src.contrib.distribute.strategies import StandardSingleLossStep as StandardSingleLossStep
 from tfcompat._src.contrib.distribute.strategies import Step as Step
+from tfcompat._src.contrib.tpu.system import initialize_tpu_system as initialize_tpu_system
 from tfcompat._src.distribute.cross_device_ops import AllReduceCrossDeviceOps as AllReduceCrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import CrossDeviceOps as CrossDeviceOps
 from tfcompat._src.distribute.cross_device_ops import MultiWorkerAllReduce as MultiWorkerAllReduce
@@ -29,7 +30,6 @@ from tfcompat._src.distribute.replica_context import ReplicaContext as ReplicaCo
 from tfcompat._src.distribute.replica_context import UpdateContext as UpdateContext
 from tfcompat._src.distribute.replica_context import require_replica_context as require_replica_context
 from tfcompat._src.distribute.tpu_strategy import TPUStrategy as TPUStrategy
-from tfcompat._src.distribute.tpu_strategy import initialize_tpu_system as initialize_tpu_system
 
 _LAZY = {
 }

@@ -3,6 +3,7 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
+from tfcompat._src.contrib.tpu.async_checkpoint import AsyncCheckpointSaverHook as AsyncCheckpointSaverHook
 from tfcompat._src.contrib.tpu.replication import batch_parallel as batch_parallel
 from tfcompat._src.contrib.tpu.replication import core as core
 from tfcompat._src.contrib.tpu.replication import cross_replica_sum as cross_replica_sum

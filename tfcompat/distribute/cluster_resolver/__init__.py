@@ -5,12 +5,12 @@ import importlib as _importlib
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.distribute.cluster_resolver.cloud import GCEClusterResolver as GCEClusterResolver
 from tfcompat._src.distribute.cluster_resolver.cloud import KubernetesClusterResolver as KubernetesClusterResolver
-from tfcompat._src.distribute.cluster_resolver.cloud import TPUClusterResolver as TPUClusterResolver
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver as ClusterResolver
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import SimpleClusterResolver as SimpleClusterResolver
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import UnionClusterResolver as UnionResolver
 from tfcompat._src.distribute.cluster_resolver.slurm import SlurmClusterResolver as SlurmClusterResolver
 from tfcompat._src.distribute.cluster_resolver.tfconfig import TFConfigClusterResolver as TFConfigClusterResolver
+from tfcompat._src.distribute.cluster_resolver.tpu import TPUClusterResolver as TPUClusterResolver
 
 _LAZY = {
 }

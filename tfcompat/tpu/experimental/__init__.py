@@ -5,8 +5,8 @@ import importlib as _importlib
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.contrib.tpu.feature_column_v2 import embedding_column_v2 as embedding_column
 from tfcompat._src.contrib.tpu.feature_column_v2 import shared_embedding_columns_v2 as shared_embedding_columns
+from tfcompat._src.contrib.tpu.system import initialize_tpu_system as initialize_tpu_system
 from tfcompat._src.contrib.tpu.topology import DeviceAssignment as DeviceAssignment
-from tfcompat._src.distribute.tpu_strategy import initialize_tpu_system as initialize_tpu_system
 from tfcompat._src.estimator.tpu.embedding import AdagradParameters as AdagradParameters
 from tfcompat._src.estimator.tpu.embedding import AdamParameters as AdamParameters
 from tfcompat._src.estimator.tpu.embedding import StochasticGradientDescentParameters as StochasticGradientDescentParameters

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from tfcompat._src.base import dtypes
+from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.export import export
+from tfcompat._src.contrib.tpu.topology import Topology
+from tfcompat._src.distribute.cluster_resolver.tpu import TPUClusterResolver
+from tfcompat._src.distribute.tpu_strategy import tpu_cores
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import constant
@@ -36,6 +43,32 @@ def initialize_system(embedding_config: object = None, job: str | None = None) -
         device_coordinates=[x for i in range(count) for x in (i, 0, 0)],
     )  # fmt: skip
     return constant(found.SerializeToString(), dtypes.string)
+
+
+@export("tpu.experimental.initialize_tpu_system", "contrib.distribute.initialize_tpu_system")
+def initialize_tpu_system(cluster_resolver: TPUClusterResolver | None = None) -> Topology:
+    """Finds the TPU cores of a session's master; JAX starts them by itself.
+
+    Args:
+      cluster_resolver: the TPUClusterResolver of the master, by default of this machine.
+
+    Returns:
+      the Topology of the cores, in one row.
+
+    Raises:
+      errors.NotFoundError: there are none. RuntimeError: tasks have different numbers of cores.
+      AssertionError: `cluster_resolver` is another object.
+    """
+    resolver = TPUClusterResolver("") if cluster_resolver is None else cluster_resolver
+    if not isinstance(resolver, TPUClusterResolver):
+        raise AssertionError(f"initialize_tpu_system takes a TPUClusterResolver, not {resolver!r}.")
+    cores = tpu_cores(resolver)
+    of_tasks = collections.Counter(DeviceSpec.from_string(name).task for name in cores)
+    if len(set(of_tasks.values())) > 1:
+        raise RuntimeError(f"Every task must have as many TPU cores as the others, but their numbers are {dict(of_tasks)}.")
+    coordinates = np.zeros([len(cores), 3], np.int32)
+    coordinates[:, 0] = np.arange(len(cores))
+    return Topology(mesh_shape=[len(cores), 1, 1], device_coordinates=coordinates.reshape(len(of_tasks), -1, 3))
 
 
 @export("tpu.shutdown_system", "contrib.tpu.shutdown_system")

@@ -1,114 +1,16 @@
-"""Resolvers of clouds: TPUs, Google Compute Engine, Kubernetes."""
+"""Resolvers of clouds: Google Compute Engine, Kubernetes."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import urllib.error
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 from tfcompat._src.base.export import export
-from tfcompat._src.distribute.cluster_resolver.cluster_resolver import (
-    ClusterResolver,
-    format_master_url,
-    get_accelerator_devices,
-)
+from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver, format_master_url
 from tfcompat._src.train.cluster import ClusterSpec
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-_GKE_ENDPOINTS = "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS"
-
-
-_METADATA = "http://metadata.google.internal/computeMetadata/v1"
-
-
-def is_running_in_gce() -> bool:
-    """Whether this machine is of Google Compute Engine: it asks for the metadata that machines there get."""
-    request = urllib.request.Request(_METADATA, headers={"Metadata-Flavor": "Google"})
-    try:
-        with urllib.request.urlopen(request, timeout=1) as reply:
-            return reply.headers.get("Metadata-Flavor") == "Google"
-    except urllib.error.URLError:
-        return False
-
-
-@export("distribute.cluster_resolver.TPUClusterResolver", "contrib.cluster_resolver.TPUClusterResolver")
-class TPUClusterResolver(ClusterResolver):
-    """The TPUs of this machine, or of given addresses.
-
-    Args:
-      tpu: "" or "local" for this machine's, or "grpc://address:port,..."; by default KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS or TPU_NAME.
-      zone, project, credentials, service, discovery_url: of a Cloud TPU, which is looked up by name; see below.
-      job_name: job of the TPUs' tasks.
-      coordinator_name, coordinator_address: a further job of one task.
-
-    Raises:
-      ValueError: no TPU is given. NotImplementedError: it is given by a name that the cloud has to be asked for.
-    """
-
-    def __init__(
-        self, tpu: Any = None, zone: str | None = None, project: str | None = None, job_name: str = "worker",
-        coordinator_name: str | None = None, coordinator_address: str | None = None, credentials: object = "default",
-        service: object = None, discovery_url: str | None = None,
-    ) -> None:  # fmt: skip
-        if isinstance(tpu, list):
-            if not tpu:
-                raise ValueError("At least one TPU must be specified.")
-            if len(tpu) != 1:
-                raise NotImplementedError("Using multiple TPUs in a single session is not yet implemented")
-            tpu = tpu[0]
-        if tpu is None:
-            tpu = os.environ.get(_GKE_ENDPOINTS, os.environ.get("TPU_NAME"))
-        if tpu is None:
-            raise ValueError("Please provide a TPU Name to connect to.")
-        tpu = tpu.decode() if isinstance(tpu, bytes) else tpu
-        is_here = tpu in ("", "local") or tpu.startswith(("localhost:", "/bns", "uptc://"))
-        if not is_here and not tpu.startswith("grpc://"):
-            raise NotImplementedError(
-                f"TPUClusterResolver({tpu!r}): Cloud TPUs are not looked up by name. On a TPU machine use tpu='local': "
-                "JAX finds its TPUs."
-            )
-        self._tpu = tpu.removeprefix("grpc://")
-        self._environment, self.rpc_layer = ("google", None) if is_here else ("", "grpc")
-        self.task_type, self.task_id = job_name, 0
-        self._coordinator = {coordinator_name: [coordinator_address]} if coordinator_address else {}
-
-    def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """The first address, with its protocol."""
-        return format_master_url(self._tpu.split(",")[0], rpc_layer or self.rpc_layer)
-
-    def get_master(self) -> str:
-        """As `master`."""
-        return self.master()
-
-    def get_job_name(self) -> str | None:
-        """The job of the TPUs where they are found by name, which they are not."""
-        return None
-
-    def cluster_spec(self) -> ClusterSpec | None:
-        """The tasks, None for this machine's TPUs."""
-        if self.rpc_layer is None:
-            return None
-        tasks = [address.removeprefix("grpc://") for address in self._tpu.split(",")]
-        return ClusterSpec({self.task_type: tasks, **self._coordinator})
-
-    def num_accelerators(
-        self, task_type: str | None = None, task_id: int | None = None, config_proto: object = None
-    ) -> dict[str, int]:  # fmt: skip
-        """How many TPU cores this machine has."""
-        master = "" if self._environment == "google" else self.master()
-        found = get_accelerator_devices(master, config_proto)
-        return {"TPU": sum(device.device_type == "TPU" for device in found)}
-
-    @property
-    def environment(self) -> str:
-        return self._environment
-
-    def __deepcopy__(self, memo: dict) -> TPUClusterResolver:
-        return self
 
 
 def _client(module: str, package: str, what: str) -> ModuleType:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.scopes import executing_eagerly
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.train.cluster import ClusterSpec
 
@@ -17,9 +18,10 @@ def format_master_url(master: str, rpc_layer: str | None = None) -> str:
 
 
 def get_accelerator_devices(master: str, config_proto: object) -> list[Any]:
-    """The devices of a session on `master`."""
+    """The devices of a session on `master`, a ConfigProto's; in eager mode without CPUs, as in 1.15."""
+    leaves_out = ("CPU",) if executing_eagerly() else ()
     with Graph().as_default(), Session(master, config=config_proto) as session:
-        return session.list_devices()
+        return [device for device in session.list_devices() if device.device_type not in leaves_out]
 
 
 @export("distribute.cluster_resolver.ClusterResolver", "contrib.cluster_resolver.ClusterResolver")
