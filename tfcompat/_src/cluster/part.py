@@ -18,9 +18,11 @@ from tfcompat._src.cluster.placement import Conditions, loops, needed
 from tfcompat._src.cluster.receipts import add_receipts
 from tfcompat._src.cluster.rendezvous import Arrived, Iteration, StepRendezvous
 from tfcompat._src.cluster.server_session import PartSession
+from tfcompat._src.cluster.step_arrays import OF_STEP_ARRAYS
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.flow.array_origin import FORWARDS_FLOW
+from tfcompat._src.ops.flow.array_origin import FORWARDS_FLOW, array_op
 from tfcompat._src.proto import messages
 
 
@@ -38,10 +40,10 @@ class Part:
     """
 
     def __init__(self, graph_def: Any, make_session: Callable[[Graph], PartSession]) -> None:
+        part = ordered(taken_apart(graph_def))
         self._graph = graph = Graph()
-        session_graph.extend(graph, ordered(taken_apart(graph_def)))
-        _check_arrays(graph)
-        outside, loops = cut_loops(graph, graph_def.library)
+        session_graph.extend(graph, part)
+        outside, loops = cut_loops(_with_step_arrays(graph, part), graph_def.library)
         self._level = Level(outside, graph_def.library, loops, make_session)
         self.received: dict[tuple[Any, ...], list[str]] = {}
         for op in outside.get_operations():
@@ -101,24 +103,37 @@ class Part:
         self._level.close()
 
 
-def _check_arrays(graph: Graph) -> None:
-    """Raises NotImplementedError if the flow of a TensorArray returns from another task: here a flow carries the elements."""
-    for op in graph.get_operations():
-        if not op.type.startswith("TensorArray") or op.type == "TensorArrayV3":
-            continue
-        flow = next((t for t, arg in zip(op.inputs, op.spec.signature.inputs) if arg.name == "flow_in"), None)
-        pending, found = [] if flow is None else [flow], set[Tensor]()
-        while pending:
-            tensor = pending.pop()
-            if is_transfer(tensor.op, transfer_ops.RECV, False):
-                raise NotImplementedError(
-                    f"tfcompat's worker cannot take part in steps of a TensorFlow 1.15 master that write or read the TensorArray of {op.name!r} "
-                    f"in a loop on another task. Place the operations that the loop's body reads from and writes to it with, as map_fn's last "
-                    "one, where the loop is, or use a session of a tfcompat server."
-                )
-            if tensor not in found and tensor.op.type in FORWARDS_FLOW:
-                pending += tensor.op.inputs[:1] if tensor.op.type == "Switch" else tensor.op.inputs
-            found.add(tensor)
+def _with_step_arrays(graph: Graph, graph_def: messages.GraphDef) -> Graph:
+    """Returns a graph in which the TensorArrays whose flow returns from another task are StepArrays; the graph itself if there are none.
+
+    Args:
+      graph: the imported part. graph_def: the part, whose nodes are changed.
+    """
+    uses = {op: op if op.type == "TensorArrayV3" else array_op(op.inputs[0]) for op in graph.get_operations() if op.type in OF_STEP_ARRAYS}
+    shared = {array for op, array in uses.items() if _takes_flow_of_others(op)}
+    if not shared:
+        return graph
+    changed = {op.name for op, array in uses.items() if array in shared}
+    for node in graph_def.node:
+        if node.name in changed:
+            node.op = OF_STEP_ARRAYS[node.op]
+    with_arrays = Graph()
+    session_graph.extend(with_arrays, graph_def)
+    return with_arrays
+
+
+def _takes_flow_of_others(op: Operation) -> bool:
+    """Whether the flow that an operation on a TensorArray takes may come from another task."""
+    pending = [t for t, arg in zip(op.inputs, op.spec.signature.inputs) if arg.name == "flow_in"]
+    seen = set[Tensor]()
+    while pending:
+        tensor = pending.pop()
+        if is_transfer(tensor.op, transfer_ops.RECV, False):
+            return True
+        if tensor not in seen and tensor.op.type in FORWARDS_FLOW:
+            pending += tensor.op.inputs[:1] if tensor.op.type == "Switch" else tensor.op.inputs
+        seen.add(tensor)
+    return False
 
 
 def _check_control_flow(graph: Graph, cut: list[CutLoop]) -> None:

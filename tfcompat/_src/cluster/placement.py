@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 
+from tfcompat._src.cluster.step_arrays import MAKES_STEP_ARRAY
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -14,7 +15,7 @@ from tfcompat._src.ops.flow.array_origin import FORWARDS_FLOW, array_of_flow
 
 EXIT = frozenset(("Exit", "RefExit"))
 _BACK_EDGE = frozenset(("NextIteration", "RefNextIteration"))
-OF_A_STEP = frozenset(("TensorArrayV3", "TensorArrayGradV3", "StackV2"))
+OF_A_STEP = frozenset(("TensorArrayV3", "TensorArrayGradV3", "StackV2")) | MAKES_STEP_ARRAY
 """Op types whose resources live as long as a step."""
 
 

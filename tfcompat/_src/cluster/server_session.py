@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.base import run_limits
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.step_arrays import StepArray
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -153,4 +154,4 @@ class PartSession(ServerSession):
 
 
 def _is_of_a_step(value: object) -> bool:
-    return isinstance(value, (ArrayHandle, DeviceArray, HostArray, Stack))
+    return isinstance(value, (ArrayHandle, DeviceArray, HostArray, Stack, StepArray))

@@ -169,9 +169,7 @@ class Worker:
         try:
             return part.run(step, sent, options, cancellation)
         except wire.FAILURES as e:
-            # Tasks that wait for tensors of this part get the error too, marked as derived: the master reports original errors only.
-            code, text = wire.status_of(e)
-            step.abort(wire.error_of(code, wire.DERIVED + text.replace(wire.DERIVED, "")))
+            step.abort(wire.error_of(*wire.status_of(e)))
             raise
         finally:
             incoming.cancel()
@@ -193,6 +191,7 @@ class Worker:
         Raises:
           errors.InvalidArgumentError: this task has no such device.
           errors.AbortedError: the incarnation differs, as after a restart of this server; or the step has ended.
+          errors.OpError: the step has failed here.
         """
         key = parse_key(text)
         device = next((d for d in self.devices() if device_of(d.name) == device_of(key.send_device)), None)
@@ -208,7 +207,12 @@ class Worker:
         step = self.steps.step(number)
         cancellation.on_cancel(step.wake)
         with run_limits.within(0, lambda: cancellation.is_cancelled):
-            return step.take(text)
+            try:
+                return step.take(text)
+            except errors.OpError as e:
+                # Marked as derived, as the part that has failed here reports the error itself: masters report original errors only.
+                code, message = wire.status_of(e)
+                raise wire.error_of(code, wire.DERIVED + message.replace(wire.DERIVED, "")) from None
 
     def cleanup(self, number: int) -> None:
         """Ends a step: drops its tensors and fails its waits."""

@@ -12,7 +12,8 @@ FORWARDS_HANDLE = frozenset(("Identity", "RefIdentity", "DebugGradientIdentity",
 
 FORWARDS_FLOW = frozenset(("Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "AddN"))
 _SUMS = ("Add", "AddV2")
-GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", "TensorArrayGradV3"))
+_GRADIENTS = ("TensorArrayGradV3", "TensorArrayGradWithShape")
+GIVES_FLOW = frozenset(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3", *_GRADIENTS))
 
 
 def handed_on(tensor: Tensor) -> Tensor | None:
@@ -27,7 +28,7 @@ def array_op(tensor: Tensor) -> Operation | None:
     """The op that makes the TensorArray behind a handle, or None where there is none."""
     source: Tensor | None = tensor
     while source is not None and source.op.type != "TensorArrayV3":
-        source = source.op.takes[0] if source.op.type == "TensorArrayGradV3" else handed_on(source)
+        source = source.op.takes[0] if source.op.type in _GRADIENTS else handed_on(source)
     return None if source is None else source.op
 
 

@@ -45,7 +45,7 @@ def _tensor_array(size, *, dtype, element_shape, dynamic_size, identical_element
     return _make(DeviceArray, size, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name)
 
 
-def _host_tensor_array(size, *, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name):
+def host_tensor_array(size, *, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name):
     return _make(HostArray, size, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name)
 
 
@@ -53,7 +53,7 @@ op(
     "TensorArrayV3",
     "(size: int32, *, dtype: type, element_shape: shape = None, dynamic_size: bool = False, clear_after_read: bool = True, "
     'identical_element_shapes: bool = False, tensor_array_name: string = "") -> (handle: resource, flow: float32)',
-    shape=_array_shape, gradient=_NO_GRADIENT, kernel=_tensor_array, fold=_host_tensor_array, constants=("size",),
+    shape=_array_shape, gradient=_NO_GRADIENT, kernel=_tensor_array, fold=host_tensor_array, constants=("size",),
     effects=Effects(creates=True),
 )  # fmt: skip
 
@@ -108,24 +108,24 @@ op(
 
 
 
-def _require_dtype(array: Any, dtype: Any, what: str) -> None:
+def require_dtype(array: Any, dtype: Any, what: str) -> None:
     if dtype != array.meta.dtype:
         have, want = (dtypes.cpp_name(str(d)) for d in (array.meta.dtype, dtype))
         raise invalid(f"TensorArray dtype is {have} but Op {what} dtype {want}.")
 
 
 def _write(handle, index, value, flow, *, T):
-    _require_dtype(flow, T, "is trying to write")
+    require_dtype(flow, T, "is trying to write")
     return _of(handle, flow).write(index, value)
 
 
 def _read(handle, index, flow, *, dtype):
-    _require_dtype(flow, dtype, "requested")
+    require_dtype(flow, dtype, "requested")
     return _of(handle, flow).read(index)
 
 
 def _scatter(handle, indices, value, flow, *, T):
-    _require_dtype(flow, T, "is trying to write")
+    require_dtype(flow, T, "is trying to write")
     return _of(handle, flow).scatter(indices, value)
 
 
@@ -224,7 +224,7 @@ def _gather_gradient(node: Operation, grad: object) -> list:
 
 
 def _gather(handle, indices, flow, *, dtype, element_shape):
-    _require_dtype(flow, dtype, "requested")
+    require_dtype(flow, dtype, "requested")
     return _of(handle, flow).gather(indices, element_shape.sizes)
 
 
@@ -294,7 +294,7 @@ def _split_shape(c: InferenceContext) -> list:
 
 
 def _split(handle, value, lengths, flow, *, T):
-    _require_dtype(flow, T, "is trying to write")
+    require_dtype(flow, T, "is trying to write")
     return _of(handle, flow).split(value, lengths)
 
 
