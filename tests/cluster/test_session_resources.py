@@ -177,3 +177,100 @@ def test_staging_areas_are_named_by_their_node(target):
     with tf.Graph().as_default() as graph, tf.Session(target, graph) as second:
         sizes = second.run([raw.StageSize(dtypes=[tf.int32], name="r"), raw.MapSize(dtypes=[tf.int32], name="m")])
     assert sizes == [1, 1]
+
+
+def test_an_iterator_that_begins_by_itself_has_no_shared_name(target):
+    with tf.Graph().as_default() as graph:
+        tf.data.Dataset.range(9).make_one_shot_iterator()
+        nodes = graph.as_graph_def()
+    (node,) = [node for node in nodes.node if node.op == "OneShotIterator"]
+    node.attr["shared_name"].s = b"s"
+    with tf.Graph().as_default() as graph, tf.Session(target, graph) as running:
+        (handle,) = tf.import_graph_def(nodes, return_elements=[f"{node.name}:0"])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="OneShotIteratorOp does not currently support the 'shared_name' attr"):
+            running.run(raw.IteratorGetNext(iterator=handle, **INT))
+
+
+def writer(folder, name="w", **names):
+    """Nodes that open an event file, write a summary with a tag, flush the file, and close it."""
+    made = raw.SummaryWriter(name=name, **names)
+    opened = raw.CreateSummaryFileWriter(writer=made, logdir=str(folder), max_queue=10, flush_millis=10**6, filename_suffix="")
+    written = {tag: raw.WriteScalarSummary(writer=made, step=long(1), tag=tag, value=1.0) for tag in "abcd"}
+    return opened, written, raw.FlushSummaryWriter(writer=made), raw.CloseSummaryWriter(writer=made)
+
+
+def tags(folder):
+    """The tags of the summaries in each event file of a folder."""
+    return [[v.tag for e in tf.train.summary_iterator(str(path)) for v in e.summary.value] for path in folder.glob("*")]
+
+
+@pytest.mark.parametrize("shared_name", ["s", ""])
+def test_a_summary_writer_outlives_its_session(target, tmp_path, shared_name):
+    def begin(folder):
+        return session(target, lambda names: writer(tmp_path / folder, **names), shared_name)
+
+    first, opened, written, *_ = begin("first")
+    second, opened_too, written_too, *_ = begin("second")
+    with pytest.raises(tf.errors.NotFoundError):
+        second.run(written_too["a"])
+    first.run(opened)
+    first.run(written["a"])
+    second.run(opened_too)
+    second.run(written_too["b"])
+    first.close()
+    third, _, written_again, flushed, closed = begin("third")
+    third.run(written_again["c"])
+    third.run(flushed)
+    assert tags(tmp_path / "first") == [["a", "b", "c"]] and [path.name for path in tmp_path.iterdir()] == ["first"]
+    third.run(closed)
+    with pytest.raises(tf.errors.NotFoundError):
+        second.run(written_too["d"])
+
+
+def test_writers_without_a_shared_name_are_one(tmp_path):
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as running:
+        (opened, written, *_), (opened_too, written_too, flushed, _) = (writer(tmp_path / name, name) for name in ("first", "second"))
+        for each in (opened, opened_too, written["a"], written_too["b"], flushed):
+            running.run(each)
+    assert tags(tmp_path / "first") == [["a", "b"]] and not (tmp_path / "second").exists()
+
+
+def test_a_session_closes_although_its_event_file_is_gone(tmp_path):
+    with tf.Graph().as_default() as graph, tf.Session(graph=graph) as running:
+        opened, written, *_ = writer(tmp_path)
+        running.run(opened)
+        running.run(written["a"])
+        for path in tmp_path.iterdir():
+            path.unlink()
+    assert tags(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("containers", "left"),
+    [(None, {"c"}), ([], {"c"}), (["local"], {"c"}), (["c"], {""}), (["local", "c"], set()), (["other"], {"", "c"})],
+)
+def test_a_reset_deletes_the_variables_and_resources_of_containers(target, tmp_path, containers, left):
+    def build(names, container):
+        with tf.Graph().as_default() as graph, graph.container(container):
+            variable = tf.Variable(1)
+            made = raw.FIFOQueueV2(component_types=[tf.int32], **names)
+            handle = raw.MutableHashTableV2(**KEYS, **names)
+            put = [raw.QueueEnqueueV2(handle=made, components=[tf.constant(7)]), *table(handle)[0]]
+            opened, written, *_ = writer(tmp_path / f"in_{container}", container=container, **names)
+            look = [raw.QueueSizeV2(handle=made), raw.LookupTableSizeV2(table_handle=handle), tf.is_variable_initialized(variable)]
+            return tf.Session(target, graph), [variable.initializer, *put, opened], written, look
+
+    for container in ("", "c"):
+        running, changes, written, _ = build({"shared_name": "s"}, container)
+        for each in (*changes, written["a"]):
+            running.run(each)
+    tf.Session.reset(target, containers)
+    for container in ("", "c"):
+        running, _, written, look = build({"shared_name": "s"}, container)
+        assert running.run(look) == ([1, 1, True] if container in left else [0, 0, False])
+        if container in left:
+            running.run(written["b"])
+        else:
+            with pytest.raises(tf.errors.NotFoundError):
+                running.run(written["b"])
+            assert tags(tmp_path / f"in_{container}") == [["a"]]

@@ -93,3 +93,17 @@ def test_a_keras_model_is_trained():
         np.testing.assert_allclose(loss, [2.15811, 1.15736, 1.64373], atol=2e-5)
         np.testing.assert_allclose(error, [1.18652, 0.90629, 1.00317], atol=2e-5)
         np.testing.assert_allclose(weights, [0.14048, -0.00154, -0.16271, -0.42606], atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "loss", "kernel"),
+    [("graph", 1.677456, [0.05904572, 0.16547678, 0.10243697]), ("keras", 3.354911, [0.06355185, 0.1711433, 0.10851288])],
+)
+def test_an_estimator_of_a_keras_model_is_trained(tmp_path, optimizer, loss, kernel):
+    assert run("converted", str(tmp_path), optimizer) == [[["done"]], [["done"]]]
+    reader = tf.train.load_checkpoint(str(tmp_path))
+    np.testing.assert_allclose(np.ravel(reader.get_tensor("dense/kernel"))[:3], kernel, atol=1e-5)
+    assert reader.get_tensor("global_step") == 12
+    (path,) = tmp_path.glob("events*")
+    (first,) = [v.simple_value for e in tf.train.summary_iterator(str(path)) for v in e.summary.value if v.tag == "loss_1"]
+    assert first == pytest.approx(loss, abs=1e-5)

@@ -134,4 +134,21 @@ def keras():
     say(history["loss"], history["mean_absolute_error"], *[w.ravel()[0] for w in model.get_weights()])
 
 
-{f.__name__: f for f in (collectives, loop, wide, estimator, keras)}[WAY]()
+def converted():
+    """An Estimator of a Keras model."""
+    layers = tf.keras.layers
+    first = tf.keras.initializers.RandomNormal(seed=1)  # the same for all: each writes the checkpoint that all begin from
+    model = tf.keras.Sequential([layers.Dense(8, activation="tanh", input_shape=(5,), kernel_initializer=first), layers.Dense(1, kernel_initializer="ones")])
+    model.compile(tf.train.GradientDescentOptimizer(0.05) if sys.argv[5] == "graph" else tf.keras.optimizers.SGD(0.05), "mse")
+    strategy = tf.contrib.distribute.CollectiveAllReduceStrategy()
+    config = tf.estimator.RunConfig(experimental_distribute=tf.contrib.distribute.DistributeConfig(train_distribute=strategy))
+    made = tf.keras.estimator.model_to_estimator(model, model_dir=sys.argv[4], config=config)
+
+    def data():
+        return tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(16)
+
+    tf.estimator.train_and_evaluate(made, tf.estimator.TrainSpec(data, max_steps=12), tf.estimator.EvalSpec(data, steps=4))
+    say("done")
+
+
+{f.__name__: f for f in (collectives, loop, wide, estimator, keras, converted)}[WAY]()

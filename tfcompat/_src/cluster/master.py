@@ -220,7 +220,7 @@ class Master:
         session.close()
 
     def reset(self, containers: Sequence[str], device_filters: Iterable[str], cancellation: Cancellation) -> None:
-        """Clears the variables of containers (of all, if none is named) on the tasks that pass the filters; closes all sessions.
+        """Clears containers (by default that of each job) on the tasks that pass the filters; closes all sessions.
 
         `cancellation` cancels the wait for tasks that do not answer.
         """

@@ -88,7 +88,7 @@ class RemoteMaster:
         return [*reply.local_device, *reply.remote_device]
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
-        """Clears the variables of containers (of all, if none is named). The ConfigProto, or None, has device filters and a timeout."""
+        """Clears containers, by default that of each job. The ConfigProto, or None, has device filters and a timeout."""
         # The filters choose the tasks; a reset has no other settings.
         filters = config.device_filters if config is not None else ()
         self._service.call("Reset", timeout=_reset_seconds(config), container=containers, device_filters=filters)
@@ -183,7 +183,7 @@ class StraightMaster:
             return self._master.devices(cancellation)
 
     def reset(self, containers: Sequence[str], config: Any) -> None:
-        """Clears the variables of containers; see RemoteMaster.reset."""
+        """Clears containers; see RemoteMaster.reset."""
         filters = config.device_filters if config is not None else ()
         with _Limited(_reset_seconds(config)) as cancellation:
             self._master.reset(containers, filters, cancellation)

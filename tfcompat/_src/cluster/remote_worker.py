@@ -86,7 +86,7 @@ class RemoteWorker:
         return self._service.begin("CleanupGraph", timeout=_FAREWELL_SECONDS, step_id=number)
 
     def cleanup_all(self, containers: Sequence[str], cancellation: Cancellation) -> None:
-        """Clears the variables of containers; of all if none is named."""
+        """Clears containers: their variables and resources. By default the job's own."""
         self._service.call("CleanupAll", container=containers, cancellation=cancellation)
 
 

@@ -220,7 +220,7 @@ class Worker:
         self.steps.end(number)
 
     def cleanup_all(self, containers: Iterable[str]) -> None:
-        """Clears the variables of containers; of all if none is named."""
+        """Clears containers: their variables and resources. By default the job's own."""
         self.server.reset(containers)
 
 

@@ -205,6 +205,8 @@ def _made(context: HostContext) -> IteratorValue:
 
 def _one_shot(context: HostContext) -> IteratorValue:
     attrs = context.op.attrs
+    if attrs["shared_name"]:
+        raise invalid("OneShotIteratorOp does not currently support the 'shared_name' attr.")
 
     # The first run of the node makes the dataset by its factory function and starts the iteration; later runs return the same iterator.
     def make() -> IteratorValue:

@@ -43,8 +43,16 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
     ) -> None:  # fmt: skip
         super().__init__(device_map, values, logical_device)
         self._strategy, self._aggregation_mode = strategy, aggregation
+        # What initializes all components at once, such as reading a checkpoint; else each has its own initializer.
+        self._common_initializer: Operation | None = None
         for component in values:
             component._distributed_container, component._strategy = self, strategy
+
+    def _set_initial_value(self, value: Tensor) -> None:
+        self.primary._initial_value = value
+
+    def _set_initializer(self, initializer: Operation) -> None:
+        self._common_initializer = initializer
 
     @property
     def _here(self) -> BaseResourceVariable:
@@ -56,8 +64,8 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
     op = property(lambda self: self._here.op)
     _graph_element = property(lambda self: self._here._graph_element)
     _cached_value = property(lambda self: self._here._cached_value)
-    _initial_value = property(lambda self: self.primary._initial_value)
-    _initializer_op = property(lambda self: self.initializer)
+    _initial_value = property(lambda self: self.primary._initial_value, _set_initial_value)
+    _initializer_op = property(lambda self: self.initializer, _set_initializer)
     _constraint = property(lambda self: self.primary._constraint)
     _trainable = property(lambda self: self.primary._trainable)
     _synchronization = property(lambda self: self.primary._synchronization)
@@ -71,7 +79,7 @@ class DistributedVariable(DistributedValues, BaseResourceVariable):
     @property
     def initializer(self) -> Operation | None:
         """An operation that initializes every component."""
-        return group(tuple(v.initializer for v in self._values))
+        return self._common_initializer or group(tuple(v.initializer for v in self._values))
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool scalar: whether every component has a value."""

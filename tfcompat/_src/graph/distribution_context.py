@@ -73,8 +73,8 @@ def update_device() -> str | None:
     return _STACK.update_device
 
 
-_SUMS = ("weighted_sum", "none")
-"""The tf.losses.Reduction values for which 1.15's Estimator sums the replicas' losses."""
+_SUMS = ("weighted_sum", "sum")
+"""The reductions, of tf.losses and of tf.keras.losses, for which 1.15's Estimator sums the replicas' losses."""
 
 
 def loss_is_mean() -> bool:

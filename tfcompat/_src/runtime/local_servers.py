@@ -17,6 +17,7 @@ import jax
 from tfcompat._src.base import errors, jax_processes
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.graph.graph import Graph
+from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.devices import TASK, Device, DeviceAttributes, session_devices
 from tfcompat._src.runtime.place import Placer
@@ -71,16 +72,18 @@ class LocalServer:
         return _of_clusters("server").Services(self, self._listener.gate)
 
     def reset(self, containers: Iterable[str] | None) -> None:
-        """Deletes the variables in containers and aborts existing sessions; without containers, deletes all variables and resources."""
+        """Aborts existing sessions, and deletes the variables and resources in containers; without containers, those in the server's own."""
         self.resets += 1
-        wanted = set(containers or ())
-        # The container is the first part of a variable's key; variables without one are in the job's.
+        wanted = set(containers or (self._job,))
+        # The container is the first part of the key of a variable or resource; what has none is in the job's.
         with self.variable_state.lock:
             values = self.variable_state.values
-            for key in [k for k in values if not wanted or (k.partition("/")[0] or self._job) in wanted]:
+            for key in [k for k in values if (k.partition("/")[0] or self._job) in wanted]:
                 del values[key]
-        if not wanted:
-            self.resources.clear()
+        for key in [k for k in self.resources if (k.partition("/")[0] or self._job) in wanted]:
+            resource = self.resources.pop(key)
+            if isinstance(resource, SharedResource):
+                resource.cancel()
 
 
 def task_name(job: str, task: int) -> str:
@@ -218,7 +221,7 @@ def remote_session(target: str | bytes, graph: Graph, config: messages.ConfigPro
 
 
 def reset(target: str | bytes, containers: Iterable[str] | None, config: messages.ConfigProto) -> None:
-    """Deletes the variables in containers (all, without any) on a server and on the tasks of its cluster. See tf.Session.reset.
+    """Deletes the variables and resources in containers on a server and on the tasks of its cluster. See tf.Session.reset.
 
     Raises:
       errors.InvalidArgumentError: the target is "". errors.NotFoundError: the target has an unknown scheme.

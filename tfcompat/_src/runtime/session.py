@@ -511,7 +511,7 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: messages.ConfigProto | None = None) -> None:
-        """Deletes the variables of a server and its cluster, or only those of some containers, and aborts its sessions.
+        """Deletes the variables and resources in containers (by default in that of each job) of a server and its cluster, and aborts its sessions.
 
         Raises:
           errors.InvalidArgumentError: `target` is "": a session without a server has no state beside its own.

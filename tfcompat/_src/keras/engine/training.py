@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.base import nest
 from tfcompat._src.base.export import export
 from tfcompat._src.base.trackable import Trackable, no_automatic_dependency_tracking
-from tfcompat._src.graph.distribution_context import strategy_in_use
+from tfcompat._src.graph.distribution_context import is_for_all_replicas, strategy_in_use
 from tfcompat._src.graph.scopes import executing_eagerly, executing_eagerly_outside_functions
 from tfcompat._src.keras.engine import (
     distributed,
@@ -77,7 +77,9 @@ class Model(ModelData):
         """
         self._run_eagerly = kwargs.pop("run_eagerly", None)
         self._experimental_run_tf_function = kwargs.pop("experimental_run_tf_function", True)
-        self._take_strategy(distribute or strategy_in_use() or self._distribution_strategy)
+        # Each replica of an Estimator's model function compiles a copy, which is an ordinary model: the Estimator distributes it.
+        in_use = strategy_in_use() if is_for_all_replicas() else None
+        self._take_strategy(distribute or in_use or self._distribution_strategy)
         self._set_optimizer(optimizer)
         if isinstance(self.optimizer, Trackable):
             self._track_trackable(self.optimizer, name="optimizer", overwrite=True)

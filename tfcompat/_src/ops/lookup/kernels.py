@@ -67,7 +67,7 @@ def _resource(context: Any, make: Any) -> Table:
     name = node.attrs.get("shared_name", b"").decode() or (node.name if node.attrs["use_node_name_sharing"] else "")
     resources = context.resources if name else context.run.resources
     name = name or f"_{node.name}"
-    key = f"table/{node.attrs['container'].decode()}/{name}"
+    key = f"{node.attrs['container'].decode()}/table/{name}"
     table = resources.get(key)
     if table is None:
         table = resources.setdefault(key, make(key_dtype, value_dtype))

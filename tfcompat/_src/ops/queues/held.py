@@ -62,7 +62,7 @@ def handle_op(op_type: str, kind: str) -> None:
     def handle(context: Any) -> Held:
         attrs = context.op.attrs
         name, container = attrs["shared_name"].decode() or context.op.name, attrs["container"].decode()
-        return context.resources.setdefault(f"{op_type.removesuffix('HandleOp')}/{container}/{name}", Held(name, kind))
+        return context.resources.setdefault(f"{container}/{op_type.removesuffix('HandleOp')}/{name}", Held(name, kind))
 
     signature = '(*, container: string = "", shared_name: string = "") -> (resource: resource)'
     held_op(op_type, signature, shape=si.scalar, kernel=handle, effects=Effects(creates=True), facts=NAMES_RESOURCE, depth=2)

@@ -142,7 +142,7 @@ def shared_resource(
     """
     op, run = context.op, context.run
     container, shared = op.attrs["container"], op.attrs["shared_name"].decode()
-    key = f"{kind}/{container.decode()}/{shared or '_' + op._name}"
+    key = f"{container.decode()}/{kind}/{shared or '_' + op._name}"
     resources = context.resources if shared or by_node_name else run.resources
     found = resources.get(key)
     if found is None:

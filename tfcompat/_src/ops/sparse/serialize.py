@@ -202,7 +202,7 @@ class _Store:
 
 
 def _store(ctx: Any, name: str) -> _Store:
-    return ctx.resources.setdefault(f"sparse_tensors_map/{name}", _Store())
+    return ctx.resources.setdefault(f"{ctx.op.attrs['container'].decode()}/sparse_tensors_map/{name}", _Store())
 
 
 _STORE = "container: string = \"\", shared_name: string = \"\""

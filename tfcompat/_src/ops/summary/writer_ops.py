@@ -1,10 +1,9 @@
-"""Ops that write summaries to an event file that the Session holds: SummaryWriter, CreateSummaryFileWriter, Write*Summary."""
+"""Ops that write summaries to an event file that the session, or its server, holds: SummaryWriter, CreateSummaryFileWriter, Write*Summary."""
 
 from __future__ import annotations
 
 import functools
 import os
-import threading
 import time
 from collections.abc import Callable
 
@@ -16,8 +15,9 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, Effects, NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.io.events import EventsWriter
+from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.ops.summary import values
-from tfcompat._src.platform import file_io
+from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto.messages import Event, GraphDef, Summary
 
 _NO_GRADIENT = NotDifferentiable("writing is not differentiable", raises=True)
@@ -57,51 +57,59 @@ class _OpenFile:
         self._writer.Close()
 
 
-class SummaryWriterResource:
-    """What a handle of a summary writer points to: a file once it is created, none after it is closed."""
+class SummaryWriterResource(SharedResource):
+    """What a handle of a summary writer points to: a file once it is created, none after it is closed.
 
-    shape, ndim = (), 0
+    Args:
+      name: the shared name. forget: removes the resource from the table that holds it.
+    """
 
     def __init__(self, name: str, forget: Callable[[], object]) -> None:
-        self._name, self._forget = name, forget
+        super().__init__()
+        self.name, self._forget = name, forget
         self._file: _OpenFile | None = None
-        self._lock = threading.Lock()
 
     def create(self, make: Callable[[], _OpenFile]) -> None:
         """Opens a file, unless one is open."""
-        with self._lock:
+        with self.lock:
             if self._file is None:
                 self._file = make()
 
     def _opened(self) -> _OpenFile:
         if self._file is None:
             raise errors.NotFoundError(
-                None, None, f"Resource localhost/{self._name}/SummaryWriter does not exist: run the writer's init() first."
+                None, None, f"Resource localhost/{self.name}/SummaryWriter does not exist: run the writer's init() first."
             )
         return self._file
 
     def write(self, event: Event) -> None:
-        with self._lock:
+        with self.lock:
             self._opened().write(event)
 
     def flush(self) -> None:
-        with self._lock:
+        with self.lock:
             self._opened().flush()
 
     def close(self) -> None:
-        with self._lock:
+        with self.lock:
             self._opened().close()
             self._file = None
 
     def destroy(self) -> None:
         """Closes the file, and lets the session hold the resource no longer."""
-        self.close_with_session()
+        self.cancel()
         self._forget()
 
-    def close_with_session(self) -> None:
-        with self._lock:
+    def cancel(self) -> None:
+        """Closes the file, when the session is closed or the server is reset; events that cannot be written are lost, with a warning."""
+        super().cancel()
+        with self.lock:
             if self._file is not None:
-                self._file.close()
+                try:
+                    self._file.close()
+                except errors.OpError as error:
+                    # As in TensorFlow, closing a session does not fail for a file that is gone.
+                    logging.warning("%s", error.message)
                 self._file = None
 
 
@@ -110,12 +118,13 @@ class SummaryWriterResource:
     gradient=_NO_GRADIENT, side=HOST, effects=Effects(creates=True), context=True,
 )  # fmt: skip
 def _summary_writer(context, *, shared_name, container):
-    name = shared_name or context.op.name
-    key = f"SummaryWriter/{container}/{name}"
-    made = SummaryWriterResource(name, functools.partial(context.resources.pop, key, None))
+    # As in TensorFlow 1.15 the shared name alone names a writer: nodes without one share a writer too.
+    key = f"{container}/SummaryWriter/{shared_name}"
+    made = SummaryWriterResource(shared_name, functools.partial(context.resources.pop, key, None))
     found = context.resources.setdefault(key, made)
-    if found is made:
-        context.run.life.on_close(found.close_with_session)
+    # A writer of a server outlives the session that made it.
+    if found is made and context.resources is context.run.resources:
+        context.run.resources_life.on_close(found.cancel)
     return found
 
 
