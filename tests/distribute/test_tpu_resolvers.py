@@ -5,6 +5,7 @@ import sys
 import types
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 import six
@@ -13,6 +14,7 @@ import tfcompat as tf
 from distribute import tpu_resolvers
 from tfcompat._src.distribute.cluster_resolver import tpu
 from tfcompat._src.eager.mode import eager_mode
+from tfcompat._src.runtime import devices
 from tfcompat._src.runtime.devices import DeviceAttributes
 from tfcompat._src.runtime.session import BaseSession
 
@@ -180,3 +182,26 @@ def test_an_estimator(tmp_path, where):
     tf.contrib.tpu.TPUEstimator(model_fn, config=config, use_tpu=False, train_batch_size=2).train(input_fn, max_steps=3)
     # Each step multiplies what is missing of 2 by 1 - 2 * 0.1.
     assert tf.train.load_variable(str(tmp_path), "w") == pytest.approx([2.0 - 2.0 * 0.8**3])
+
+
+@pytest.mark.parametrize("where", ["", "local", "server"])
+def test_training_on_cores(monkeypatch, where):
+    # The CPU stands in for two cores.
+    monkeypatch.setattr(devices, "_accelerators", lambda: [("TPU", device) for device in jax.local_devices(backend="cpu")[:1] * 2])
+    server = tf.train.Server.create_local_server() if where == "server" else None
+    resolver, task = (Resolver(server.target, job_name="tpu"), "/job:tpu") if server else (Resolver(where), "/job:localhost")
+    config = tf.ConfigProto(cluster_def=resolver.cluster_spec().as_cluster_def()) if server else None
+    assert resolver.num_accelerators(config_proto=config) == {"TPU": 2}
+    assert tf.tpu.experimental.initialize_tpu_system(resolver).num_tpus_per_task == 2
+    with tf.Graph().as_default():
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        with strategy.scope():
+            weight = tf.get_variable("w", initializer=[2.0])
+            iterator = strategy.make_dataset_iterator(tf.data.Dataset.from_tensors([1.0]).repeat(4).batch(2))
+            step = lambda x: tf.train.GradientDescentOptimizer(0.1).minimize(lambda: tf.reduce_sum(x * weight))  # noqa: E731
+            train = strategy.group(strategy.experimental_run(step, iterator))
+        assert [v.device for v in weight.values] == [f"{task}/replica:0/task:0/device:TPU:{i}" for i in range(2)]
+        with tf.Session(resolver.master(), config=config) as session:
+            session.run([tf.global_variables_initializer(), iterator.initialize()])
+            session.run(train)
+            assert [v.tolist() for v in session.run(weight.values)] == [pytest.approx([2.0 - 0.1 * 2 * 1.0])] * 2
