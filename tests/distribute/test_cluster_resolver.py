@@ -8,6 +8,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.distribute.cluster_resolver.slurm import SlurmClusterResolver as Slurm
+from tfcompat._src.eager.mode import eager_mode
 
 resolvers = tf.distribute.cluster_resolver
 SPEC = {"worker": ["a:1", "b:2"], "ps": ["c:3"]}
@@ -44,6 +45,15 @@ def test_tf_config(monkeypatch):
     assert found.master() == ""
     monkeypatch.delenv("TF_CONFIG")
     assert found.cluster_spec().as_dict() == {} and found.master() == ""
+
+
+def test_eager_programs_count_no_cpus(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    found = resolvers.TFConfigClusterResolver()
+    with tf.Graph().as_default():
+        assert found.num_accelerators() == {"CPU": 1}
+    with eager_mode():
+        assert found.num_accelerators() == {}
 
 
 def test_a_mirrored_strategy_of_several_processes(monkeypatch):

@@ -18,7 +18,7 @@ def format_master_url(master: str, rpc_layer: str | None = None) -> str:
 
 
 def get_accelerator_devices(master: str, config_proto: object) -> list[Any]:
-    """The devices of a session on `master`, a ConfigProto's; in eager mode without CPUs, as in 1.15."""
+    """Lists the devices of a session with a target and a ConfigProto; in eager mode without CPUs, as in 1.15."""
     leaves_out = ("CPU",) if executing_eagerly() else ()
     with Graph().as_default(), Session(master, config=config_proto) as session:
         return [device for device in session.list_devices() if device.device_type not in leaves_out]

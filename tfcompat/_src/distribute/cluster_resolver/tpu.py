@@ -279,7 +279,7 @@ class TPUClusterResolver(ClusterResolver):
 
     @property
     def environment(self) -> str:
-        """ "google" for the TPUs of this machine, else ""."""
+        """Returns "google" for the TPUs of this machine, and for addresses that only Google's network has; else ""."""
         return self._environment
 
     def __deepcopy__(self, memo: dict) -> TPUClusterResolver:
