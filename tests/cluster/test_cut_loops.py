@@ -155,12 +155,12 @@ def test_settled_graphs_beyond_the_bound_are_closed_when_nothing_uses_them():
     predicates = [op.outputs[0] for op in graph.get_operations()]
     Session.is_open = 0
     graphs = SettledGraphs(graph, tf.GraphDef().library, {op: () for op in graph.get_operations()}, Session, bound=2)
-    with graphs.lent((), {predicates[0]: True}) as (first, _):
+    with graphs.lent((), {predicates[0]: True}) as first:
         for values in ([True, True], [True, False], [False, True], [False, False]):
             with graphs.lent((), dict(zip(predicates, values))):
                 pass
         assert Session.is_open == 2
-        with graphs.lent((), {predicates[0]: True}) as (again, _):
+        with graphs.lent((), {predicates[0]: True}) as again:
             assert again is first
     graphs.close()
     assert Session.is_open == 0

@@ -151,7 +151,7 @@ def test_an_interrupt_breaks_a_line_whose_end_takes_nothing(pair, monkeypatch):
     line.interrupt()  # nothing is sent: it stays
     sender = threading.Thread(target=line.send, args=([bytes(1 << 26)],), daemon=True)
     sender.start()
-    while sender.is_alive():
+    while sender.is_alive() or not reasons:
         line.interrupt()
         sender.join(0.01)
     assert reasons == ["its other end takes nothing, and a step that waits for that was cancelled"]

@@ -213,6 +213,8 @@ class ClusterSteps:
         stop.on_cancel(self._own.streams.interrupt)
         outcomes = _Outcomes(stop)
         own = None
+        # Between tasks that push all their tensors, a task ends the step by itself after its part: a message less for each.
+        pushes_all, has_ended = all(registered.task in self._pushing for registered in parts), False
         try:
             # Remote parts start first; the own part then runs in this thread.
             for registered in parts:
@@ -224,23 +226,26 @@ class ClusterSteps:
                 request = run_request(self._handle, registered.handle, number, sent, wanted, options)
                 if stop.is_cancelled:
                     raise errors.CancelledError(None, None, "Step was cancelled")
-                call = self._begin_run(registered, request)
+                call = self._begin_run(registered, request, pushes_all)
                 stop.on_cancel(call.cancel)
                 call.when_done(functools.partial(_finish, outcomes, registered.task))
             if own is not None:
                 outcomes.add(own.task, lambda: self._run_own(own, number, feeds, options, stop))
-            return outcomes.all(len(parts))
+            found = outcomes.all(len(parts))
+            has_ended = pushes_all
+            return found
         # Also after a failure: workers keep the tensors of a step until they are told that it has ended.
         finally:
             stop.over()
             for registered in parts:
-                self._clean_up(registered, number)
+                if registered.worker is self._own or not has_ended:
+                    self._clean_up(registered, number)
 
-    def _begin_run(self, registered: _Registered, request: messages.RunGraphRequest) -> Call | StreamCall:
-        """Asks a task to run its part: over its line of tensors if it has one, else by the RPC RunGraph."""
-        worker = registered.worker
+    def _begin_run(self, registered: _Registered, request: messages.RunGraphRequest, is_last: bool) -> Call | StreamCall:
+        """Asks a task to run its part, the last thing that the step needs of it or not: over its line of tensors if it has one, else by RunGraph."""
+        worker, calls = registered.worker, self._own.streams.calls
         pushes = registered.task in self._pushing
-        call: Call | StreamCall = self._own.streams.calls.begin(worker.address, self._address, request) if pushes else worker.begin_run(request)
+        call: Call | StreamCall = calls.begin(worker.address, self._address, request, is_last) if pushes else worker.begin_run(request)
         return call
 
     def _clean_up(self, registered: _Registered, number: int) -> None:

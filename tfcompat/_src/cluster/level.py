@@ -9,36 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
 from tfcompat._src.cluster import transfer_ops, wire
-from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.computation import Computation, StepRun
 from tfcompat._src.cluster.cut_loops import CutLoop
 from tfcompat._src.cluster.phases import Phase, is_transfer, phases_of, predicates_of
-from tfcompat._src.cluster.rendezvous import Arrived, Iteration, StepRendezvous, entered
+from tfcompat._src.cluster.rendezvous import Arrived, Iteration, entered
 from tfcompat._src.cluster.server_session import PartSession
 from tfcompat._src.cluster.settled import SettledGraphs
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.flow.array_value import DeviceArray, HostArray
 from tfcompat._src.proto import messages
 
 _T = TypeVar("_T")
-
-
-@dataclass
-class StepRun:
-    """One run of a part: its step, the RunOptions, the cancellation that ends it, and whether RunMetadata are requested."""
-
-    step: StepRendezvous
-    options: messages.RunOptions
-    cancellation: Cancellation
-    is_recorded: bool
 
 
 class Level:
@@ -67,6 +53,7 @@ class Level:
         self.is_cut = any(phase.received or phase.sent for phase in self.phases)
         self._loops = [_Loop(loop, library, make_session) for loop in loops]
         self._session = make_session(graph)
+        self._whole = {phase: Computation(phase, self._session, _itself, _itself) for phase in self.phases}
         self._settled = SettledGraphs(graph, library, waits, make_session)
 
     def run(self, run: StepRun, iteration: Iteration, values: dict[Tensor, object], absent: set[Operation]) -> messages.RunMetadata | None:
@@ -113,28 +100,10 @@ class Level:
                     values[tensor] = found[key].value
         decided = {predicate: bool(values[predicate]) for predicate in self._predicates if predicate in values}
         if not absent and not decided:
-            self._compute(phase, self._session, _itself, _itself, run, iteration, values, metadata)
+            self._whole[phase].run(run, iteration, values, metadata)
             return
-        with self._settled.lent(absent, decided) as (settled, session):
-            self._compute(phase, session, settled.tensor, settled.operation, run, iteration, values, metadata)
-
-    def _compute(
-        self, phase: Phase, session: PartSession, tensor_of: Callable[[Tensor], Tensor | None],
-        operation_of: Callable[[Operation], Operation | None], run: StepRun, iteration: Iteration, values: dict[Tensor, object],
-        metadata: messages.RunMetadata | None,
-    ) -> None:  # fmt: skip
-        """Computes the results of a phase and runs its targets, as far as they are not dead, and sends."""
-        given = [(t, there) for t in phase.given if (there := tensor_of(t)) is not None]
-        targets = [op for op in map(operation_of, phase.targets) if op is not None]
-        if given or targets:
-            fed = {there: values[t] for t in phase.fed if (there := tensor_of(t)) is not None}
-            recorded = messages.RunMetadata() if metadata is not None else None
-            with session.cancelled_by(run.cancellation):
-                results = session.run_kept([*(there for _, there in given), *targets], fed, run.options, recorded)
-            values.update(zip((t for t, _ in given), results))
-            if metadata is not None and recorded is not None:
-                metadata.MergeFrom(recorded)
-        iteration.put_all({key: _sent(op, values, operation_of(op) is None) for key, op in phase.sent.items()})
+        with self._settled.lent(absent, decided) as settled, settled.session.cancelled_by(run.cancellation):
+            settled.computation(phase).run(run, iteration, values, metadata)
 
     def close(self) -> None:
         """Closes the sessions, which ends their waits."""
@@ -194,14 +163,6 @@ class _Loop:
         """Closes the sessions, which ends their waits."""
         self._level.close()
         self._session.close()
-
-
-def _sent(op: Operation, values: dict[Tensor, object], is_dead: bool) -> Arrived:
-    """Returns what a node sends. To other tasks a TensorArray's flow is only a number, which orders operations, as in TensorFlow."""
-    tensor = op.inputs[0]
-    value = None if is_dead else values[tensor]
-    is_token = isinstance(value, (DeviceArray, HostArray)) and op.attrs["send_device"] != op.attrs["recv_device"]
-    return Arrived(np.float32(0) if is_token else value, tensor.dtype, is_dead)
 
 
 def _itself(element: _T) -> _T:

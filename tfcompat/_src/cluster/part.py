@@ -8,9 +8,10 @@ from typing import Any
 from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph, transfer_ops
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.computation import StepRun
 from tfcompat._src.cluster.cut_loops import CutLoop, cut_loops
 from tfcompat._src.cluster.fused_nodes import taken_apart
-from tfcompat._src.cluster.level import Level, StepRun
+from tfcompat._src.cluster.level import Level
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.part_order import STAGE, ordered
 from tfcompat._src.cluster.phases import is_transfer

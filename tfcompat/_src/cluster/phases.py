@@ -24,7 +24,7 @@ from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.runtime.derivatives import noted_in
 
 
-@dataclass
+@dataclass(eq=False)
 class Phase:
     """One run of a part.
 

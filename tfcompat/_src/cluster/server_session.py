@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tfcompat._src.base import run_limits
+from tfcompat._src.base import jax_compat, run_limits
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.step_arrays import StepArray
 from tfcompat._src.graph.graph import Graph
@@ -18,8 +18,9 @@ from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray, HostArr
 from tfcompat._src.ops.flow.stack import Stack
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime import trace
 from tfcompat._src.runtime.execute import fetched_value
-from tfcompat._src.runtime.fetch import Kept
+from tfcompat._src.runtime.fetch import Fetches, convert_feed
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, SessionLife
@@ -132,13 +133,29 @@ class PartSession(ServerSession):
             resources_life=self._state.life, task_resources=by_task, shares_state=True,
         )  # fmt: skip
 
-    def run_kept(
-        self, fetches: object, feeds: dict[Tensor, object], options: messages.RunOptions, run_metadata: messages.RunMetadata | None
-    ) -> list[Any]:
-        """Runs as `run` does, but elements of TensorArrays and stacks stay what they are, and may be fed to other runs."""
-        fed = {t: Kept(value) if _is_of_a_step(value) else value for t, value in feeds.items()}
-        found: list[Any] = self.run(fetches, fed, options, run_metadata)
-        return found
+    def prepared(self, fetches: list[Tensor | Operation], feeds: list[Tensor]) -> PreparedRun:
+        """Prepares a run that fetches and feeds these, for `run_prepared`."""
+        return PreparedRun(Fetches(self._graph, fetches), feeds, self._graph._changes)
+
+    def run_prepared(
+        self, prepared: PreparedRun, feeds: list[object], options: messages.RunOptions, run_metadata: messages.RunMetadata | None
+    ) -> list[object]:
+        """Runs as `run` does; elements of TensorArrays and stacks stay what they are, and may be fed to other runs.
+
+        Args:
+          feeds: the values of prepared.feeds. options, run_metadata: as of `run`.
+
+        Returns:
+          the values of the fetched tensors.
+        """
+        self._check_open()
+        fed = [value if _is_of_a_step(value) else convert_feed(t, value) for t, value in zip(prepared.feeds, feeds)]
+        limits = run_limits.within(self._config.operation_timeout_in_ms, self._stops_waiting)
+        with jax_compat.x64(), limits, trace.recording(options, run_metadata) as recorder:
+            plan, values = self._computed(prepared, fed)
+        if run_metadata is not None:
+            self._describe(run_metadata, options, prepared, plan, recorder)
+        return values
 
     def compute(
         self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext, result: Callable[..., object] = fetched_value, lent: bool = True

@@ -11,10 +11,11 @@ import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tfcompat._src.cluster import session_graph
+from tfcompat._src.cluster.computation import Computation
+from tfcompat._src.cluster.phases import Phase
 from tfcompat._src.cluster.placement import Conditions
 from tfcompat._src.cluster.server_session import PartSession
 from tfcompat._src.graph.graph import Graph
@@ -112,11 +113,19 @@ class SettledGraph:
         return None if op in self._left_out else session_graph.operation(self.graph, op.name)
 
 
-@dataclass
-class _Kept:
-    graph: SettledGraph
-    session: PartSession
-    users: int = 0
+class Settled:
+    """A settled graph with its session, and the phases that have been prepared for it."""
+
+    def __init__(self, graph: SettledGraph, session: PartSession) -> None:
+        self.graph, self.session = graph, session
+        self.users = 0
+        self._computations: dict[Phase, Computation] = {}
+
+    def computation(self, phase: Phase) -> Computation:
+        """Returns a phase of the whole graph as it is in this one."""
+        if phase not in self._computations:
+            self._computations[phase] = Computation(phase, self.session, self.graph.tensor, self.graph.operation)
+        return self._computations[phase]
 
 
 class SettledGraphs:
@@ -133,22 +142,22 @@ class SettledGraphs:
     ) -> None:
         self._whole, self._library, self._waits, self._make_session, self._bound = whole, library, waits, make_session, bound
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[object, ...], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[object, ...], Settled] = OrderedDict()
 
     @contextlib.contextmanager
-    def lent(self, absent: Collection[Operation], decided: Mapping[Tensor, bool]) -> Iterator[tuple[SettledGraph, PartSession]]:
-        """Context manager: the graph of an outcome and its session, which is not closed within the block; for the arguments see `SettledGraph`."""
+    def lent(self, absent: Collection[Operation], decided: Mapping[Tensor, bool]) -> Iterator[Settled]:
+        """Context manager: the graph of an outcome, whose session is not closed within the block; for the arguments see `SettledGraph`."""
         key = (frozenset(absent), *decided.items())
         with self._lock:
             if key not in self._kept:
                 settled = SettledGraph(self._whole, self._library, self._waits, absent, decided)
-                self._kept[key] = _Kept(settled, self._make_session(settled.graph))
+                self._kept[key] = Settled(settled, self._make_session(settled.graph))
             kept = self._kept[key]
             self._kept.move_to_end(key)
             kept.users += 1
             self._drop()
         try:
-            yield kept.graph, kept.session
+            yield kept
         finally:
             with self._lock:
                 kept.users -= 1

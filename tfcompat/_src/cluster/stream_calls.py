@@ -1,7 +1,8 @@
 """RunGraph over lines: masters and workers of tfcompat send these requests and replies over the lines of their tensors.
 
 A call of gRPC costs as much as a small step; a line has no threads between sender and receiver. Every message has the request_id as its key. The
-description is "run ADDRESS" with the address that the reply goes to, "ran" for a reply, and "stop" to cancel a request.
+description is "run ADDRESS" with the address that the reply goes to, "last ADDRESS" if the worker then ends the step, "ran" for a reply, and
+"stop" to cancel a request.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tfcompat._src.cluster.peers import Parcel
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import messages
 
-RUN, RAN, STOP = "run", "ran", "stop"
+RUN, LAST, RAN, STOP = "run", "last", "ran", "stop"
 Send = Callable[[str, str, str, bytes], None]
 """Sends bytes to a worker. Arguments: its address, a key, a description, the bytes."""
 
@@ -69,21 +70,25 @@ class StreamCalls:
     """Both ends of these requests: those that this process has sent, and those that it serves.
 
     Args:
-      send: sends to other workers.
+      send: sends to other workers. end: ends a step of this worker, by number.
 
     Attributes: `answer` serves a RunGraphRequest; the server's Services set it.
     """
 
     answer: Callable[[messages.RunGraphRequest, Cancellation], messages.RunGraphResponse]
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, end: Callable[[int], None]) -> None:
+        self._send, self._end = send, end
         self._lock = threading.Lock()
         self._asked: dict[str, tuple[str, StreamCall]] = {}
         self._running: dict[tuple[str, str], Cancellation] = {}
 
-    def begin(self, address: str, reply_to: str, request: messages.RunGraphRequest) -> StreamCall:
-        """Sends a request to the worker at an address, which replies to the address `reply_to`.
+    def begin(self, address: str, reply_to: str, request: messages.RunGraphRequest, is_last: bool) -> StreamCall:
+        """Sends a request to a worker.
+
+        Args:
+          address: of the worker. reply_to: the address that it replies to.
+          is_last: whether nobody needs anything of the step from this worker afterwards, so that it ends the step when it has run the part.
 
         Raises:
           errors.UnavailableError: the worker cannot be reached.
@@ -103,7 +108,7 @@ class StreamCalls:
         with self._lock:
             self._asked[key] = address, call
         try:
-            self._send(address, key, f"{RUN} {reply_to}", request.SerializeToString())
+            self._send(address, key, f"{LAST if is_last else RUN} {reply_to}", request.SerializeToString())
         except BaseException:
             with self._lock:
                 self._asked.pop(key, None)
@@ -120,13 +125,13 @@ class StreamCalls:
         """
         kind, _, reply_to = parcel.description.partition(" ")
         # The thread of the line must not block: runs go to other threads.
-        if kind == RUN:
+        if kind in (RUN, LAST):
             request = messages.RunGraphRequest.FromString(parcel.data.tobytes())
             reach(request.step_id)
             cancellation = Cancellation()
             with self._lock:
                 self._running[task, parcel.key] = cancellation
-            THREADS.submit(self._serve, task, parcel.key, request, reply_to, cancellation)
+            THREADS.submit(self._serve, task, parcel.key, request, reply_to, kind == LAST, cancellation)
         elif kind == RAN:
             # A call that was cancelled is not in the table any more: its reply is dropped.
             with self._lock:
@@ -135,9 +140,11 @@ class StreamCalls:
                 call.set(parcel.data.tobytes())
         elif kind == STOP:
             self._cancel([(task, parcel.key)])
-        return kind in (RUN, RAN, STOP)
+        return kind in (RUN, LAST, RAN, STOP)
 
-    def _serve(self, task: str, key: str, request: messages.RunGraphRequest, reply_to: str, cancellation: Cancellation) -> None:
+    def _serve(
+        self, task: str, key: str, request: messages.RunGraphRequest, reply_to: str, is_last: bool, cancellation: Cancellation
+    ) -> None:  # fmt: skip
         """Runs a part and sends the reply. Errors of the run are in the reply's body."""
         try:
             reply = self.answer(request, cancellation)
@@ -145,6 +152,8 @@ class StreamCalls:
             cancellation.over()
             with self._lock:
                 self._running.pop((task, key), None)
+            if is_last:
+                self._end(request.step_id)
         self._send(reply_to, key, RAN, reply.SerializeToString())
 
     def _cancel(self, runs: list[tuple[str, str]]) -> None:

@@ -7,6 +7,7 @@ learn which tasks push from the description of the devices (`PUSHES`).
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -25,11 +26,13 @@ from tfcompat._src.proto import messages
 if TYPE_CHECKING:
     from tfcompat._src.cluster.worker import WorkerSession
 
-PUSHES = "tfcompat: pushes tensors"
-"""The physical_device_desc of the devices of a task that pushes tensors, and accepts pushed ones."""
+PUSHES = "tfcompat: pushes tensors, ends steps"
+"""The physical_device_desc of the devices of a task that pushes tensors, accepts pushed ones, and ends a step when it is asked to run its last part."""
 TENSORS, SENDER = "tfcompat-tensors", "tfcompat-task"
 """Metadata of a line of tensors: the value of GROUP, and the name whose value is the sender's task."""
 _MESSAGE, _DEAD, _END = "proto", "dead", "end"
+_REMEMBERED_KEYS = 4096
+"""How many keys are remembered with their receivers: every step has the same ones outside of loops."""
 
 
 def pushing_tasks(devices: Iterable[messages.DeviceAttributes]) -> frozenset[str]:
@@ -58,7 +61,7 @@ class TensorStreams:
         self._task, self._steps = task, steps
         self._lock = threading.Lock()
         self._outboxes: dict[str, Outbox] = {}
-        self.calls = StreamCalls(self._send_bytes)
+        self.calls = StreamCalls(self._send_bytes, steps.end)
 
     def _send_bytes(self, address: str, key: str, text: str, data: bytes) -> None:
         self._outbox(address).send((key, text, as_array(data)))
@@ -166,6 +169,12 @@ def _unpacked(parcel: Parcel) -> Arrived:
     return Arrived(parcel.data.view(dtype.as_numpy_dtype).reshape(shape), dtype)
 
 
+@functools.lru_cache(_REMEMBERED_KEYS)
+def _receiver_of(key: str) -> str:
+    """Returns the task that receives the tensor of a key."""
+    return task_of(parse_key(key).recv_device)
+
+
 class Outgoing:
     """Routes the tensors that a step sends: pushes them, or keeps them for tasks that request them.
 
@@ -182,7 +191,7 @@ class Outgoing:
         kept: dict[str, Arrived] = {}
         pushed: dict[str, list[tuple[str, Arrived]]] = {}
         for key, one in found.items():
-            address = self._session.pushed_to(task_of(parse_key(key).recv_device))
+            address = self._session.pushed_to(_receiver_of(key))
             if address is None:
                 kept[key] = one
             else:

@@ -249,10 +249,6 @@ class AnyShape:
         self.value = value
 
 
-class Kept(AnyShape):
-    """A value that a run of another graph has kept as it computed it, to be fed without conversion."""
-
-
 def convert_feed(tensor: Tensor, value: object) -> Array:
     """Converts a fed value to an array of the tensor's dtype.
 
@@ -261,8 +257,6 @@ def convert_feed(tensor: Tensor, value: object) -> Array:
     """
     may_differ = isinstance(value, AnyShape)
     if isinstance(value, AnyShape):
-        if isinstance(value, Kept):
-            return cast("Array", value.value)
         value = value.value
     dtype = tensor.dtype
     wanted = dtype.as_numpy_dtype

@@ -40,6 +40,7 @@ from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, SessionLife
 from tfcompat._src.runtime.session_interface import SessionInterface
+from tfcompat._src.runtime.trace import Recorder
 from tfcompat._src.runtime.variable_state import VariableState
 
 
@@ -197,17 +198,22 @@ class BaseSession(SessionInterface):
         with jax_compat.x64(), limited, trace.recording(options, run_metadata) as recorder:
             prepared, feeds = self._prepare(fetches, feed_dict)
             plan, values = self._computed(prepared, feeds)
-        # Metadata: pruned graphs by device if asked for, and the times of the steps.
         if run_metadata is not None:
-            run_metadata.Clear()
-            if options is not None and options.output_partition_graphs:
-                wanted = prepared.fetches
-                ops = prune(wanted.tensors, wanted.targets, prepared.feeds)
-                nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.context.placer.device_of)
-                run_metadata.partition_graphs.extend(by_device(node for node, _ in nodes).values())
-            if recorder is not None:
-                trace.fill(run_metadata, recorder, plan.leaves(), self.context.placer.device_of, self.context.devices[0].name)
+            self._describe(run_metadata, options, prepared, plan, recorder)
         return prepared.fetches.rebuild(values)
+
+    def _describe(
+        self, run_metadata: messages.RunMetadata, options: messages.RunOptions | None, prepared: PreparedRun, plan: Plan, recorder: Recorder | None
+    ) -> None:
+        """Fills in the RunMetadata of a run: pruned graphs by device if asked for, and the times of the steps."""
+        run_metadata.Clear()
+        if options is not None and options.output_partition_graphs:
+            wanted = prepared.fetches
+            ops = prune(wanted.tensors, wanted.targets, prepared.feeds)
+            nodes = nodes_of(ops, prepared.feeds, wanted.tensors, self.context.placer.device_of)
+            run_metadata.partition_graphs.extend(by_device(node for node, _ in nodes).values())
+        if recorder is not None:
+            trace.fill(run_metadata, recorder, plan.leaves(), self.context.placer.device_of, self.context.devices[0].name)
 
     def _computed(self, prepared: PreparedRun, feeds: Sequence[object]) -> tuple[Plan, list[object]]:
         """Calls `compute`, and explains a failed check of numbers; under `tfcompat run --debug-nans` it searches for the first bad tensor.
