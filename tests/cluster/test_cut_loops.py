@@ -106,6 +106,20 @@ def test_the_task_of_a_loop_carries_its_variables_and_sends_the_condition(worker
     assert run(worker, 1, nodes, received, wanted) == [3.0, 10.0, 11.0, 12.0, None, 26.0]
 
 
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_conditional_one_side_of_which_another_task_computes(worker, is_taken):
+    """As the gradient of such a conditional: each sum has zeros from one side, where the other comes from the other task."""
+    nodes = [
+        crossing("_Recv", "taken", tf.bool), crossing("_Recv", "on", tf.float32), crossing("_Recv", "off", tf.float32),
+        node("zero", "Const", dtype=tf.float32, value=np.float32(0)), node("switch", "Switch", "zero", "_Recv_taken", T=tf.float32),
+        node("twice", "Add", "_Recv_on", "_Recv_on", T=tf.float32),
+        node("first", "Merge", "switch", "twice", T=tf.float32, N=2), node("second", "Merge", "_Recv_off", "switch:1", T=tf.float32, N=2),
+        node("sum", "AddN", "first", "second", T=tf.float32, N=2), crossing("_Send", "sum", tf.float32, "sum"),
+    ]  # fmt: skip
+    received = {("taken", None): is_taken, ("on", None): 3.0 if is_taken else None, ("off", None): None if is_taken else 5.0}
+    assert run(worker, 1, nodes, received, [("sum", None)]) == [6.0 if is_taken else 5.0]
+
+
 def test_a_merge_of_something_else_is_refused_by_name(worker):
     nodes = [*control_loop(), crossing("_Recv", "x", tf.float32, "^merge"), crossing("_Send", "index", tf.int32, "merge:1")]
     with pytest.raises(NotImplementedError, match="'merge' does not merge one Enter and one NextIteration"):

@@ -62,3 +62,25 @@ def test_conditionals_and_partial_runs_over_tasks(reals):
                 ["partial", [3.0, 15.0, 27.5]],
                 ["partial", [3.0, 15.0, 42.5]],
             ]
+
+
+@pytest.mark.parametrize("reals", [(True, False), (False, True), (False, False)])
+def test_loops_over_tasks_that_use_tensor_arrays(reals):
+    """What 1.15.5 gives where the master, or the other task, is of tfcompat. A master of tfcompat has a loop run whole, on the task of most nodes."""
+    addresses = processes.free_addresses(2)
+    cluster = {"worker": addresses[:1], "ps": addresses[1:]}
+    devices = "/job:worker/task:0", "/job:ps/task:0"
+    with processes.server(cluster, "worker", 0, real=reals[0]), processes.server(cluster, "ps", 0, real=reals[1]):
+        with Process("loops", f"grpc://{addresses[0]}", *devices, real=True) as client:
+            *found, (_, message) = client.end()
+    assert found == [
+        ["squares", [[4.0, 16.0, 36.0], [8.0, 16.0, 24.0]]],
+        ["sums", [[1.0, 2.5, 4.25], [1.75, 1.5, 1.0]]],
+        ["choices", [[0.0, 4.0, 9.0], [1.0, 4.0, 6.0]]],
+        ["table", [[[1.0, 2.0, 3.0], [4.0, 6.0, 8.0]]]],
+        ["doubled", [[1.0, 2.0, 4.0, 8.0, 16.0]]],
+        ["outputs", [14.999]],
+    ]
+    where = "ps" if reals[0] else "worker"
+    written = r"TensorArray TensorArray_1_\d+: Could not write to TensorArray index 0 because it has already been written to.\n\t \[\[node while_1/TensorArrayWrite/"
+    assert re.match(rf"From /job:{where}/replica:0/task:0:\n{written}", message)

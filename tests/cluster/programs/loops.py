@@ -44,7 +44,7 @@ with tf.Session(target) as session:
     for name, fetches in results.items():
         for _ in range(2):
             found = session.run(fetches, feeds)
-        print(json.dumps([name, [np.round(value, 3).tolist() for value in found]]), flush=True)
+        print(json.dumps([name, [np.round(np.float64(value), 3).tolist() for value in found]]), flush=True)
     try:
         session.run(short, feeds)
     except tf.errors.InvalidArgumentError as error:

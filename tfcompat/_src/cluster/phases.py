@@ -21,6 +21,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import CallOperation
+from tfcompat._src.ops.control.guards import MERGE
 from tfcompat._src.runtime.derivatives import noted_in
 
 
@@ -69,15 +70,26 @@ def _whole(ops: list[Operation]) -> Phase:
 
 
 def predicates_of(ops: Collection[Operation]) -> list[Tensor]:
-    """Returns the predicates that decide which nodes of a part send, in topological order; none for parts of tfcompat's masters."""
-    sends = [op for op in ops if is_transfer(op, SEND, False) and STAGE not in op.attrs]
+    """Returns the predicates whose values must be known before a part runs, in topological order; none for parts of tfcompat's masters.
+
+    They decide which nodes send, or which side of a conditional runs here whose other side is received.
+    """
+    if any(op.type in (*SEND, *RECV) and STAGE in op.attrs for op in ops):
+        return []
     conditions = Conditions(list(ops), set())
-    pending = [*sends]
+    pending = [predicate for op in ops if is_transfer(op, SEND, False) for predicate, _ in conditions.of(op)]
+    looped = {op for members in loops(list(ops)) for op in members}
+    for op in ops:
+        if op.type in MERGE and op not in looped:
+            # Both inputs of a Merge depend on the predicate, unless another task has the rest of the conditional.
+            sides = [{predicate for predicate, _ in conditions.of(t)} for t in op.inputs]
+            pending += set.union(*sides) - set.intersection(*sides)
     found: set[Tensor] = set()
     while pending:
-        new = {predicate for predicate, _ in conditions.of(pending.pop())} - found
-        found |= new
-        pending += [predicate.op for predicate in new]
+        predicate = pending.pop()
+        if predicate not in found:
+            found.add(predicate)
+            pending += [outer for outer, _ in conditions.of(predicate.op)]
     return sorted(found, key=lambda predicate: predicate.op._id)
 
 
