@@ -4,6 +4,8 @@ In every part that takes part in a loop the master builds a loop of its own arou
 task computes and sends. What is received within the loop waits for that loop's Merge.
 """
 
+import re
+
 import numpy as np
 import pytest
 from cluster.test_phases import PLACES
@@ -11,6 +13,7 @@ from cluster.test_settled import key
 from cluster.test_settled import worker as worker
 
 import tfcompat as tf
+from tfcompat._src.base import errors
 from tfcompat._src.cluster import session_graph
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.rendezvous import Arrived, Iteration, Key
@@ -118,6 +121,18 @@ def test_a_conditional_one_side_of_which_another_task_computes(worker, is_taken)
     ]  # fmt: skip
     received = {("taken", None): is_taken, ("on", None): 3.0 if is_taken else None, ("off", None): None if is_taken else 5.0}
     assert run(worker, 1, nodes, received, [("sum", None)]) == [6.0 if is_taken else 5.0]
+
+
+def test_the_error_of_a_loop_is_derived_for_tasks_that_wait_for_its_tensors(worker):
+    nodes = [
+        *control_loop(), crossing("_Recv", "x", tf.float32, "^merge"), node("y", "CheckNumerics", "_Recv_x", T=tf.float32, message="bad"),
+        crossing("_Send", "y", tf.float32, "y"), crossing("_Recv", "later", tf.float32), crossing("_Send", "end", tf.float32, "_Recv_later"),
+    ]  # fmt: skip
+    with pytest.raises(errors.InvalidArgumentError, match="^bad : Tensor had Inf values"):
+        run(worker, 1, nodes, {("condition", 0): True, ("x", 0): np.inf}, [])
+    device = worker.devices()[0]
+    with pytest.raises(errors.InvalidArgumentError, match=re.escape("[_Derived_]bad : Tensor had Inf values")):
+        worker.recv_tensor(1, str(Key(device.name, device.incarnation, PLACES["recv_device"], "y")), Cancellation())
 
 
 def test_a_merge_of_something_else_is_refused_by_name(worker):

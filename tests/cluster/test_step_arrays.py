@@ -1,4 +1,4 @@
-"""TensorArrays in parts of TensorFlow 1.15's masters whose flow comes back from another task, as the float that 1.15.5 sends."""
+"""TensorArrays of loops that TensorFlow 1.15's masters divide over several tasks, where a flow is the float that 1.15.5 sends."""
 
 import re
 import threading
@@ -71,6 +71,26 @@ def test_each_iteration_writes_an_element_when_the_flow_goes_round_another_task(
         rounds = {(name, i): value for i, x in enumerate(values) for name, value in (("condition", True), ("x", x), ("i", i))}
         ends = {("condition", 3): False, ("x", 3): None, ("i", 3): None, ("before", 3): None}
         assert run(worker, number, nodes, {**rounds, **ends}, [("after", 3), ("result", None)]) == [None, [x * x for x in values[::-1]]]
+
+
+def test_gradients_add_up_in_a_loop_over_tasks_when_the_flow_stays_here(worker):
+    """The flow of the gradients begins as the number 0, as in TensorFlow's graphs, and each iteration adds that of a write."""
+    inside = lambda name, source, dtype: node(name, "Enter", source, T=dtype, frame_name=FRAME, is_constant=True)
+    nodes = [
+        constant("size", np.int32(3)), node("array", "TensorArrayV3", "size", dtype=tf.float32), constant("all", np.arange(3, dtype=np.int32)),
+        constant("values", np.ones(3, np.float32)), node("filled", "TensorArrayScatterV3", "array", "all", "values", "array:1", T=tf.float32),
+        *control_loop(), inside("handle", "array", tf.resource), inside("elements", "filled", tf.float32), constant("zero", np.float32(0)),
+        node("e_sum", "Enter", "zero", T=tf.float32, frame_name=FRAME, is_constant=False), node("m_sum", "Merge", "e_sum", "n_sum", T=tf.float32, N=2),
+        node("s_sum", "Switch", "m_sum", "_Recv_condition", T=tf.float32), node("exit", "Exit", "s_sum", T=tf.float32),
+        crossing("_Recv", "i", tf.int32, "^merge"), crossing("_Recv", "d", tf.float32, "^merge"), *gradient("g", "handle", "elements"),
+        node("write", "TensorArrayWriteV3", "g", "_Recv_i", "_Recv_d", "elements", T=tf.float32), node("sum", "Add", "s_sum:1", "write", T=tf.float32),
+        node("n_sum", "NextIteration", "sum", T=tf.float32), *gradient("sums", "array", "exit"),
+        node("gradients", "TensorArrayGatherV3", "sums", "all", "exit", dtype=tf.float32), *send("result", "gradients"),
+    ]  # fmt: skip
+    writes = [(0, 2.0), (2, 5.0), (0, 3.0)]
+    rounds = {(name, n): value for n, (i, d) in enumerate(writes) for name, value in (("condition", True), ("i", i), ("d", d))}
+    ends = {("condition", 3): False, ("i", 3): None, ("d", 3): None}
+    assert run(worker, 1, nodes, {**rounds, **ends}, [("result", None)]) == [[5.0, 0.0, 5.0]]
 
 
 def test_gradients_of_one_call_add_up_wherever_they_are_asked_for(worker):

@@ -15,7 +15,7 @@ from tfcompat._src.cluster.level import Level
 from tfcompat._src.cluster.local_steps import asks_for_metadata
 from tfcompat._src.cluster.part_order import STAGE, ordered
 from tfcompat._src.cluster.phases import is_transfer
-from tfcompat._src.cluster.placement import Conditions, loops, needed
+from tfcompat._src.cluster.placement import Conditions, frames_of, loops, needed
 from tfcompat._src.cluster.receipts import add_receipts
 from tfcompat._src.cluster.rendezvous import Arrived, Iteration, StepRendezvous
 from tfcompat._src.cluster.server_session import PartSession
@@ -105,13 +105,19 @@ class Part:
 
 
 def _with_step_arrays(graph: Graph, graph_def: messages.GraphDef) -> Graph:
-    """Returns a graph in which the TensorArrays whose flow returns from another task are StepArrays; the graph itself if there are none.
+    """Returns a graph in which TensorArrays of loops over several tasks are StepArrays; the graph itself if there are none.
 
     Args:
       graph: the imported part. graph_def: the part, whose nodes are changed.
     """
-    uses = {op: op if op.type == "TensorArrayV3" else array_op(op.inputs[0]) for op in graph.get_operations() if op.type in OF_STEP_ARRAYS}
-    shared = {array for op, array in uses.items() if _takes_flow_of_others(op)}
+    ops = graph.get_operations()
+    uses = {op: op if op.type == "TensorArrayV3" else array_op(op.inputs[0]) for op in ops if op.type in OF_STEP_ARRAYS}
+    if not uses:
+        return graph
+    # The outermost frame of each loop that sends or receives: such a loop is cut, and its flow is fed to each iteration.
+    frames = frames_of(ops)
+    over_tasks = {frames[op][0] for op in ops if frames[op] and is_transfer(op, (*transfer_ops.SEND, *transfer_ops.RECV), False)}
+    shared = {array for op, array in uses.items() if over_tasks.intersection(frames[op][:1]) or _takes_flow_of_others(op)}
     if not shared:
         return graph
     changed = {op.name for op, array in uses.items() if array in shared}

@@ -83,7 +83,7 @@ def predicates_of(ops: Collection[Operation]) -> list[Tensor]:
         if op.type in MERGE and op not in looped:
             # Both inputs of a Merge depend on the predicate, unless another task has the rest of the conditional.
             sides = [{predicate for predicate, _ in conditions.of(t)} for t in op.inputs]
-            pending += set.union(*sides) - set.intersection(*sides)
+            pending += set[Tensor]().union(*sides) - sides[0].intersection(*sides)
     found: set[Tensor] = set()
     while pending:
         predicate = pending.pop()

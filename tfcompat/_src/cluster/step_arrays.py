@@ -1,4 +1,4 @@
-"""TensorArrays that are resources of a step, for parts of TensorFlow's masters in which the flow of a TensorArray crosses tasks.
+"""TensorArrays that are resources of a step, for loops that TensorFlow's masters divide over several tasks.
 
 Elsewhere a flow carries the elements (ops/flow/array_value.py). Between tasks it is TensorFlow's float, which orders operations and says nothing
 else. The elements are then behind the handle: its value is a StepArray, which operations change, and which ends with the values of the step.
