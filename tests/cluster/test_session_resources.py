@@ -1,5 +1,7 @@
 """Resources without a shared name on a server: which belong to a session and which to the node's name. Expected: what TensorFlow 1.15.5 gives."""
 
+import threading
+
 import pytest
 
 import tfcompat as tf
@@ -189,6 +191,28 @@ def test_an_iterator_that_begins_by_itself_has_no_shared_name(target):
         (handle,) = tf.import_graph_def(nodes, return_elements=[f"{node.name}:0"])
         with pytest.raises(tf.errors.InvalidArgumentError, match="OneShotIteratorOp does not currently support the 'shared_name' attr"):
             running.run(raw.IteratorGetNext(iterator=handle, **INT))
+
+
+@pytest.mark.parametrize("shared_name", [None, "s"])
+def test_closing_a_session_ends_its_runs_that_wait(target, shared_name):
+    with tf.Graph().as_default() as graph:
+        begun, empty = tf.FIFOQueue(1, [tf.int32]), tf.FIFOQueue(1, [tf.int32], shared_name=shared_name)
+        with tf.control_dependencies([begun.enqueue(1)]):
+            taken = empty.dequeue()
+        has_begun = begun.dequeue()
+    running, found = tf.Session(target, graph), []
+
+    def wait():
+        with pytest.raises(tf.errors.CancelledError, match="Session::Close"):
+            running.run(taken)
+        found.append(True)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    running.run(has_begun)
+    running.close()
+    thread.join(30)
+    assert found == [True]
 
 
 def writer(folder, name="w", **names):

@@ -92,10 +92,11 @@ class SharedResource:
         try:
             while not ready():
                 left = seconds_left()
-                if self._cancelled:
-                    raise cancelled(f"{what} operation was cancelled")
+                # First: a session on a server that is closed ends its runs, and with them the resources of its own.
                 if is_cancelled():
                     raise cancelled(f"{what} operation was cancelled by Session::Close()")
+                if self._cancelled:
+                    raise cancelled(f"{what} operation was cancelled")
                 if left is not None and left <= 0:
                     raise errors.DeadlineExceededError(None, None, "Timed out waiting for notification")
                 if until is not None:
