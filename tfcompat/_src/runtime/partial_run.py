@@ -49,9 +49,7 @@ class PartialRun:
         ops = self._needed(fetched, targets, list(self._values), self._ran)
         missing = [t for op in ops for t in op.outputs if t in self._feeds and t not in self._fed]
         if missing:
-            raise errors.InvalidArgumentError(
-                None, None, f"Fetching {fetched or targets} needs the feed {missing[0].name!r}, which has not been given."
-            )
+            raise errors.InvalidArgumentError(None, None, f"Fetch {missing[0].name} can't be computed from the feeds that have been fed so far.")
         # Values that the rest of the computation uses are computed too: their operations do not run again. Refs are read when needed.
         ran = set(ops)
         kept = [t for op in ops for t in op.outputs if t not in self._values and self._is_used_later(t, ran)]
