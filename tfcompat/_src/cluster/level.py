@@ -82,7 +82,9 @@ class Level:
         for found in map(Future.result, inner):
             if metadata is not None and found is not None:
                 metadata.MergeFrom(found)
-        iteration.put_all({key: Arrived(None, dtype, is_dead=True) for key, dtype in self.sent if not iteration.has_put(key)})
+        # Nodes that send while they run, in branches that were not taken, have sent nothing. A phase sends all it has to.
+        if not self.is_cut:
+            iteration.put_all({key: Arrived(None, dtype, is_dead=True) for key, dtype in self.sent if not iteration.has_put(key)})
         return metadata
 
     def _run_phase(

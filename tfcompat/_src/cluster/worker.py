@@ -243,10 +243,11 @@ class _Incoming:
         """
         task = task_of(parse_key(keys[0]).send_device)
         # Pushed tensors come without a request. `senders` has the step fail if the task's line ends.
+        is_new = self._step.ask(keys)
         if task in self._session.pushing:
             self._step.senders.add(task)
             return
-        if task == self._session.task or not self._step.ask(keys):
+        if task == self._session.task or not is_new:
             return
         if task not in self._session.addresses:
             self._step.abort(errors.NotFoundError(None, None, f"The cluster has no task {task}"))
