@@ -49,10 +49,14 @@ class _Windows(NamedTuple):
         """The kept axes in the order that indexing leaves them in: moving ones, then the others."""
         return [*self.moving, *(a for a in self.rest if a in self.kept)]
 
-    def placed(self, x: NDArray) -> NDArray:
-        """Returns a view of an array whose first axes are `front`, cut to the windows' part of the other axes."""
+    def placed(self) -> Callable[[NDArray], NDArray]:
+        """Returns a function of an array to a view of it whose first axes are `front`, cut to the windows' part of the other axes."""
         parts = tuple(slice(0, self.sizes[a]) if a in self.kept else 0 for a in self.rest)
-        return x.transpose((*self.front, *self.rest))[(*(slice(None),) * len(self.front), *parts)]
+        axes, index = (*self.front, *self.rest), (*(slice(None),) * len(self.front), *parts)
+        # Whole rows, as embeddings have them, need no view.
+        if axes == tuple(range(len(axes))) and all(a in self.kept and self.sizes[a] == self.shape[a] for a in self.rest):
+            return lambda x: x
+        return lambda x: x.transpose(axes)[index]
 
     def places(self, drops: bool) -> Callable[[NDArray], tuple[Indices, NDArray | None]]:
         """Returns a function of indices to one integer array for each axis of `front`, and a mask of windows that lie inside.
@@ -118,7 +122,7 @@ def gather(e: Equation) -> ToArray:
     kept = tuple(a for a in range(len(shape)) if a not in n.collapsed_slice_dims and a not in paired)
     # An axis with size 1 that stays in the window is kept, one that is collapsed is indexed or taken at 0.
     w = _Windows(shape, e.params["slice_sizes"], tuple(n.start_index_map), paired, kept)
-    places, batch = w.places(drops), len(e.inputs[1].shape) - 1
+    places, placed, batch = w.places(drops), w.placed(), len(e.inputs[1].shape) - 1
     rank, order = len(result_shape), w.order
     # Indexing returns axes of the indices' batch, then those of windows; `moved` says where each axis of the result comes from.
     of_batch, of_window = iter(range(batch)), iter(kept)
@@ -128,7 +132,7 @@ def gather(e: Equation) -> ToArray:
 
     def run(x: NDArray, indices: NDArray) -> NDArray:
         where, valid = places(indices)
-        x = w.placed(x)
+        x = placed(x)
         gathered = x.take(where[0], 0) if is_one else x[where] if where else np.broadcast_to(x, result_shape)
         if valid is not None:
             gathered = np.where(valid.reshape(valid.shape + added), gathered, fill)
@@ -177,15 +181,16 @@ def _scatter(ufunc: np.ufunc | None) -> Prepare:
 
 def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> Callable[[NDArray, Indices, NDArray], None]:
     """Returns a function that writes updates into an array at indices, combined with its values by `ufunc` (None: in their place)."""
+    placed = w.placed()
 
     def put(result: NDArray, where: Indices, updates: NDArray) -> None:
-        w.placed(result)[where] = updates
+        placed(result)[where] = updates
 
     if ufunc is None:
         return put
 
     def combine(result: NDArray, where: Indices, updates: NDArray) -> None:
-        view = w.placed(result)
+        view = placed(result)
         # Indexed assignment would keep only the last of several updates of one element; `ufunc.at` applies all.
         if unique or not where:
             view[where] = ufunc(view[where], updates)
