@@ -293,6 +293,12 @@ class SocketSource:
         self._ahead, self._left = memoryview(bytearray(_AHEAD_BYTES)), memoryview(b"")
 
     def read_into(self, rooms: Sequence[memoryview], has_begun: bool = False) -> int:
+        # The common case: what is wanted came with what was read before.
+        wanted = sum(map(len, rooms))
+        if wanted <= len(self._left):
+            for room in rooms:
+                room[:], self._left = self._left[: len(room)], self._left[len(room) :]
+            return wanted
         filled, left = 0, deque(room for room in rooms if len(room))
         while left:
             if self._left:

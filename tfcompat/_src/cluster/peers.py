@@ -7,6 +7,7 @@ sizes, the key and the description of an array, so that a batch is received by f
 from __future__ import annotations
 
 import atexit
+import bisect
 import functools
 import itertools
 import queue
@@ -59,16 +60,16 @@ def batches(source: Source) -> Iterator[list[Parcel]]:
       errors.DataLossError: the line ends within a batch. errors.ResourceExhaustedError: an array is too large.
       struct.error, UnicodeDecodeError: a table is malformed. TimeoutError: the rest of a batch does not come.
     """
-    header = bytearray(_TABLE.size)
+    header, largest = bytearray(_TABLE.size), trust.largest_array()
     # Sizes come from the peer: they are checked before memory is allocated for them.
     while count := source.read_into([memoryview(header)]):
         _require(count, len(header))
         (size,) = _TABLE.unpack(header)
-        trust.require_array_size(size)
+        trust.require_array_size(size, largest)
         table = bytearray(size)
         _require(source.read_into([memoryview(table)], has_begun=True), size)
         entries = list(_entries(table))
-        trust.require_array_size(max(size for _, _, size in entries))
+        trust.require_array_size(max([size for _, _, size in entries]), largest)
         found: list[Parcel] = []
         while len(found) < len(entries):
             found += _received(source, entries[len(found) :])
@@ -80,11 +81,11 @@ def _received(source: Source, entries: Sequence[tuple[str, str, int]]) -> list[P
 
     A peer that announces much and sends little makes this process allocate no more than that, or one array.
     """
-    sums = itertools.accumulate(size for _, _, size in entries)
-    count = max(1, sum(1 for _ in itertools.takewhile(lambda total: total <= _TOGETHER, sums)))
+    sums = list(itertools.accumulate(size for _, _, size in entries))
+    count = max(1, bisect.bisect_right(sums, _TOGETHER))
     # Scatter input: the bytes of several arrays go into their own buffers by one call.
     found = [Parcel(key, text, np.empty(size, np.uint8)) for key, text, size in entries[:count]]
-    _require(source.read_into([parcel.data.data for parcel in found], has_begun=True), sum(parcel.data.size for parcel in found))
+    _require(source.read_into([parcel.data.data for parcel in found], has_begun=True), sums[count - 1])
     return found
 
 
@@ -267,6 +268,7 @@ class Peers:
     def __init__(self, group: str, rank: int, addresses: list[str]) -> None:
         self.group, self.rank, self.addresses = group, rank, addresses
         self.size = len(addresses)
+        self._largest = trust.largest_array()
         self._inboxes = {other: _Inbox() for other in self.others}
         self._senders: dict[int, _Sender] = {}
         self._lock = threading.Lock()
@@ -284,7 +286,7 @@ class Peers:
         Raises:
           errors.ResourceExhaustedError: the array is larger than processes may send.
         """
-        trust.require_array_size(array.nbytes)
+        trust.require_array_size(array.nbytes, self._largest)
         # A line for each direction and pair, opened by the first array: groups whose ranks never talk need none.
         with self._lock:
             if rank not in self._senders:

@@ -31,8 +31,8 @@ PUSHES = "tfcompat: pushes tensors, ends steps"
 TENSORS, SENDER = "tfcompat-tensors", "tfcompat-task"
 """Metadata of a line of tensors: the value of GROUP, and the name whose value is the sender's task."""
 _MESSAGE, _DEAD, _END = "proto", "dead", "end"
-_REMEMBERED_KEYS = 4096
-"""How many keys are remembered with their receivers: every step has the same ones outside of loops."""
+_REMEMBERED = 4096
+"""How many keys, and descriptions of arrays, are remembered as they were parsed: most steps have the same ones."""
 
 
 def pushing_tasks(devices: Iterable[messages.DeviceAttributes]) -> frozenset[str]:
@@ -59,6 +59,7 @@ class TensorStreams:
 
     def __init__(self, task: str, steps: Steps) -> None:
         self._task, self._steps = task, steps
+        self._largest = trust.largest_array()
         self._lock = threading.Lock()
         self._outboxes: dict[str, Outbox] = {}
         self.calls = StreamCalls(self._send_bytes, steps.end)
@@ -76,7 +77,7 @@ class TensorStreams:
         # The step's number precedes the first key, separated by a space.
         items[0] = f"{number} {items[0][0]}", *items[0][1:]
         # Checked here, where the error belongs to the step; the receiver would break the line.
-        trust.require_array_size(max(array.nbytes for _, _, array in items))
+        trust.require_array_size(max([array.nbytes for _, _, array in items]), self._largest)
         self._outbox(address).send(*items)
 
     def end(self, address: str, number: int) -> None:
@@ -153,23 +154,36 @@ def _packed(found: Arrived) -> tuple[str, NDArray]:
         return f"{base.as_datatype_enum} {_MESSAGE}", np.frombuffer(wire.to_proto(found.value, base).SerializeToString(), np.uint8)
     # Numbers go as raw bytes, without the copies of a TensorProto. The shape is the value's, as ascontiguousarray makes a scalar a vector.
     array = np.ascontiguousarray(np.asarray(found.value).astype(wire.plain(base), copy=False))
-    return f"{base.as_datatype_enum} {','.join(map(str, np.shape(found.value)))}", array
+    return _described(base, np.shape(found.value)), array
+
+
+@functools.lru_cache(_REMEMBERED)
+def _described(base: dtypes.DType, shape: tuple[int, ...]) -> str:
+    """Returns the description of raw numbers: "" is the shape (), "3,4" the shape (3, 4)."""
+    return f"{base.as_datatype_enum} {','.join(map(str, shape))}"
 
 
 def _unpacked(parcel: Parcel) -> Arrived:
     """Decodes a tensor that `_packed` encoded; its array shares the parcel's memory."""
-    # "" is the shape (), "3,4" the shape (3, 4).
-    number, _, form = parcel.description.partition(" ")
-    dtype = dtypes.as_dtype(int(number))
+    dtype, numbers, form, shape = _parsed(parcel.description)
     if form == _DEAD:
         return Arrived(None, dtype, is_dead=True)
     if form == _MESSAGE:
         return Arrived(wire.from_proto(messages.TensorProto.FromString(parcel.data.tobytes())), dtype)
-    shape = [int(size) for size in form.split(",") if size]
-    return Arrived(parcel.data.view(dtype.as_numpy_dtype).reshape(shape), dtype)
+    return Arrived(parcel.data.view(numbers).reshape(shape), dtype)
 
 
-@functools.lru_cache(_REMEMBERED_KEYS)
+@functools.lru_cache(_REMEMBERED)
+def _parsed(description: str) -> tuple[dtypes.DType, np.dtype[np.generic], str, tuple[int, ...]]:
+    """Parses a description; returns the tensor's dtype, that of its bytes, FORM, and the shape of raw numbers."""
+    number, _, form = description.partition(" ")
+    dtype = dtypes.as_dtype(int(number))
+    if form in (_DEAD, _MESSAGE):
+        return dtype, np.dtype(np.uint8), form, ()
+    return dtype, np.dtype(dtype.as_numpy_dtype), form, tuple(int(size) for size in form.split(",") if size)
+
+
+@functools.lru_cache(_REMEMBERED)
 def _receiver_of(key: str) -> str:
     """Returns the task that receives the tensor of a key."""
     return task_of(parse_key(key).recv_device)

@@ -249,14 +249,18 @@ def _memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def require_array_size(size: int) -> None:
-    """Requires that an array of `size` bytes may be sent over a line: at most the environment's limit, by default this machine's memory.
+def largest_array() -> int:
+    """Returns the size in bytes of the largest array that is sent or received over a line: the environment's limit, by default this machine's memory.
 
     Raises:
-      errors.ResourceExhaustedError: the array is larger. ValueError: the environment's limit is not a number.
+      ValueError: the environment's limit is not a number.
     """
     named = _configured_limit()
-    largest = _memory() if named is None else named
+    return _memory() if named is None else named
+
+
+def require_array_size(size: int, largest: int) -> None:
+    """Raises errors.ResourceExhaustedError if an array of `size` bytes is larger than `largest_array` returned."""
     if size > largest:
         raise errors.ResourceExhaustedError(
             None, None, f"An array of {size} bytes is larger than the {largest} that servers send each other: raise {MAX_MESSAGE}."
