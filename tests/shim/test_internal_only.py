@@ -7,6 +7,8 @@ import pytest
 
 import tfcompat as tf
 
+tf.install_as_tensorflow()
+
 PUBLIC = [
     "contrib.framework.arg_scope_func_key", "contrib.layers.sparse_feature_cross", "contrib.learn.GraphRewriteSpec", "contrib.learn.MetricKey",
     "contrib.learn.loss_only_head", "contrib.tpu.TPUClusterResolver", "io.deserialize_sparse", "random.crop", "train.confusion_matrix",
