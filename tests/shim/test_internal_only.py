@@ -11,7 +11,7 @@ tf.install_as_tensorflow()
 
 PUBLIC = [
     "contrib.framework.arg_scope_func_key", "contrib.layers.sparse_feature_cross", "contrib.learn.GraphRewriteSpec", "contrib.learn.MetricKey",
-    "contrib.learn.loss_only_head", "contrib.tpu.TPUClusterResolver", "io.deserialize_sparse", "random.crop", "train.confusion_matrix",
+    "contrib.learn.loss_only_head", "contrib.tpu.StreamingFilesDataset", "contrib.tpu.TPUClusterResolver", "io.deserialize_sparse", "random.crop", "train.confusion_matrix",
     "keras.backend.is_keras_tensor", "estimator.experimental.boosted_trees_classifier_train_in_memory",
     "estimator.experimental.boosted_trees_regressor_train_in_memory",
 ]  # fmt: skip
@@ -25,6 +25,8 @@ INTERNAL = [
     "contrib.estimator.boosted_trees_classifier_train_in_memory",
     "python.ops.sparse_ops.deserialize_sparse",
     "python.keras.backend.is_keras_tensor",
+    "contrib.tpu.python.tpu.datasets.StreamingFilesDataset",
+    "python.tpu.datasets.StreamingFilesDataset",
     "python.data.experimental.ops.map_defun.map_defun",
     "python.data.experimental.ops.optimization.assert_next",
     "python.data.experimental.ops.snapshot.snapshot",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import queue
-import secrets
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from tfcompat._src.cluster.graph_partition import GraphPartition, TaskPart
 from tfcompat._src.cluster.local_steps import asks_for_metadata, renamed
 from tfcompat._src.cluster.members import Member
 from tfcompat._src.cluster.placement import needed
-from tfcompat._src.cluster.remote_worker import RemoteWorker, run_request, run_result
+from tfcompat._src.cluster.remote_worker import RemoteWorker, run_request, run_result, step_number
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.cluster.stream_calls import StreamCall
 from tfcompat._src.cluster.tensor_streams import pushing_tasks
@@ -205,8 +204,7 @@ class ClusterSteps:
         self, parts: list[_Registered], feeds: dict[Tensor, Any], options: Any, cancellation: Cancellation
     ) -> list[tuple[dict[str, Any], Any]]:
         """Runs the parts of a step; returns for each the fetched values by key, and a RunMetadata message."""
-        # A random number: workers know steps by number alone, and several masters number theirs.
-        number = secrets.randbits(55) | 1 << 55
+        number = step_number()
         # `stop` ends this step only: it is cancelled with the caller's cancellation, or by the first part that fails.
         stop = Cancellation()
         cancellation.on_cancel(stop.cancel)

@@ -266,8 +266,7 @@ class GraphPartition:
         """Adds the _Recv of a tensor that the client feeds; returns its name."""
         index = tensor.value_index
         key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"_fed_{tensor.op.name}:{index}")
-        node = messages.NodeDef(name=f"_recv_{tensor.op.name}_{index}", op="_Recv", device=_cpu(task))
-        _fill(node, key, "tensor_type", tensor.dtype.base_dtype, True)
+        node = clients_transfer(f"_recv_{tensor.op.name}_{index}", key, tensor.dtype)
         attr_values.fill(node.attr["_output_shapes"], [tensor.shape])
         self._put(task, node)
         self._part(task).feeds[tensor] = str(key)
@@ -279,10 +278,7 @@ class GraphPartition:
         self._add(tensor.op, task)
         index = tensor.value_index
         key = Key(_cpu(task), self._incarnations[task], _cpu(task), f"{tensor.op.name}:{index}")
-        node = messages.NodeDef(
-            name=f"_send_{tensor.op.name}_{index}", op="_Send", device=_cpu(task), input=[tensor._as_node_def_input()]
-        )
-        _fill(node, key, "T", tensor.dtype.base_dtype, True)
+        node = clients_transfer(f"_send_{tensor.op.name}_{index}", key, tensor.dtype, tensor._as_node_def_input())
         self._put(task, node)
         self._part(task).fetches[tensor] = str(key)
 
@@ -300,6 +296,13 @@ def _size(shape: TensorShape, dtype: dtypes.DType) -> int | None:
 def _node_name(text: str) -> str:
     """Returns the node of a NodeDef input."""
     return text.lstrip("^").partition(":")[0]
+
+
+def clients_transfer(name: str, key: Key, dtype: dtypes.DType, sent: str | None = None) -> messages.NodeDef:
+    """Returns the node by which RunGraph feeds a tensor of a part (_Recv), or fetches the tensor `sent` (_Send), under a key."""
+    node = messages.NodeDef(name=name, op="_Recv" if sent is None else "_Send", device=key.recv_device, input=[] if sent is None else [sent])
+    _fill(node, key, "tensor_type" if sent is None else "T", dtype.base_dtype, True)
+    return node
 
 
 def _fill(node: Any, key: Key, type_attr: str, dtype: dtypes.DType, is_clients: bool) -> None:

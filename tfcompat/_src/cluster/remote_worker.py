@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,6 +101,11 @@ def _arrived(reply: Any) -> Arrived:
     """Decodes a RecvTensorResponse."""
     dtype = dtypes.as_dtype(reply.tensor.dtype)
     return Arrived(None if reply.is_dead else wire.from_proto(reply.tensor), dtype, reply.is_dead)
+
+
+def step_number() -> int:
+    """Returns the number of a new step. It is random: workers know steps by number alone, and several masters number theirs."""
+    return secrets.randbits(55) | 1 << 55
 
 
 def run_request(

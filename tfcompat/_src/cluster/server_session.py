@@ -10,6 +10,7 @@ from typing import Any
 
 from tfcompat._src.base import jax_compat, run_limits
 from tfcompat._src.cluster.cancellation import Cancellation
+from tfcompat._src.cluster.remote_calls import RemoteCalls
 from tfcompat._src.cluster.step_arrays import StepArray
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
@@ -121,8 +122,10 @@ class ServerSession(BaseSession):
 class PartSession(ServerSession):
     """A session that runs one part of a graph on a task; parts of a master's session share variables, resources and random state."""
 
-    def __init__(self, server: Any, task: str, graph: Graph, config: Any, state: TaskState, random_state: RandomState) -> None:
-        self._task, self._state, self._random_state = task, state, random_state
+    def __init__(
+        self, server: Any, task: str, graph: Graph, config: Any, state: TaskState, random_state: RandomState, remote_calls: RemoteCalls
+    ) -> None:  # fmt: skip
+        self._task, self._state, self._random_state, self._remote_calls = task, state, random_state, remote_calls
         super().__init__({task: server}, graph, config)
 
     def _make_context(self) -> RunContext:
@@ -130,7 +133,7 @@ class PartSession(ServerSession):
         by_task = {self._task: self._state.resources}
         return dataclasses.replace(
             super()._make_context(), variable_state=self._state.variables, random_state=self._random_state, resources=self._state.own,
-            resources_life=self._state.life, task_resources=by_task, shares_state=True,
+            resources_life=self._state.life, task_resources=by_task, shares_state=True, remote_calls=self._remote_calls,
         )  # fmt: skip
 
     def prepared(self, fetches: list[Tensor | Operation], feeds: list[Tensor]) -> PreparedRun:

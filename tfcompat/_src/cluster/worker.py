@@ -13,6 +13,7 @@ from tfcompat._src.cluster import rendezvous, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.part import Part
 from tfcompat._src.cluster.partial_steps import PartialSteps
+from tfcompat._src.cluster.remote_calls import RemoteCalls, mark_remote_calls
 from tfcompat._src.cluster.remote_worker import RemoteWorker, worker_at
 from tfcompat._src.cluster.rendezvous import Arrived, Steps, parse_key
 from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, TaskState
@@ -28,15 +29,18 @@ class WorkerSession:
     """A master's session at a worker, with the parts that the master registered.
 
     Args:
-      worker: the Worker. task: the name of its task in the session. addresses: of the cluster's tasks, by name.
+      worker: the Worker. handle: the session's name. task: the name of its task in the session. addresses: of the cluster's tasks, by name.
       isolated: whether the session has variables of its own. pushing: the tasks that push tensors, and accept pushed ones.
     """
 
-    def __init__(self, worker: Worker, task: str, addresses: dict[str, str], isolated: bool, pushing: frozenset[str]) -> None:
+    def __init__(
+        self, worker: Worker, handle: str, task: str, addresses: dict[str, str], isolated: bool, pushing: frozenset[str]
+    ) -> None:  # fmt: skip
         server = worker.server
         self._worker, self.task, self.addresses, self.pushing = worker, task, addresses, pushing - {task}
         self._state = TaskState(VariableState(), {}) if isolated else TaskState(server.variable_state, server.resources)
         self._random_state = NamedRandomState()
+        self._remote_calls = RemoteCalls(handle, task, addresses, self._state.life)
         self._parts: dict[str, Part] = {}
 
     def pushed_to(self, task: str) -> str | None:
@@ -45,12 +49,14 @@ class WorkerSession:
 
     def register(self, graph_def: Any, graph_options: Any) -> str:
         """Registers a part of a graph; returns its handle."""
+        mark_remote_calls(graph_def, self.task)
         # The part runs with the server's settings, and the master's graph options.
         server = self._worker.server
         config = messages.ConfigProto()
         config.CopyFrom(server.config)
         config.graph_options.MergeFrom(graph_options)
-        part = Part(graph_def, lambda graph: PartSession(server, self.task, graph, config, self._state, self._random_state))
+        shared = self._state, self._random_state, self._remote_calls
+        part = Part(graph_def, lambda graph: PartSession(server, self.task, graph, config, *shared))
         handle = secrets.token_hex(8)
         self._parts[handle] = part
         return handle
@@ -125,7 +131,7 @@ class Worker:
         task, addresses = named or (self.server.task_name, self._own)
         # Lines identify servers by the names that they were started with: not used where the session renames tasks.
         pushing = frozenset[str]() if named else pushing_tasks(devices)
-        self._sessions.add(handle, WorkerSession(self, task, addresses, isolated, pushing))
+        self._sessions.add(handle, WorkerSession(self, handle, task, addresses, isolated, pushing))
 
     def session(self, handle: str) -> WorkerSession:
         """Returns a session; errors.AbortedError if the handle is unknown."""

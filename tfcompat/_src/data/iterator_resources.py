@@ -5,8 +5,8 @@ An iterator is a resource of the session, or of the process for eager programs; 
 
 from __future__ import annotations
 
-import itertools
 import json
+import secrets
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,6 @@ from tfcompat._src.runtime.run_context import RunContext, context_of
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
 
-_NUMBERS = itertools.count()
 _STATE = "tensorflow::Iterator"
 
 
@@ -64,7 +63,8 @@ class IteratorValue(SharedResource):
         # `_asked` counts the elements taken, including those that raised an error and the end.
         super().__init__()
         self.kinds, self.shapes = kinds, shapes
-        self.handle = f"iterator_{next(_NUMBERS)}".encode()
+        # Random, so that a handle of another process names no iterator of this one.
+        self.handle = f"iterator_{secrets.token_hex(8)}".encode()
         self.registry: dict[bytes, IteratorValue] = {}
         self._scope: Scope | None = None
         self._next: Next | None = None

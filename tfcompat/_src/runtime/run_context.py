@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 
+from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import CollectiveMembership, HostContext
 from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.graph.operation import Operation
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.place import Placer
     from tfcompat._src.runtime.plan import Plan
     from tfcompat._src.runtime.planner import Planner
+
+
+class RemoteCalls(Protocol):
+    """Calls functions on other tasks; `cluster/remote_calls.py` implements it."""
+
+    def call(self, node: Operation, target: str, arguments: Sequence[object]) -> list[NDArray]:
+        """Calls the function that a node names on the device `target`; returns the results."""
 
 
 class SessionLife:
@@ -56,6 +64,7 @@ class RunContext:
       resources_life: the lifetime of `resources`: `life`, or that of the master's session of which a part of a graph is run.
       task_resources: resources by task name, if servers share them; else empty.
       shares_state: whether variables and the resources in `task_resources` outlive the session.
+      remote_calls: calls functions on other tasks, in parts of graphs that run in several processes; else None.
       loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants, by tensor and place.
     """
 
@@ -71,6 +80,7 @@ class RunContext:
     resources_life: SessionLife
     task_resources: Mapping[str, dict[str, Any]]
     shares_state: bool
+    remote_calls: RemoteCalls | None = None
     loop_plans: MutableMapping[tuple[Any, ...], Plan] = field(default_factory=lambda: Recent(4 * SHAPES))
     large_constants: dict[tuple[Tensor, Place], jax.Array] = field(default_factory=dict)
 
