@@ -48,8 +48,18 @@ def counted(session):
         print(e)
 
 
+def confusion(session):
+    labels, predictions = tf.constant([[0, 1], [2, 2]]), tf.constant([[0.0, 2.0], [2.0, 1.0]])
+    for weights in (None, tf.constant([[1.0, 2.0], [4.0, 8.0]])):
+        total, update = metrics_impl._streaming_confusion_matrix(labels, predictions, 3, weights)
+        session.run(tf.local_variables_initializer())
+        session.run(update)
+        print(total.name, total.dtype.base_dtype.name, session.run(update).tolist(), session.run(total).tolist())
+
+
 with tf.Session() as session:
     sizes()
     counts(session)
     precision_of_ranks(session)
     counted(session)
+    confusion(session)

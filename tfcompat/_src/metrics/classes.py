@@ -28,8 +28,10 @@ def _flat(x: Any) -> Any:
     return reshape(x, [-1]) if x is not None and x.shape.ndims > 1 else x
 
 
-def _summed_confusion(labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike) -> tuple[Any, Tensor]:
-    """The variable of the confusion matrix of all batches, and the operation that adds one."""
+def streaming_confusion_matrix(
+    labels: TensorLike, predictions: TensorLike, num_classes: int, weights: TensorLike | None = None
+) -> tuple[Any, Tensor]:
+    """Returns the variable with the confusion matrix of all batches, a float64 [num_classes, num_classes], and the operation that adds a batch."""
     total = metric_variable([num_classes, num_classes], dtypes.float64, name="total_confusion_matrix")
     predictions, labels = cast(predictions, dtypes.int64), cast(labels, dtypes.int64)
     num_classes = cast(num_classes, dtypes.int64)
@@ -73,7 +75,7 @@ def mean_iou(
     """
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
         predictions.shape.assert_is_compatible_with(labels.shape)
-        total, update = _summed_confusion(labels, predictions, num_classes, weights)
+        total, update = streaming_confusion_matrix(labels, predictions, num_classes, weights)
         return aggregated(lambda: _mean_overlap(total), metrics_collections), collected(update, updates_collections)
 
 

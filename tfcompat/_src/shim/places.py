@@ -45,6 +45,7 @@ NAMES = {
         "@tensorflow.contrib.image.python.ops.sparse_image_warp:grid_locations",
     "tensorflow.contrib.metrics.python.ops.metric_ops._next_array_size": "@tensorflow.contrib.metrics.python.ops.metric_ops:next_array_size",
     "tensorflow.python.ops.metrics_impl._remove_squeezable_dimensions": "@tensorflow.python.ops.metrics_impl:fitted",
+    "tensorflow.python.ops.metrics_impl._streaming_confusion_matrix": "@tensorflow.python.ops.metrics_impl:streaming_confusion_matrix",
     "tensorflow.python.ops.metrics_impl._streaming_sparse_average_precision_at_top_k":
         "@tensorflow.python.ops.metrics_impl:average_precision_at_top_k",
     "tensorflow.contrib.rnn.python.ops.core_rnn_cell._Linear": "@tensorflow.contrib.rnn.python.ops.core_rnn_cell:Linear",
