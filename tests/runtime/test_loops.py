@@ -193,3 +193,20 @@ def test_gradients_of_loops_over_a_variable_that_they_write():
         grads = tf.gradients(tf.while_loop(lambda i, z: i < 3, body, [0, a])[1], [a, v])
         session.run(tf.global_variables_initializer())
         np.testing.assert_allclose(session.run(grads), [[24, 60], [7.8, -56.4]], rtol=1e-5)  # of TensorFlow 1.15.5
+
+
+def test_arrays_that_other_programs_made_grow_in_loops():
+    n = tf.placeholder(tf.int32, [])
+    w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    array = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[]).write(0, w)
+    # The host function runs between the write and the loop, so each is in a program of its own.
+    count = tf.ensure_shape(tf.py_func(lambda flow, k: k, [array.flow, n], tf.int32), [])
+    _, array = tf.while_loop(lambda i, a: i < count, lambda i, a: (i + 1, a.write(i, w * tf.to_float(i))), (1, array))
+    stacked = array.stack()
+    slope = tf.gradients(tf.reduce_sum(stacked), w)[0]
+    with tf.Session() as session:
+        session.run(w.initializer)
+        for length in (10, 70, 300):
+            rows, value = session.run([stacked, slope], {n: length})
+            np.testing.assert_array_equal(rows, [1, *range(1, length)])
+            assert value == 1 + sum(range(length))

@@ -24,7 +24,7 @@ from tfcompat._src.base import checks, errors, jax_compat
 from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
+from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH, DeviceArray
 from tfcompat._src.runtime import (
     loop_differentiated,  # noqa: F401  (how items are lowered)
     lower_cond,  # noqa: F401
@@ -117,6 +117,8 @@ def trace_cluster(
       Replan: another plan is necessary for these shapes.
     """
     inputs, large, read, updated, rng = arguments
+    # An array that another program made has only that program's room, which does not grow when this one is repeated with more.
+    inputs = tuple([value.entering(capacity) if isinstance(value, DeviceArray) else value for value in inputs])
     values = {**known, **dict(zip(cluster.inputs, inputs)), **dict(zip(cluster.large, large))}
     state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
     # The old values of variables, for the case that a check fails.

@@ -239,7 +239,9 @@ def _handle_value(variable: Operation, context: RunContext) -> NDArray:
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Any, Any], context: RunContext) -> None:
     """Runs a cluster: gathers its inputs, calls its program on them and the session's state, and stores outputs and new state."""
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
-    program = program_for(cluster, known, values, FIRST_CAPACITY)
+    # Arrays of gradients have the room that the program of the loop needed: the program that repeats the loop needs it too.
+    room = max([a.capacity for a in inputs if isinstance(a, DeviceArray) and a.meta.dynamic], default=0)
+    program = program_for(cluster, known, values, max(room, FIRST_CAPACITY))
     shapes = input_shapes(inputs)
     # Amortized growth: a TensorArray of unknown size that overflows its buffer repeats the call with four times the capacity. An aborted
     # call has changed nothing, so the repetition is safe.

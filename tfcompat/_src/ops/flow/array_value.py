@@ -242,6 +242,11 @@ class DeviceArray:
             return self
         return self._with(written=self.written[:count], buffer=None if self.buffer is None else self.buffer[:count])
 
+    def entering(self, capacity: int) -> DeviceArray:
+        """The same in a program whose growing arrays have room for `capacity` elements, if that is more than programs reserve at first."""
+        missing = capacity - self.capacity
+        return self._padded(missing) if self.meta.dynamic and capacity > FIRST_CAPACITY and missing > 0 else self
+
     @property
     def is_unwritten(self) -> bool:
         """Whether nothing was written, as far as that is known now."""
@@ -304,12 +309,15 @@ class DeviceArray:
             if missing <= 0:
                 return self
             require_room(int(index) + 1)
-            written = jnp.pad(self.written, (0, missing))
-            buffer = None if self.buffer is None else jnp.pad(self.buffer, [(0, missing)] + [(0, 0)] * (self.buffer.ndim - 1))
-            return self._with(written=written, buffer=buffer)
+            return self._padded(missing)
         if not _is_below(index, self.capacity):
             checks.require(jnp.asarray(index < self.capacity), "more room is needed", error=ArrayOverflow)
         return self
+
+    def _padded(self, missing: int) -> DeviceArray:
+        """The same with room for `missing` more elements."""
+        buffer = None if self.buffer is None else jnp.pad(self.buffer, [(0, missing)] + [(0, 0)] * (self.buffer.ndim - 1))
+        return self._with(written=None if self.written is None else jnp.pad(self.written, (0, missing)), buffer=buffer)
 
     def write(self, index: Any, value: Any) -> DeviceArray:
         """With `value` at `index`; added to what is there in a gradient."""
