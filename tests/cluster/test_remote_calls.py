@@ -13,7 +13,8 @@ from tfcompat._src.contrib.tpu.datasets import StreamingFilesDataset
 EXPECTED = [
     [0, "a"], [1, "b"], "OutOfRangeError", [0, "a"], [1, "b"], [2, "c"], [3, "a"], "OutOfRangeError",
     ["is 1.0", 1.5], ["is 3.0", 2.5], "InvalidArgumentError", "InvalidArgumentError",
-    ["one"], ["two"], ["three"], "OutOfRangeError", ["a step: 4.0", 3.0], "an iterator of another task",
+    ["one"], ["two"], ["three"], "OutOfRangeError", ["a step: 4.0", 3.0],
+    ["anywhere: 2.0", 2.0], "InvalidArgumentError", ["anywhere: 2.0", 2.0], [0, "a"], "an iterator of another task",
 ]  # fmt: skip
 
 

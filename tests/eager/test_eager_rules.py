@@ -293,3 +293,26 @@ def test_templates_inside_a_template_find_their_variables_again():
         template = tf.make_template("outer", outer)
         (first, own), (second, _) = template(), template()
         assert first is second and own == [first] == template.variables and first.name == "outer/inner/v:0"
+
+
+def test_assertions_in_a_traced_function_check_the_values_of_its_runs():
+    checks = tf.test.TestCase()
+
+    @tf.function
+    def checked(x, y):
+        checks.assertAllEqual(x, y)
+        checks.assertNear(x[0], 1.0, 1e-3)
+        checks.assertNotAllEqual(x, y + 1)
+        checks.assertAllInRange(x, 0, 9)
+
+    @tf.function
+    def refused(x):
+        checks.assertAllLess(x, 2.0)
+        return x
+
+    checked(tf.constant([1.0, 2.0]), tf.constant([1.0, 2.0]))
+    with pytest.raises(tf.errors.UnknownError, match="AssertionError"):
+        checked(tf.constant([1.0, 2.0]), tf.constant([1.0, 3.0]))
+    assert refused(tf.constant([1.0])).numpy() == [1.0]
+    with pytest.raises(tf.errors.UnknownError, match=r"AssertionError: .*2\.0.? not less than 2\.0"):
+        refused(tf.constant([1.0, 2.0]))

@@ -75,11 +75,20 @@ with tf.device("/job:worker/task:0"):
     pairs = [(each.initializer, each.get_next()) for each in iterators]
     waiting = tf.data.make_one_shot_iterator(tf.data.Dataset.range(1).map(lambda x: remote_call(THERE, [x], [tf.int64], never)[0])).get_next()
     foreign = tf.data.Iterator.from_string_handle(tf.placeholder(tf.string, []), tf.int64, []).get_next()
+    computed_target = tf.placeholder(tf.string, [])
+    somewhere = remote_call(computed_target, [tf.constant(1.0), tf.constant("anywhere: ")], [tf.string, tf.float32], described)
+    pulled_from = remote_call(computed_target, [source(1)], [tf.int64, tf.string], following)
     in_step = remote_call(THERE, [tf.constant(2.0), tf.constant("a step: ")], [tf.string, tf.float32], described)
 with tf.Session(sys.argv[1]) as session:
     for each in pairs:
         elements(session, *each)
     print(json.dumps([plain(value) for value in session.run(in_step)]), flush=True)
+    for target in ("/job:worker/replica:0/task:0/cpu:0", THERE):
+        print(json.dumps([plain(value) for value in session.run(somewhere, {computed_target: target})]), flush=True)
+        try:
+            print(json.dumps([plain(value) for value in session.run(pulled_from, {computed_target: target})]), flush=True)
+        except tf.errors.OpError as e:
+            print(json.dumps(type(e).__name__), flush=True)
     try:
         session.run(foreign, {foreign.op.inputs[0].op.inputs[0]: session.run(source(1))})
     except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):

@@ -42,7 +42,7 @@ def device_name(target: str, task: str) -> str:
 def mark_remote_calls(graph_def: messages.GraphDef, task: str) -> None:
     """Changes the RemoteCall nodes of a part, and of its functions, that call another task than `task` into _RemoteTaskCall nodes.
 
-    Other ones run here, as inlined functions: so do those whose target is computed in a run.
+    Other ones run here, as inlined functions, except those whose target is computed in the run: they become RemoteCallAtRun nodes.
     """
     for nodes in (graph_def.node, *(function.node_def for function in graph_def.library.function)):
         calls = [node for node in nodes if node.op == _HERE]
@@ -83,7 +83,7 @@ class RemoteCalls:
         life.on_close(self._over.cancel)
 
     def call(self, node: Operation, target: str, arguments: Sequence[object]) -> list[NDArray]:
-        """Calls the function of a _RemoteTaskCall node on the device `target`; returns the results.
+        """Calls the function of a _RemoteTaskCall or RemoteCallAtRun node on the device `target`; returns the results.
 
         Raises:
           errors.InvalidArgumentError: the session has no such task, or an argument or result is a resource or variant.

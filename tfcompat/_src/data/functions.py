@@ -52,12 +52,15 @@ class Prepared:
     Args:
       context: of the run that prepares it. node: whose function `reference` is.
       captured: the tensors that the function captures. given: for each, whether its value is given at each call.
+      device: of the function's operations without one.
 
     Attributes:
       plan: of the function. program: the plan as one Python function, or None. is_external: whether it has external side effects.
     """
 
-    def __init__(self, context: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool]) -> None:
+    def __init__(
+        self, context: RunContext, node: Operation, reference: FunctionRef, captured: Sequence[Tensor], given: Sequence[bool], device: str
+    ) -> None:  # fmt: skip
         # The function's inputs are the components of an element, then its captured values.
         function = node._graph._get_function(reference.name)
         if function is None:
@@ -68,7 +71,7 @@ class Prepared:
         count = len(body.inputs) - len(captured)
         elements, inner = body.inputs[:count], body.inputs[count:]
         fed = [own if is_given and t.op.type != "Const" else _waiting_for_nothing(t) for t, own, is_given in zip(captured, inner, given)]
-        site = Site(node._graph, node._name, node.order, node._stack, node._device, callers=(function,))
+        site = Site(node._graph, node._name, node.order, node._stack, device, callers=(function,))
         results, acting = body_at(function, [*elements, *fed], site)
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
@@ -164,7 +167,7 @@ def _numpy_step(item: OpItem, indices: list[int]) -> Callable[[list[Any]], list[
 
 
 _PREPARED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-"""The prepared functions of each session, by the key (node, attribute, index)."""
+"""The prepared functions of each session, by the key (node, attribute, index, device)."""
 
 
 class HostFunction:
@@ -174,10 +177,14 @@ class HostFunction:
       context: of the kernel that makes the dataset. attribute: the node's attribute that holds the function.
       captured: the captured values, which are the node's inputs from index `first` on; None for one that is not given.
       place: the index of the function, if the attribute is a list of functions.
+      device: of the function's operations without one; by default the node's.
     """
 
-    def __init__(self, context: HostContext, attribute: str, captured: Sequence[Any], first: int, place: int | None = None) -> None:
+    def __init__(
+        self, context: HostContext, attribute: str, captured: Sequence[Any], first: int, place: int | None = None, device: str | None = None
+    ) -> None:  # fmt: skip
         self._node, self._attribute, self._place = context.op, attribute, place
+        self._device = context.op._device if device is None else device
         tensors = context.op.inputs[first : first + len(captured)]
         given = [value is not None for value in captured]
         self._tensors, self._given = tensors, given
@@ -191,10 +198,10 @@ class HostFunction:
             reference = reference[self._place]
         # The plans of a session are dropped with it.
         plans = _PREPARED.setdefault(context.life, {})
-        key = node, self._attribute, self._place
+        key = node, self._attribute, self._place, self._device
         if key not in plans:
             with jax_compat.x64():
-                plans[key] = Prepared(context, node, reference, self._tensors, self._given)
+                plans[key] = Prepared(context, node, reference, self._tensors, self._given, self._device)
         prepared: Prepared = plans[key]
         return prepared
 

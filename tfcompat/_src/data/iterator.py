@@ -16,7 +16,7 @@ from tfcompat._src.base import autograph_status, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.base.trackable import Trackable
-from tfcompat._src.data import iterator_resources, nest, structure  # noqa: F401  (the ops)
+from tfcompat._src.data import calls_at_run, iterator_resources, nest, structure  # noqa: F401  (the ops)
 from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import colocate_with, executing_eagerly, get_default_graph

@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from tfcompat._src.base import dtypes, errors, jax_compat
 from tfcompat._src.base.arrays import NDArray
@@ -41,30 +42,35 @@ from tfcompat._src.nodes import raw
 from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
+from tfcompat._src.proto import messages
 from tfcompat._src.runtime.run_context import RunContext, context_of
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation
 
 _STATE = "tensorflow::Iterator"
+_TYPE = "N10tensorflow4data16IteratorResourceE"
 
 
 class IteratorValue(SharedResource):
     """The resource behind an iterator handle; it can be initialized again, with another dataset of the same types.
 
     Args:
-      kinds, shapes: dtypes and TensorShapes of the components of an element.
+      kinds, shapes: dtypes and TensorShapes of the components of an element. device: the full name of the iterator's device.
 
     Attributes:
-      handle: its string handle. registry: where the handle is registered. dataset: of the current iteration, or None.
+      handle: its string handle, a serialized ResourceHandleProto, which names the device. registry: where the handle is registered. dataset: of the current iteration, or None.
     """
 
-    def __init__(self, kinds: list[dtypes.DType], shapes: list[Any]) -> None:
+    def __init__(self, kinds: list[dtypes.DType], shapes: list[Any], device: str) -> None:
         # `_asked` counts the elements taken, including those that raised an error and the end.
         super().__init__()
         self.kinds, self.shapes = kinds, shapes
-        # Random, so that a handle of another process names no iterator of this one.
-        self.handle = f"iterator_{secrets.token_hex(8)}".encode()
+        # The name is random, so that a handle of another process names no iterator of this one.
+        resource = messages.ResourceHandleProto(
+            device=device, container="localhost", name=f"iterator_{secrets.token_hex(8)}", maybe_type_name=_TYPE
+        )
+        self.handle = resource.SerializeToString()
         self.registry: dict[bytes, IteratorValue] = {}
         self._scope: Scope | None = None
         self._next: Next | None = None
@@ -198,20 +204,23 @@ def _named(context: HostContext, iterator: IteratorValue) -> IteratorValue:
     return iterator
 
 
-def _made(context: HostContext) -> IteratorValue:
+def _new(context: HostContext) -> IteratorValue:
+    """Returns a new iterator, with the types and on the device that a node declares."""
     attrs = context.op.attrs
-    return shared_resource(context, "iterator", lambda: _named(context, IteratorValue(attrs["output_types"], attrs["output_shapes"])))
+    return IteratorValue(attrs["output_types"], attrs["output_shapes"], context_of(context).host_device_of(context.op))
+
+
+def _made(context: HostContext) -> IteratorValue:
+    return shared_resource(context, "iterator", lambda: _named(context, _new(context)))
 
 
 def _one_shot(context: HostContext) -> IteratorValue:
-    attrs = context.op.attrs
-    if attrs["shared_name"]:
+    if context.op.attrs["shared_name"]:
         raise invalid("OneShotIteratorOp does not currently support the 'shared_name' attr.")
 
     # The first run of the node makes the dataset by its factory function and starts the iteration; later runs return the same iterator.
     def make() -> IteratorValue:
-        iterator = IteratorValue(attrs["output_types"], attrs["output_shapes"])
-        run = context_of(context)
+        iterator, run = _new(context), context_of(context)
         factory = HostFunction(context, "dataset_factory", (), 0)
         iterator.begin(dataset_of(factory.bound(Scope(run))()[0]), run)
         return _named(context, iterator)
@@ -225,7 +234,7 @@ for _name in ("Iterator", "IteratorV2"):
 
 
 def _unnamed(context: HostContext) -> IteratorValue:
-    return _named(context, IteratorValue(context.op.attrs["output_types"], context.op.attrs["output_shapes"]))
+    return _named(context, _new(context))
 
 
 def _with_deleter(context: HostContext) -> tuple[IteratorValue, NDArray]:
@@ -286,12 +295,20 @@ def _string_handle(iterator: IteratorValue) -> NDArray:
 
 
 def _from_string_handle(context: HostContext, string_handle: NDArray) -> IteratorValue:
-    """Returns the iterator with a string handle, after comparing the types that the node declares with those of the iterator."""
+    """Returns the iterator with a string handle, after comparing the device and the types of the node with those of the iterator."""
     if string_handle.ndim:
         raise invalid("string_handle must be a scalar.")
+    try:
+        resource = messages.ResourceHandleProto.FromString(string_handle.item())
+    except DecodeError:
+        raise invalid("Could not parse string_handle as a valid ResourceHandle") from None
+    # The types of another device's iterator cannot be compared: in a cluster, it may be in another process.
+    device = context_of(context).host_device_of(context.op)
+    if device != resource.device:
+        raise invalid(f'Attempted create an iterator on device "{device}" from handle defined on device "{resource.device}"')
     iterator: IteratorValue | None = context.resources.get(_HANDLES, {}).get(string_handle.item())
     if iterator is None:
-        raise errors.NotFoundError(None, None, f"Resource {string_handle.item()!r} of type Iterator does not exist.")
+        raise errors.NotFoundError(None, None, f"Resource {resource.container}/{resource.name}/{resource.maybe_type_name} does not exist.")
     wanted = context.op.attrs["output_types"]
     # An empty list of types means that the node accepts any iterator.
     if wanted and list(wanted) != list(iterator.kinds):

@@ -120,14 +120,19 @@ def _called(call: CallOperation) -> GraphFunction:
 
 
 def _called_elsewhere(call: CallOperation) -> GraphFunction:
-    """Implements RemoteCall: the function's nodes on the device that the first argument names, if it is known before the run."""
-    # A name that is computed in the run cannot decide the placement: the caller's device is used.
+    """Implements RemoteCall: the function's nodes on the device that the first argument names, or a call at run time if it is computed."""
     function, target = _function(call, call.attrs["f"].name), known_value(call.inputs[0])
 
     def build(arguments: list[Tensor]) -> list[Tensor]:
         graph = get_default_graph()
-        with graph.device(call._device), graph.device("" if target is None else target.item().decode()):
-            return _run(function, arguments[1:])
+        with graph.device(None), graph.device(call._device):
+            if target is None:
+                # A name that is computed in the run cannot decide the placement of nodes.
+                name, *args = arguments
+                called = raw.RemoteCallAtRun(name, args, Tout=call.attrs["Tout"], f=call.attrs["f"])
+                return list(called) if isinstance(called, (list, tuple)) else [called]
+            with graph.device(target.item().decode()):
+                return _run(function, arguments[1:])
 
     return _replacing(call, build)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import jax
 
 from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.host_context import CollectiveMembership, HostContext
 from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.graph.operation import Operation
@@ -107,6 +108,12 @@ class RunContext:
         if not by_task:
             return self.resources
         return next(iter(by_task.values())) if len(by_task) == 1 else by_task[self.placer.task_of(op)]
+
+    def host_device_of(self, op: Operation) -> str:
+        """Returns the full name of the device of an operation that runs on the host: without a device type, the task's first CPU."""
+        if DeviceSpec.from_string(op._device).device_type:
+            return self.placer.device_of(op).name
+        return f"{self.placer.task_of(op)}/device:CPU:0"
 
     def collective_membership(self, key: int, size: int) -> CollectiveMembership | None:
         """Returns the membership of the server's task in a collective group of several processes; None outside of a cluster."""

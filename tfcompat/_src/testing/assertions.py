@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,6 +38,24 @@ _FRACTION = re.compile(r"(?<=: )-?\d+(\.\d+)?(e[-+]?\d+)?$", re.MULTILINE)
 
 def _six_digits(number: re.Match) -> str:
     return f"{float(number[0]):.6g}" if number[1] or number[2] else number[0]
+
+
+def _when_run(assertion: Callable[..., None]) -> Callable[..., Any]:
+    """Decorates an assertion that checks the values of a run where it is called while a function is traced: it becomes a py_func there."""
+
+    @functools.wraps(assertion)
+    def decorated(*args: Any, **kwargs: Any) -> Any:
+        if not tf.get_default_graph().building_function:
+            return assertion(*args, **kwargs)
+        places = [i for i, value in enumerate(args) if isinstance(value, (tf.Tensor, tf.Variable))]
+
+        def check(*values: Any) -> None:
+            computed = dict(zip(places, values))
+            assertion(*(computed.get(i, value) for i, value in enumerate(args)), **kwargs)
+
+        return tf.py_func(check, [args[i] for i in places], [])
+
+    return decorated
 
 
 class Assertions(absltest.TestCase):
@@ -94,21 +113,25 @@ class Assertions(absltest.TestCase):
         if not actual.startswith(expected_start):
             self.fail(f"{actual!r} does not start with {expected_start!r}" + (f" : {msg!r}" if msg else ""))
 
+    @_when_run
     def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:  # noqa: N802
         """|f1 - f2| <= err."""
         f1, f2 = np.asarray(f1).item(), np.asarray(f2).item()
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1:f} != {f2:f} +/- {err:f}{f' ({msg})' if msg else ''}")
 
+    @_when_run
     def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: str | None = None) -> None:  # noqa: N802
         """Two sequences have one length, and `assertNear` holds for their elements."""
         self.assertEqual(len(farray1), len(farray2), msg=msg)
         for f1, f2 in zip(farray1, farray2):
             self.assertNear(float(f1), float(f2), err, msg=msg)
 
+    @_when_run
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None) -> None:  # noqa: N802
         """The 2-norm of the difference is less than `err`."""
         self.assertTrue(np.linalg.norm(ndarray1 - ndarray2) < err, msg=msg)
 
+    @_when_run
     def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:  # noqa: N802
         """Two nested structures of arrays or Tensors have the same form, and |a - b| <= atol + rtol * |b|.
 
@@ -171,6 +194,7 @@ class Assertions(absltest.TestCase):
         if not isinstance(a, (list, tuple)) and not isinstance(b, (list, tuple)):
             self.assertEqual(getattr(a, "ragged_rank", 0), getattr(b, "ragged_rank", 0))
 
+    @_when_run
     def assertAllCloseAccordingToType(  # noqa: N802
         self,
         a: Any,
@@ -197,11 +221,13 @@ class Assertions(absltest.TestCase):
                 rtol, atol = max(rtol, type_rtol), max(atol, type_atol)
         self.assertAllClose(a, b, rtol=rtol, atol=atol, msg=msg)
 
+    @_when_run
     def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:  # noqa: N802
         """`assertAllClose` does not hold."""
         with self.assertRaises(AssertionError, msg="The two values are close at all elements"):
             self.assertAllClose(a, b, **kwargs)
 
+    @_when_run
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:  # noqa: N802
         """Two arrays or Tensors have the same shape and values; NaN equals NaN."""
         if is_ragged(a) or is_ragged(b):
@@ -219,27 +245,33 @@ class Assertions(absltest.TestCase):
             )
             raise AssertionError(f"{msg or ''}\nArrays are not equal at {np.sum(~same)} of {a.size} elements\n{lines}")
 
+    @_when_run
     def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:  # noqa: N802
         """`assertAllEqual` does not hold."""
         with self.assertRaises(AssertionError, msg="The two values are equal at all elements"):
             self.assertAllEqual(a, b, msg)
 
+    @_when_run
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
         """All elements are greater than the target."""
         self.assertGreater(np.min(self._GetNdArray(a)), comparison_target)
 
+    @_when_run
     def assertAllLess(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
         """All elements are less than the target."""
         self.assertLess(np.max(self._GetNdArray(a)), comparison_target)
 
+    @_when_run
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
         """No element is less than the target."""
         self.assertGreaterEqual(np.min(self._GetNdArray(a)), comparison_target)
 
+    @_when_run
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
         """No element is greater than the target."""
         self.assertLessEqual(np.max(self._GetNdArray(a)), comparison_target)
 
+    @_when_run
     def assertAllInRange(  # noqa: N802
         self,
         target: Any,
@@ -269,12 +301,14 @@ class Assertions(absltest.TestCase):
                 f"{outside.sum()} of the {target.size} element(s) are outside the range {bounds}:\n{lines}"
             )
 
+    @_when_run
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:  # noqa: N802
         """All elements are in the set."""
         others = np.setdiff1d(self._GetNdArray(target).flatten(), list(expected_set))
         if others.size:
             raise AssertionError(f"{others.size} unique element(s) are not in the set {expected_set}: {others}")
 
+    @_when_run
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:  # noqa: N802
         """An array has the NumPy dtype."""
         self.assertEqual(self._GetNdArray(target).dtype, expected_dtype)
