@@ -19,6 +19,8 @@ op_spec.find("no such op")
 SPECS = {spec.name: spec for spec in op_spec.registered() if not spec.name.startswith("Horovod")}  # whose gradients tests/horovod_programs check
 INTERNAL = {"KernelGradient", "StatelessCase", "LoopGradient", "LoopRecord", "LoopGradientGradient", "EagerPyFuncGradient"}
 """Op types that 1.15 does not have."""
+OF_SERVERS = ("_StepTensorArray", "_RemoteTaskCall")
+"""Beginnings of the op types that servers give to nodes of parts, whose gradients are made before."""
 OF_DEBUGGER = ("DebugGradientIdentity", "DebugGradientRefIdentity")
 """1.15 registers their gradients when `tensorflow.python.debug` is imported, as the recorded program does not."""
 REGISTRY = json.loads((TESTS / "golden/gradient_registry.json").read_text()) | dict.fromkeys(OF_DEBUGGER, True)
@@ -99,7 +101,7 @@ def carries_gradients(name, args):
 def raises_as_in_tensorflow(name):
     """Whether the gradient of an op raises where TensorFlow registers none, and is None where TensorFlow registers that."""
     spec = SPECS[name]
-    if name in OF_FUNCTIONS or name in INTERNAL or not all(carries_gradients(name, args) for args in (spec.signature.inputs, spec.signature.outputs)):
+    if name in (*OF_FUNCTIONS, *INTERNAL) or name.startswith(OF_SERVERS) or not all(carries_gradients(name, args) for args in (spec.signature.inputs, spec.signature.outputs)):
         return True
     has_none = isinstance(spec.gradient, op_spec.NotDifferentiable)
     raises = has_none and spec.gradient.raises
