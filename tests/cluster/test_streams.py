@@ -2,6 +2,7 @@
 
 import io
 import struct
+import threading
 
 import ml_dtypes
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.cluster import peers
-from tfcompat._src.cluster.peers import batches, framed
+from tfcompat._src.cluster.peers import Parcel, batches, framed
 from tfcompat._src.cluster.rendezvous import Arrived, Steps
+from tfcompat._src.cluster.stream_calls import StreamCalls, as_array
 from tfcompat._src.cluster.tensor_streams import TensorStreams, _packed, _unpacked
 from tfcompat._src.proto import messages
 
@@ -90,6 +92,22 @@ def test_what_a_stream_brought_for_a_step_that_nobody_ends_goes_with_the_stream(
     assert kept == [8, 9] and not steps._steps
     with pytest.raises(tf.errors.AbortedError):
         steps.step(8)
+
+
+@pytest.mark.parametrize("kind, wanted", [("run", ["ran"]), ("last", [5, "ran"])])
+def test_a_worker_ends_the_step_of_its_last_part_before_it_replies(kind, wanted):
+    has_replied, seen = threading.Event(), []
+
+    def send(address, key, text, data):
+        seen.append(text)
+        has_replied.set()
+
+    calls = StreamCalls(send, seen.append)
+    calls.answer = lambda request, cancellation: messages.RunGraphResponse()
+    run = as_array(messages.RunGraphRequest(step_id=5).SerializeToString())
+    assert calls.take(TASK, Parcel("1", f"{kind} there:1", run), lambda number: None)
+    assert has_replied.wait(60)
+    assert seen == wanted
 
 
 def table(*entries):

@@ -7,6 +7,7 @@ import pytest
 from cluster import processes
 
 import tfcompat as tf
+from tfcompat._src.cluster.tensor_streams import TensorStreams
 from tfcompat._src.runtime import local_servers
 
 WORKER, PS = "/job:worker/task:0", "/job:ps/task:0"
@@ -40,6 +41,22 @@ def test_each_task_has_its_variables(target):
     with tf.Session(target) as session:
         assert session.run([v, own, w], {x: [1.0, 2.0]})[2].tolist() == [8.0, 11.0]
         assert sorted(d.name for d in session.list_devices()) == [f"/job:{j}/replica:0/task:0/device:CPU:0" for j in ("ps", "worker")]
+
+
+def test_a_task_is_told_of_the_end_of_steps_that_failed_only(target, monkeypatch):
+    """Others it ends itself, which is a message less."""
+    told = []
+    monkeypatch.setattr(TensorStreams, "end", lambda self, address, number: told.append(address))
+    with tf.device(PS):
+        x = tf.placeholder(tf.float32, [])
+        checked = tf.check_numerics(x, "no number") * 2.0
+    with tf.Session(target) as session:
+        for value in (1.0, 2.0):
+            assert session.run(checked, {x: value}) == 2.0 * value
+        assert told == []
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no number"):
+            session.run(checked, {x: np.nan})
+    assert len(told) == 1
 
 
 def named_cluster(target, names):

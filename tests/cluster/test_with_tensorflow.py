@@ -42,37 +42,36 @@ def test_tasks_of_both_train_together(reals, tmp_path):
                 assert result["losses"][1] < result["losses"][0]
 
 
+def found_on_two_tasks(program, reals):
+    """What a program finds as a client of 1.15.5 of the first of two tasks, a worker and a ps; `reals`: which of them 1.15.5 runs."""
+    addresses = processes.free_addresses(2)
+    cluster = {"worker": addresses[:1], "ps": addresses[1:]}
+    with processes.server(cluster, "worker", 0, real=reals[0]), processes.server(cluster, "ps", 0, real=reals[1]):
+        with Process(program, f"grpc://{addresses[0]}", "/job:worker/task:0", "/job:ps/task:0", real=True) as client:
+            return client.end()
+
+
 @pytest.mark.parametrize("reals", [(True, False), (False, True), (False, False)])
 def test_conditionals_and_partial_runs_over_tasks(reals):
     """What 1.15.5 gives where the master, or the other task, is of tfcompat."""
-    addresses = processes.free_addresses(2)
-    cluster = {"worker": addresses[:1], "ps": addresses[1:]}
-    devices = "/job:worker/task:0", "/job:ps/task:0"
-    with processes.server(cluster, "worker", 0, real=reals[0]), processes.server(cluster, "ps", 0, real=reals[1]):
-        with Process("conditionals", f"grpc://{addresses[0]}", *devices, real=True) as client:
-            assert client.end() == [
-                ["both sides there", [16.0, 7.0, 11.5, 19.0]],
-                ["one side there", [16.0, 7.0, 11.5, 19.0]],
-                ["all there", [16.0, 7.0, 11.5, 19.0]],
-                ["nested", [16.0, 7.0, 12.5, 19.0]],
-                ["a matrix", [6.0, -1.0, 2.25, 11.0]],
-                ["assignments", [3.0, 2.0, 2.5, 5.5]],
-                ["training", [32.0, 5.84, 7.3344, 43.131]],
-                ["variables", [3.5642, 5.5]],
-                ["partial", [3.0, 15.0, 27.5]],
-                ["partial", [3.0, 15.0, 42.5]],
-            ]
+    assert found_on_two_tasks("conditionals", reals) == [
+        ["both sides there", [16.0, 7.0, 11.5, 19.0]],
+        ["one side there", [16.0, 7.0, 11.5, 19.0]],
+        ["all there", [16.0, 7.0, 11.5, 19.0]],
+        ["nested", [16.0, 7.0, 12.5, 19.0]],
+        ["a matrix", [6.0, -1.0, 2.25, 11.0]],
+        ["assignments", [3.0, 2.0, 2.5, 5.5]],
+        ["training", [32.0, 5.84, 7.3344, 43.131]],
+        ["variables", [3.5642, 5.5]],
+        ["partial", [3.0, 15.0, 27.5]],
+        ["partial", [3.0, 15.0, 42.5]],
+    ]
 
 
 @pytest.mark.parametrize("reals", [(True, False), (False, True), (False, False)])
 def test_loops_over_tasks_that_use_tensor_arrays(reals):
     """What 1.15.5 gives where the master, or the other task, is of tfcompat. A master of tfcompat has a loop run whole, on the task of most nodes."""
-    addresses = processes.free_addresses(2)
-    cluster = {"worker": addresses[:1], "ps": addresses[1:]}
-    devices = "/job:worker/task:0", "/job:ps/task:0"
-    with processes.server(cluster, "worker", 0, real=reals[0]), processes.server(cluster, "ps", 0, real=reals[1]):
-        with Process("loops", f"grpc://{addresses[0]}", *devices, real=True) as client:
-            *found, (_, message) = client.end()
+    *found, (_, message) = found_on_two_tasks("loops", reals)
     assert found == [
         ["squares", [[4.0, 16.0, 36.0], [8.0, 16.0, 24.0]]],
         ["sums", [[1.0, 2.5, 4.25], [1.75, 1.5, 1.0]]],
