@@ -12,7 +12,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.runtime import devices
 from tfcompat._src.runtime.derivatives import noted_in
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts, structure_key
+from tfcompat._src.runtime.fetch import Fetches, convert_feed, convert_feeds, fed_tensors, is_plain_key, structure_key
 
 
 def master_of(address: str, server: Any) -> RemoteMaster | StraightMaster:
@@ -28,11 +28,11 @@ class _Wanted:
         same keys need no new resolution.
     """
 
-    def __init__(self, graph: Graph, fetches: Any, feed_dict: dict[Any, Any]) -> None:
+    def __init__(self, graph: Graph, fetches: Any, feed_dict: dict[Any, Any], feeds: list[Tensor]) -> None:
         self.fetches = Fetches(graph, fetches)
         self.changes = graph._changes
-        self.feeds = list(expand_feeds(graph, feed_dict))
-        self.is_plain = len(self.feeds) == len(feed_dict) and all(isinstance(key, (Tensor, str)) for key in feed_dict)
+        self.feeds = feeds
+        self.is_plain = len(feeds) == len(feed_dict) and all(map(is_plain_key, feed_dict))
 
 
 class RemoteSession:
@@ -71,7 +71,7 @@ class RemoteSession:
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
         # Only the keys matter; a composite feed, such as a SparseTensor, is expanded to its parts.
-        fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
+        fed = fed_tensors(self._graph, feeds or ())
         try:
             handle: str = self._current().set_up(fed, wanted.tensors, wanted.targets)
             return handle
@@ -110,15 +110,15 @@ class RemoteSession:
             wanted = self._wanted.get(key)
         except TypeError:
             key, wanted = (), None  # not hashable: resolved on each run
-        if wanted is None or wanted.changes != self._graph._changes or not wanted.is_plain:
-            if not self._graph._nodes:
-                raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
-            wanted = _Wanted(self._graph, fetches, feed_dict)
-            if key:
-                self._wanted[key] = wanted
-        # The values come in the order of the keys, plain or expanded, as do `wanted.feeds`.
-        given = feed_dict if wanted.is_plain else expand_feeds(self._graph, feed_dict)
-        return wanted.fetches, dict(zip(wanted.feeds, map(convert_feed, wanted.feeds, given.values())))
+        if wanted is not None and wanted.changes == self._graph._changes and wanted.is_plain:
+            return wanted.fetches, dict(zip(wanted.feeds, map(convert_feed, wanted.feeds, feed_dict.values(), feed_dict)))
+        if not self._graph._nodes:
+            raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
+        feeds = convert_feeds(self._graph, feed_dict)
+        wanted = _Wanted(self._graph, fetches, feed_dict, list(feeds))
+        if key:
+            self._wanted[key] = wanted
+        return wanted.fetches, feeds
 
     def _current(self) -> Any:
         """Returns the session at the master; creates it, or sends the nodes that were added since the last run."""

@@ -154,7 +154,7 @@ class Graph(VariableReads, Collections):
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def _note_change(self) -> None:
-        """Invalidates cached plans after an existing node was changed."""
+        """Invalidates prepared runs after an existing node was changed, or what may be done with it."""
         self._changes += 1
 
     def outermost(self) -> Graph:
@@ -577,12 +577,14 @@ class Graph(VariableReads, Collections):
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         self._unfeedable.add(tensor)
+        self._note_change()
 
     def is_feedable(self, tensor: Tensor) -> bool:
         return tensor not in self._unfeedable
 
     def prevent_fetching(self, op: Operation) -> None:
         self._unfetchable.add(op)
+        self._note_change()
 
     def is_fetchable(self, tensor_or_op: object) -> bool:
         return (tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op) not in self._unfetchable
@@ -609,9 +611,7 @@ class Graph(VariableReads, Collections):
         """
         graph_def = messages.GraphDef()
         graph_def.versions.CopyFrom(self._graph_def_versions)
-        for node in self._nodes:
-            if from_version is not None and node._id <= from_version:
-                continue
+        for node in (n for n in self._nodes if from_version is None or n._id > from_version):
             node_def = graph_def.node.add()
             node_def.CopyFrom(node.node_def)
             if add_shapes and node.outputs:

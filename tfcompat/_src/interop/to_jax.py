@@ -20,7 +20,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.interop import symbolic_sizes
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayOverflow
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, expand_feeds, fed_parts
+from tfcompat._src.runtime.fetch import Fetches, convert_feeds, fed_parts, fed_tensors
 from tfcompat._src.runtime.pure import PureRun, pure_run
 from tfcompat._src.runtime.session import BaseSession, Session
 from tfcompat._src.runtime.variable_state import uninitialized, variable_key
@@ -194,13 +194,13 @@ def to_jax(
     graph = session.graph
     wanted = Fetches(graph, fetches)
     keys = [part for feed in feeds for part in fed_parts(feed)]
-    fed = list(expand_feeds(graph, dict.fromkeys(keys, 0)))
+    fed = fed_tensors(graph, keys)
     if len(fed) != len(keys):
         raise ValueError("A tensor is among `feeds` twice.")
     for tensor in (*wanted.tensors, *fed):
         if tensor.dtype.name in ("string", "variant", "resource") or tensor.dtype.is_quantized:
             raise NotImplementedError(f"{tensor.name} is of dtype {tensor.dtype.name}, which JAX has not: fetch and feed numbers.")
-    constants = {t: np.asarray(convert_feed(t, v)) for t, v in expand_feeds(graph, fixed or {}).items()}
+    constants = {t: np.asarray(v) for t, v in convert_feeds(graph, fixed or {}).items()}
     with jax_compat.x64():
         run = pure_run(session.context.planner, graph, wanted.tensors, wanted.targets, fed, constants, session.context.variable_state.values)
         params = _params(run, graph, session)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, cast
 
 import jax
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors, nest
-from tfcompat._src.base.arrays import Array, NDArray, as_array
+from tfcompat._src.base.arrays import Array, NDArray, as_array, new_array
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -185,35 +185,60 @@ def structure_key(fetch: object) -> Hashable:
     return fetch
 
 
-def expand_feeds(graph: Graph, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
-    """Resolves the keys of a feed_dict to tensors; composite keys feed each of their parts.
+def fed_tensors(graph: Graph, keys: Iterable[object]) -> list[Tensor]:
+    """Resolves feed keys to tensors, each once; composite keys stand for each of their parts.
 
     Raises:
-      TypeError: a key is not a tensor of the graph, or a value is a tensor. ValueError: the tensor may not be fed.
+      TypeError: a key is not a tensor of the graph. ValueError: the tensor may not be fed.
     """
-    feeds: dict[Tensor, Any] = {}
+    tensors: dict[Tensor, None] = {}
+    for key in keys:
+        for part in fed_parts(key):
+            tensor = _fed_tensor(graph, part)
+            _check_feedable(graph, tensor)
+            tensors[tensor] = None
+    return list(tensors)
+
+
+def convert_feeds(graph: Graph, feed_dict: dict[Any, Any]) -> dict[Tensor, Array]:
+    """Resolves the keys of a feed_dict to tensors and converts their values; composite keys feed each of their parts.
+
+    Raises:
+      TypeError: a key is not a tensor of the graph, or a value is a tensor. ValueError: the tensor may not be fed. As `convert_feed` raises.
+    """
+    feeds: dict[Tensor, Array] = {}
     # A nested key, as (a, b), feeds each element of a value of the same structure.
     for key, value in nest.flatten_dict_items(feed_dict).items():
         for part, part_value in _feed_parts(key, value):
-            try:
-                tensor = graph.as_graph_element(part, allow_tensor=True, allow_operation=False)
-            except (KeyError, TypeError, ValueError) as e:
-                raise TypeError(f"Cannot interpret feed_dict key as Tensor: {e.args[0]}") from None
-            if isinstance(part_value, Tensor):
-                raise TypeError(
-                    "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
-                    f"strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was {part_value} "
-                    f"which was passed to the feed with key {key}."
-                )
-            if not graph.is_feedable(tensor):
-                raise ValueError(f"Tensor {tensor} may not be fed.")
-            feeds[tensor] = part_value
+            tensor = _fed_tensor(graph, part)
+            feeds[tensor] = convert_feed(tensor, part_value, key)
+            _check_feedable(graph, tensor)
     return feeds
+
+
+def is_plain_key(key: object) -> bool:
+    """Whether a key of a feed_dict stands for one tensor, so that its value needs no splitting."""
+    return isinstance(key, (Tensor, str))
+
+
+def _fed_tensor(graph: Graph, key: object) -> Tensor:
+    """Resolves a part of a feed key; raises TypeError unless it is a tensor of the graph."""
+    try:
+        tensor: Tensor = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
+    except (KeyError, TypeError, ValueError) as e:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {e.args[0]}") from None
+    return tensor
+
+
+def _check_feedable(graph: Graph, tensor: Tensor) -> None:
+    if not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
 
 
 def _ragged_parts(value: RaggedTensor | RaggedTensorValue) -> list[object]:
     """The innermost values and the splits of a RaggedTensor or RaggedTensorValue."""
-    return [value.flat_values, *value.nested_row_splits]
+    splits = value.nested_row_splits
+    return [value.flat_values, *splits]
 
 
 def fed_parts(key: object) -> Sequence[object]:
@@ -249,11 +274,15 @@ class AnyShape:
         self.value = value
 
 
-def convert_feed(tensor: Tensor, value: object) -> Array:
-    """Converts a fed value to an array of the tensor's dtype.
+def convert_feed(tensor: Tensor, value: object, key: object = None) -> Array:
+    """Converts a fed value to an array of the tensor's dtype, in the first run of a feed_dict as in every later one.
+
+    Args:
+      key: the feed's key in the feed_dict, which errors name; None for the tensor.
 
     Raises:
-      TypeError: it has no value in that dtype. ValueError: its shape is incompatible with the tensor's static shape.
+      TypeError, OverflowError: it has no value in that dtype. ValueError: that, or its shape is incompatible with the tensor's static shape.
+      errors.InternalError: an element of a string tensor is no string.
     """
     may_differ = isinstance(value, AnyShape)
     if isinstance(value, AnyShape):
@@ -269,42 +298,75 @@ def convert_feed(tensor: Tensor, value: object) -> Array:
     elif isinstance(value, jax.Array):
         array = value if value.dtype == wanted else as_array(value, wanted)
     else:
-        array = _to_array(tensor, value, wanted)
+        array = _to_array(tensor, value, wanted, tensor if key is None else key)
     sizes = tensor._sizes
     if sizes is not None and sizes != array.shape and not may_differ and not _fits(array.shape, sizes):
         raise ValueError(
             f"Cannot feed value of shape {tuple(array.shape)!r} for Tensor {tensor.name!r}, which has shape {str(tensor.shape)!r}"
         )
-    return array
+    # Strings are kept as bytes in object arrays, as 1.15 returns them.
+    return _as_bytes(cast(NDArray, array)) if wanted is object else array
 
 
 def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
     return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 
-def _to_array(tensor: Tensor, value: Any, wanted: Any) -> NDArray:
+def _to_array(tensor: Tensor, value: Any, wanted: Any, key: object) -> NDArray:
     """Converts a Python or NumPy value to a NumPy array of dtype `wanted`."""
+    if isinstance(value, Tensor):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, numpy ndarrays, "
+            f"or TensorHandles. For reference, the tensor object was {value} which was passed to the feed with key {key}."
+        )
     if isinstance(value, TensorHandle):
-        return np.asarray(value.value_for(tensor), dtype=wanted)
-    # 1.15 rejects a Python int that the dtype cannot hold, but casts arrays of ints without a check.
-    if isinstance(value, int) and not isinstance(value, bool):
-        converted = None if wanted is object else np.array(value).astype(wanted)
-        if converted is None or converted != value:
+        return as_array(value.value_for(tensor), dtype=wanted)
+    # 1.15 rejects a Python int that the dtype cannot hold, but casts lists and arrays of ints without a check.
+    if isinstance(value, int):
+        held = None if wanted is object else _cast(value, wanted)
+        if held is None or not _equal(held, value):
             raise TypeError(
                 f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type {wanted}. "
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
-        return converted
-    # Strings are kept as bytes in object arrays, as 1.15 returns them.
-    if wanted is object:
-        array = np.asarray(value, dtype=object)
-        return _as_bytes(array)
-    return np.asarray(value, dtype=wanted)
+        return held
+    return _cast(value, wanted)
+
+
+def _cast(value: Any, wanted: Any) -> NDArray:
+    """Converts a value as NumPy did before NumPy 2: Python ints of lists wrap around in an integer dtype, as far as 64 bits hold them.
+
+    Raises:
+      OverflowError: an int has more than 64 bits. ValueError: lists of unequal length, or tensors in a list.
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # NumPy 2 warns of a float beyond the dtype's range
+            return as_array(value, dtype=wanted)
+    except NotImplementedError as e:  # of a tf.Tensor that NumPy asks for an array
+        raise ValueError("setting an array element with a sequence.") from e
+    except OverflowError:
+        if wanted is object or np.dtype(wanted).kind not in "iu":
+            raise
+    numbers = as_array(value, dtype=object)
+    whole = [int(number) for number in numbers.flat]
+    if not all(-(2**63) <= n < (2**64 if wanted is np.uint64 else 2**63) for n in whole):
+        raise OverflowError("Python int too large to convert to C long")
+    return new_array([n % 2**64 for n in whole], np.uint64).reshape(numbers.shape).astype(wanted)
+
+
+def _equal(held: NDArray, value: int) -> bool:
+    """Returns whether a scalar array holds an int, up to the rounding of float64."""
+    return bool(held.item() == value or held.astype(np.complex128) == value)
 
 
 def _as_bytes(array: NDArray) -> NDArray:
-    """An object array with each str as its UTF-8 bytes."""
+    """Encodes each str of an object array in UTF-8; raises InternalError where an element is no string."""
     encoded = np.empty(array.shape, object)
     for index, item in np.ndenumerate(array):
-        encoded[index] = item.encode() if isinstance(item, str) else bytes(item)
+        if isinstance(item, bytes):
+            encoded[index] = bytes(item)
+        elif isinstance(item, str):
+            encoded[index] = item.encode()
+        else:
+            raise errors.InternalError(None, None, f"Unsupported object type {type(item).__name__}")
     return encoded

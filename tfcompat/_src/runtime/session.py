@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,15 @@ from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.debug_watches import is_watching
 from tfcompat._src.runtime.debugged_run import DebuggedRun
 from tfcompat._src.runtime.execute import execute, fetched_value
-from tfcompat._src.runtime.fetch import AnyShape, Fetches, convert_feed, expand_feeds, fed_parts, structure_key
+from tfcompat._src.runtime.fetch import (
+    AnyShape,
+    Fetches,
+    convert_feed,
+    convert_feeds,
+    fed_tensors,
+    is_plain_key,
+    structure_key,
+)
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition_graphs import by_device, nodes_of
 from tfcompat._src.runtime.place import Placer
@@ -67,7 +75,9 @@ class PreparedRun:
 
 
 def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
-    """Returns the cache key of a prepared run, or None if a part of it cannot be hashed."""
+    """Returns the cache key of a prepared run, or None if a part of it cannot be hashed or the feeds are no mapping."""
+    if not isinstance(feed_dict, (dict, Mapping)):
+        return None
     try:
         key = (structure_key(fetches), *feed_dict)
         hash(key)
@@ -277,19 +287,22 @@ class BaseSession(SessionInterface):
         if key is not None:
             prepared = self._prepared.get(key)
         if prepared is not None and prepared.graph_changes == graph._changes:
-            return prepared, list(map(convert_feed, prepared.feeds, given.values()))
+            return prepared, list(map(convert_feed, prepared.feeds, given.values(), given))
         if not graph._nodes:
             raise RuntimeError("The Session graph is empty.  Add operations to the graph before calling run().")
-        feed_values = expand_feeds(graph, given)
-        # Keys such as SparseTensor stand for several tensors: the cache is used with the expanded feeds.
-        if not all(isinstance(part, (Tensor, str)) for part in given):
-            return self._prepare(fetches, feed_values)
-        feeds = list(map(convert_feed, feed_values, feed_values.values()))
-        prepared = PreparedRun(Fetches(graph, fetches), list(feed_values), graph._changes)
+        feeds = convert_feeds(graph, given)
+        # Keys such as SparseTensor stand for several tensors: their runs are cached by these.
+        if not all(map(is_plain_key, given)):
+            key = _run_key(fetches, feeds)
+            prepared = self._prepared.get(key) if key is not None else None
         # Two keys may name one tensor (by name and as a Tensor): then values do not correspond to keys, and nothing is cached.
-        if key is not None and len(feed_values) == len(given):
-            self._prepared[key] = prepared
-        return prepared, feeds
+        elif len(feeds) < len(given):
+            key = None
+        if prepared is None or prepared.graph_changes != graph._changes:
+            prepared = PreparedRun(Fetches(graph, fetches), list(feeds), graph._changes)
+            if key is not None:
+                self._prepared[key] = prepared
+        return prepared, list(feeds.values())
 
     def _plan_for(self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext) -> Plan:
         """Returns the plan of a prepared run for these feeds, from the cache unless it is stale."""
@@ -364,7 +377,7 @@ class BaseSession(SessionInterface):
         fed = list(feed_list or ())
         # For their errors, which belong here and not to the first call.
         Fetches(self._graph, fetches)
-        expand_feeds(self._graph, {t: 0 for t in fed})
+        fed_tensors(self._graph, fed)
 
         def call(*values: object, **options: messages.RunOptions | messages.RunMetadata | None) -> Any:
             if len(values) != len(fed):
@@ -403,7 +416,7 @@ class BaseSession(SessionInterface):
         wanted = Fetches(self._graph, fetches)
         if not wanted.tensors and not wanted.targets:
             raise errors.InvalidArgumentError(None, None, "Must specify at least one target to fetch or execute.")
-        fed = list(expand_feeds(self._graph, {part: 0 for key in feeds or () for part in fed_parts(key)}))
+        fed = fed_tensors(self._graph, feeds or ())
         return PartialRun(wanted.tensors, wanted.targets, fed)
 
     def partial_run(self, handle: PartialRun, fetches: object, feed_dict: dict[Any, Any] | None = None) -> Any:
@@ -418,7 +431,7 @@ class BaseSession(SessionInterface):
         if not isinstance(handle, PartialRun):
             raise errors.InvalidArgumentError(None, None, "Must run 'setup' before performing partial runs!")
         wanted = Fetches(self._graph, fetches)
-        feeds = {t: convert_feed(t, v) for t, v in expand_feeds(self._graph, feed_dict or {}).items()}
+        feeds = convert_feeds(self._graph, feed_dict or {})
         with jax_compat.x64():
             values = handle.go_on(wanted.tensors, wanted.targets, feeds, self._compute_part)
             return wanted.rebuild([fetched_value(t, values, self.context) for t in wanted.tensors])

@@ -42,7 +42,7 @@ def _const(*, value):
 def _placeholder(context, *, dtype, shape):
     wanted = dtypes.as_dtype(dtype).name
     text = f"dtype {dtypes.cpp_name(wanted)}"
-    if shape.sizes is not None:
+    if shape.sizes:  # 1.15 does not tell a scalar's shape from an unknown one
         text += f" and shape {shape_text(shape.sizes)}"
     raise errors.InvalidArgumentError(
         context.op.node_def, context.op, f"You must feed a value for placeholder tensor '{context.op.name}' with {text}"
