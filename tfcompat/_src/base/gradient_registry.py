@@ -1,13 +1,136 @@
-"""Gradient functions registered by name: for `gradient_override_map`, and for op types whose gradient a program defines."""
+"""The gradient registry: for each name its rule, 1.15's of all op types and those that a program registers or puts in their place.
+
+`ops._gradient_registry` of 1.15 is GRADIENTS here. Programs read and change its `_registry`, a mapping from names to `{"type": rule, "location":
+...}`; gradients of operations and `Graph.gradient_override_map` look their rules up in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tfcompat._src.base.export import export
 
-_REGISTRY: dict[str, Callable[..., Any] | None] = {}
+Rule = Callable[..., Any]
+"""`rule(op, *grads)` returns the gradients of the inputs: one, or a list."""
+
+
+class Location(NamedTuple):
+    """Where an entry was registered, with the names of 1.15's frames."""
+
+    filename: str
+    lineno: int
+    name: str
+
+
+class _OpTypes:
+    """A slot, filled by the layer that has the rules: an op type -> its rule (None if it has no gradient), and where it was registered."""
+
+    rule_of: Callable[[str], tuple[Rule | None, Location]]
+
+
+def fill_rules(rule_of: Callable[[str], tuple[Rule | None, Location]]) -> None:
+    """Sets the function that returns the rule and the location of an op type which 1.15 registers."""
+    _OpTypes.rule_of = staticmethod(rule_of)
+
+
+@functools.cache
+def registered_in_tensorflow() -> dict[str, bool]:
+    """Returns the names under which 1.15 registers gradients of op types, and whether there is a function (or none: not differentiable)."""
+    lines = Path(__file__).with_name("registered_gradients.txt").read_text().splitlines()
+    return {line.partition(" ")[0]: not line.endswith(" none") for line in lines}
+
+
+class _Entries(MutableMapping[str, dict[str, Any]]):
+    """Name -> `{"type": rule or None, "location": Location}`. Entries of op types are made when they are first read.
+
+    Attributes:
+      made: the entries that exist. rules: of those among them that were made for an op type, the rule. deleted: op types without an entry.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[str, dict[str, Any]] = {}
+        self.rules: dict[str, Rule | None] = {}
+        self.deleted: set[str] = set()
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        if name not in self.made:
+            if name not in self:
+                raise KeyError(name)
+            rule, location = _OpTypes.rule_of(name)
+            self.rules[name] = rule
+            self.made[name] = {"type": rule, "location": location}
+        return self.made[name]
+
+    def __setitem__(self, name: str, entry: dict[str, Any]) -> None:
+        self.made[name] = entry
+        self.deleted.discard(name)
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self.made.pop(name, None)
+        if name in registered_in_tensorflow():
+            self.deleted.add(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.made or name in registered_in_tensorflow() and name not in self.deleted
+
+    def __iter__(self) -> Iterator[str]:
+        names = registered_in_tensorflow()
+        yield from [name for name in names if name not in self.deleted]
+        yield from [name for name in self.made if name not in names]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def is_changed(self, name: str) -> bool:
+        """Whether a program has registered, replaced or deleted the rule under a name."""
+        if name in self.deleted:
+            return True
+        entry = self.made.get(name)
+        return entry is not None and not (name in self.rules and entry["type"] is self.rules[name])
+
+
+class GradientRegistry:
+    """1.15's registry object: `lookup`, `list`, `register`, and the mapping `_registry`."""
+
+    def __init__(self) -> None:
+        self._name = "gradient"
+        self._registry = _Entries()
+
+    def register(self, candidate: Rule | None, name: str | None = None) -> None:
+        """Adds a rule, or None for an op type without a gradient, under `name`; raises KeyError if that is taken."""
+        if not name:
+            name = getattr(candidate, "__name__", "")
+        if name in self._registry:
+            at = self._registry[name]["location"]
+            raise KeyError(f"Registering two gradient with name '{name}'! (Previous registration was in {at.name} {at.filename}:{at.lineno})")
+        caller = sys._getframe(2)
+        self._registry[name] = {"type": candidate, "location": Location(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)}
+
+    def list(self) -> list[str]:
+        """Returns all names."""
+        return [*self._registry]
+
+    def lookup(self, name: str) -> Rule | None:
+        """Returns the rule under a name, or None for one that is not differentiable; raises LookupError for other names."""
+        if name not in self._registry:
+            raise LookupError(f"gradient registry has no entry for: {name}")
+        rule: Rule | None = self._registry[name]["type"]
+        return rule
+
+
+GRADIENTS = GradientRegistry()
+"""The registry of the process."""
+
+
+def is_changed(op_type: str) -> bool:
+    """Whether the program has registered, replaced or deleted the gradient of an op type."""
+    return GRADIENTS._registry.is_changed(op_type)
 
 
 @export("RegisterGradient")
@@ -26,14 +149,8 @@ class RegisterGradient:
         self._op_type = op_type
 
     def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        _add(self._op_type, f)
+        GRADIENTS.register(f, self._op_type)
         return f
-
-
-def _add(op_type: str, function: Callable[..., Any] | None) -> None:
-    if op_type in _REGISTRY:
-        raise KeyError(f"Registering two gradient with name '{op_type}'!")
-    _REGISTRY[op_type] = function
 
 
 @export("NoGradient", "NotDifferentiable", "no_gradient")
@@ -41,15 +158,4 @@ def no_gradient(op_type: str) -> None:
     """Registers the op type `op_type` as not differentiable; raises TypeError if it is no string, KeyError if it is registered."""
     if not isinstance(op_type, str):
         raise TypeError("op_type must be a string")
-    _add(op_type, None)
-
-
-def is_registered(name: str) -> bool:
-    return name in _REGISTRY
-
-
-def lookup(name: str) -> Callable[..., Any] | None:
-    """Returns the registered function, or None for a name that is not differentiable; raises LookupError for other names."""
-    if name not in _REGISTRY:
-        raise LookupError(f"gradient registry has no entry for: {name}")
-    return _REGISTRY[name]
+    GRADIENTS.register(None, op_type)

@@ -15,6 +15,7 @@ from typing import Any
 from tfcompat._src.base import dtypes, gradient_registry
 from tfcompat._src.base.export import export
 from tfcompat._src.base.tensor_shape import TensorShape
+from tfcompat._src.gradients import op_rules  # noqa: F401  (fills the registry's slot)
 from tfcompat._src.gradients.loop_notes import note_derivatives
 from tfcompat._src.gradients.visits import (
     Visits,
@@ -511,27 +512,42 @@ def gradient_rule(op: Operation) -> Callable[..., Any] | None:
     Raises:
       LookupError: the operation has no gradient.
     """
-    # In order of precedence: gradient_override_map, the function of this one call, RegisterGradient of the program, the op's own rule.
+    # In order of precedence: gradient_override_map, the function of this one call, the program's entry in the registry, the op's own rule.
     override = op.attrs.get("_gradient_op_type")
     if override is not None:
-        return gradient_registry.lookup(override.decode())
+        return _registered(op, override.decode())
     if op._gradient_function is not None:
         return op._gradient_function
-    if gradient_registry.is_registered(op.type):
-        return gradient_registry.lookup(op.type)
+    if gradient_registry.is_changed(op.type):
+        return _registered(op, op.type)
     rule = op.spec.gradient
     if isinstance(rule, op_spec.FromKernel):
         return kernel_gradient
     if isinstance(rule, op_spec.NotDifferentiable):
         if rule.raises:
-            raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+            raise _no_gradient(op)
         return None
     return rule
 
 
+def _registered(op: Operation, name: str) -> Callable[..., Any] | None:
+    """Returns the registry's rule for an operation; raises LookupError where it has no entry of that name."""
+    try:
+        return gradient_registry.GRADIENTS.lookup(name)
+    except LookupError:
+        raise _no_gradient(op) from None
+
+
+def _no_gradient(op: Operation) -> LookupError:
+    return LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
+
+
 def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
-    """Returns the gradient rule of an operation; None for one without inputs."""
-    return gradient_rule(op) if op.inputs else None
+    """Returns the registered gradient of an operation, which gives the gradient of a single input alone; None for one without inputs."""
+    if not op.inputs:
+        return None
+    override = op.attrs.get("_gradient_op_type")
+    return op._gradient_function or _registered(op, op.type if override is None else override.decode())
 
 
 @export("compat.v2.gradients")

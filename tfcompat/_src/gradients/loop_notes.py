@@ -47,7 +47,7 @@ def _derivative(graph: Graph, loop: BackwardLoop, start: int) -> LoopDerivative 
 
 def needs_nodes(op: Operation) -> bool:
     """Whether a loop with this node must run as nodes: its gradient is not that of its kernel, or it has side effects, which run only once."""
-    has_gradient = op._gradient_function is not None or "_gradient_op_type" in op.attrs or gradient_registry.is_registered(op.type)
+    has_gradient = op._gradient_function is not None or "_gradient_op_type" in op.attrs or gradient_registry.is_changed(op.type)
     has_host_gradient = op.spec.side == HOST and not isinstance(op.spec.gradient, NotDifferentiable)
     acts = op.spec.effects.external or bool(op.spec.effects.writes)
     return has_gradient or has_host_gradient or acts or (isinstance(op, CallOperation) and op.function.python_grad_func is not None)

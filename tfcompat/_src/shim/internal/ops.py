@@ -13,6 +13,7 @@ from tfcompat._src.base.default_stack import GRAPHS, SESSIONS
 from tfcompat._src.base.device import canonical_name
 from tfcompat._src.base.dtypes import DType, as_dtype
 from tfcompat._src.base.export import export
+from tfcompat._src.base.gradient_registry import GRADIENTS
 from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.graph import Graph
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _UIDS = itertools.count(1)
 # Private names of 1.15 that libraries read.
+_gradient_registry = GRADIENTS
 _default_session_stack = SESSIONS
 _default_graph_stack = GRAPHS
 _TensorLike = (Tensor, SparseTensor, IndexedSlices)
