@@ -9,6 +9,7 @@ import tfcompat as tf
 from tfcompat._src.runtime import verify
 from tfcompat._src.runtime.placement import Placement, Work
 from tfcompat._src.runtime.plan import Cluster, HostStep
+from tfcompat._src.runtime.plan_guards import NOTHING_FED
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_an_item_before_its_source(parts):
 
 def test_an_item_that_no_rule_places(parts):
     session, plan, items = parts
-    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known), session.context.placer)
+    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known, NOTHING_FED), session.context.placer)
     verify.placement(placement)
     del placement.rules[items[0]]
     with pytest.raises(verify.InvalidPlan, match="no rule says where"):
@@ -68,7 +69,7 @@ def test_an_item_that_no_rule_places(parts):
 
 def test_a_number_that_nothing_computes_before_compiling(parts):
     session, plan, items = parts
-    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known), session.context.placer)
+    placement = Placement(Work(items, plan.fetched, plan.feeds, plan.known, NOTHING_FED), session.context.placer)
     item = next(i for i in items if i not in placement.on_host and i.type == "Sum")
     placement.constants[item] = frozenset([0])
     with pytest.raises(verify.InvalidPlan, match="as a compile-time constant"):

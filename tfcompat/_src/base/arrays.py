@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,3 +20,10 @@ type with a registered conversion function. A program may register any type, so 
 
 as_array, new_array = np.asarray, np.array
 """NumPy's originals: `tfcompat run` replaces `np.asarray` and `np.array` with more lenient functions, which would slow down every step."""
+
+
+def content_key(array: NDArray) -> Hashable:
+    """Returns a hashable key that arrays have in common only if their dtypes, shapes and contents are equal."""
+    # The bytes of an array of objects are addresses, which other objects may have later.
+    contents = tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
+    return array.dtype.str, array.shape, contents

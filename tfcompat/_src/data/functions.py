@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.host_context import HostContext
+from tfcompat._src.base.recent import Recent
 from tfcompat._src.data.values import Scope
 from tfcompat._src.graph import constant_value, op_spec, shape_inference
 from tfcompat._src.graph.attr_values import FunctionRef
@@ -27,9 +28,10 @@ from tfcompat._src.runtime.execute import execute, fetched_value
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.plan import HostStep, Plan
+from tfcompat._src.runtime.plan_guards import Facts, Guard, GuardedCache
 from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.run_context import RunContext, context_of
+from tfcompat._src.runtime.run_context import RunContext, SessionLife, context_of
 
 
 def _waiting_for_nothing(tensor: Tensor) -> Tensor:
@@ -55,7 +57,7 @@ class Prepared:
       device: of the function's operations without one.
 
     Attributes:
-      plan: of the function. program: the plan as one Python function, or None. is_external: whether it has external side effects.
+      plan: of the function; its guards are those of this. program: the plan as one Python function, or None. is_external: whether it has external side effects.
     """
 
     def __init__(
@@ -75,10 +77,18 @@ class Prepared:
         results, acting = body_at(function, [*elements, *fed], site)
         self.feeds = [*elements, *(t for t, is_given in zip(fed, given) if is_given)]
         self.kinds = [t.dtype.as_numpy_dtype if t.dtype.is_numpy_compatible else object for t in results]
-        request = Request(results, acting, self.feeds, deciding={}, runs=Runs.FOR_ELEMENTS)
-        self.plan = context.planner.plan(node._graph, request, context.variable_state.values)
+        request = Request(results, acting, self.feeds, Facts({}, context.variable_state.values), runs=Runs.FOR_ELEMENTS)
+        self.plan = context.planner.plan(node._graph, request)
         self.is_external = any(op.spec.effects.external for op in self.plan.operations())
         self.program = _numpy_program(self.plan)
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return self.plan.guards
+
+    @property
+    def is_stale(self) -> bool:
+        return self.plan.is_stale
 
     def call(self, arguments: list[Any], context: RunContext) -> tuple[Any, ...]:
         """Returns the results of a call as arrays; `arguments` are the components of an element, then the captured values."""
@@ -166,7 +176,9 @@ def _numpy_step(item: OpItem, indices: list[int]) -> Callable[[list[Any]], list[
     return step
 
 
-_PREPARED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+PREPARED_FUNCTIONS = 4096
+"""How many prepared functions of datasets a session keeps."""
+_PREPARED: weakref.WeakKeyDictionary[SessionLife, Recent[Hashable, GuardedCache[Prepared]]] = weakref.WeakKeyDictionary()
 """The prepared functions of each session, by the key (node, attribute, index, device)."""
 
 
@@ -192,17 +204,20 @@ class HostFunction:
         self._captured = [value for value in captured if value is not None]
 
     def prepared(self, context: RunContext) -> Prepared:
-        """Returns the prepared function for the session of `context`; prepares it at the first call."""
+        """Returns the prepared function for the session of `context`; prepares it unless one is kept whose guards hold now."""
         node, reference = self._node, self._node.attrs[self._attribute]
         if self._place is not None:
             reference = reference[self._place]
         # The plans of a session are dropped with it.
-        plans = _PREPARED.setdefault(context.life, {})
+        kept = _PREPARED.setdefault(context.life, Recent(PREPARED_FUNCTIONS))
         key = node, self._attribute, self._place, self._device
-        if key not in plans:
+        of_node = kept.get(key)
+        if of_node is None:
+            of_node = kept[key] = GuardedCache()
+        prepared = of_node.find((), (), self._variable_state.values)
+        if prepared is None:
             with jax_compat.x64():
-                plans[key] = Prepared(context, node, reference, self._tensors, self._given, self._device)
-        prepared: Prepared = plans[key]
+                prepared = of_node.add(Prepared(context, node, reference, self._tensors, self._given, self._device))
         return prepared
 
     def bound(self, scope: Scope, random_state: RandomState | None = None) -> Callable[..., tuple[Any, ...]]:
@@ -212,13 +227,17 @@ class HostFunction:
           scope: the iteration. random_state: the random counters that the function uses; by default those of the iteration.
         """
         # Variables are those of the session that made the dataset, random counters those of the iteration.
-        prepared, captured, context = self.prepared(scope.context), self._captured, scope.context
-        if prepared.program is None:
-            randoms = random_state or context.random_state
-            context = dataclasses.replace(context, variable_state=self._variable_state, random_state=randoms)
+        captured, context = self._captured, dataclasses.replace(scope.context, variable_state=self._variable_state)
+        prepared = self.prepared(context)
+        if prepared.program is None or prepared.guards:
+            context = dataclasses.replace(context, random_state=random_state or context.random_state)
         call = prepared.call
 
         def run(*components: object) -> tuple[Any, ...]:
             return call([*components, *captured], context)
 
-        return run
+        # A guard is the status of a variable, which may change between two elements.
+        def run_guarded(*components: object) -> tuple[Any, ...]:
+            return self.prepared(context).call([*components, *captured], context)
+
+        return run_guarded if prepared.guards else run

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfcompat._src.base import errors, run_limits, this_run
-from tfcompat._src.base.recent import Recent
+from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import BACK_EDGE, topological
@@ -39,6 +39,7 @@ from tfcompat._src.runtime.loop_program import GRADIENTS
 from tfcompat._src.runtime.lower import truth
 from tfcompat._src.runtime.partition_graphs import argument_names, nodes_of
 from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.plan_guards import Facts, GuardedCache
 from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.run_context import RunContext
@@ -165,14 +166,12 @@ class DebuggedRun:
         self._constants = fold(self.constants, set(fed))
         outermost, loop_of = find_loops(self._ops)
         self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
-        # Plans by operation and its inputs with values; numbers of runs by watches; flagged runs by watches and plan key.
-        self._plans: dict[tuple[Operation, tuple[Tensor, ...]], Plan] = {}
+        # Plans by operation and its inputs with values; numbers of runs by watches; flagged runs by watches.
+        self._plans: Recent[tuple[Operation, tuple[Tensor, ...]], GuardedCache[Plan]] = Recent(max(SHAPES, 4 * len(self._ops)))
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
-        self._flagged: Recent[tuple[object, ...], FlaggedRun] = Recent()
+        self._flagged: Recent[tuple[object, ...], GuardedCache[FlaggedRun]] = Recent()
 
-    def run(
-        self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None, plan_key: tuple[object, ...]
-    ) -> list[object]:  # fmt: skip
+    def run(self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None) -> list[object]:
         """Runs the fetches and dumps the watched tensors.
 
         If all watches want dumps only of runs with an infinity or a NaN, a compiled run looks for these first, and nothing is dumped
@@ -180,7 +179,6 @@ class DebuggedRun:
 
         Args:
           feeds: the values of the fed tensors. options: the watches. metadata: takes the graphs, or None.
-          plan_key: the cache key of plans, as far as it depends on feeds and variables.
 
         Returns:
           the fetched values.
@@ -190,7 +188,7 @@ class DebuggedRun:
         """
         if metadata is not None:
             metadata.Clear()
-        finite, done = self._if_all_finite(feeds, options, plan_key)
+        finite, done = self._if_all_finite(feeds, options)
         if finite is not None:
             return finite
         watches = Watches(options)
@@ -208,7 +206,7 @@ class DebuggedRun:
             debug_urls.close(watches.urls)
         return [fetched_value(t, values, self._session.context) for t in self._fetched]
 
-    def search(self, feeds: Sequence[object], plan_key: tuple[object, ...]) -> tuple[Plan, list[object]]:
+    def search(self, feeds: Sequence[object]) -> tuple[Plan, list[object]]:
         """Runs the fetches, dumps nothing, and raises an error if a tensor is not finite. Arguments are as for `run`.
 
         Returns:
@@ -218,7 +216,7 @@ class DebuggedRun:
           errors.OpError: as a run without the debugger. errors.InvalidArgumentError: a tensor is not finite; it names the first.
         """
         # The compiled run is the fast path. Only if it meets an infinity or a NaN, operations run one by one to find the origin.
-        flagged = self._flagged_run(plan_key, feeds, lambda: lambda t: not is_constant(t.op))
+        flagged = self._flagged_run((), feeds, lambda: lambda t: not is_constant(t.op))
         finite, done = (None, Done()) if flagged.obstacle else flagged.run(feeds)
         values = dict(zip(self._fed, feeds)) if finite is None else finite
         if finite is None:
@@ -263,9 +261,7 @@ class DebuggedRun:
         finally:
             this_run.end(outer)
 
-    def _if_all_finite(
-        self, feeds: Sequence[object], options: messages.DebugOptions, plan_key: tuple[object, ...]
-    ) -> tuple[list[object] | None, Done]:  # fmt: skip
+    def _if_all_finite(self, feeds: Sequence[object], options: messages.DebugOptions) -> tuple[list[object] | None, Done]:
         """Runs the compiled plan if all watches want dumps only of runs with an infinity or a NaN.
 
         Returns:
@@ -279,7 +275,7 @@ class DebuggedRun:
             watches, names = Watches(options), {t: f"{name}:0" for t, name in argument_names(self._fed).items()}
             return lambda t: watches.counts(names.get(t, t.name))
 
-        flagged = self._flagged_run((options.SerializeToString(), tuple(IF_NOT_FINITE.items()), *plan_key), feeds, is_watched)
+        flagged = self._flagged_run((options.SerializeToString(), tuple(IF_NOT_FINITE.items())), feeds, is_watched)
         if flagged.obstacle:
             return None, {}
         values, done = flagged.run(feeds)
@@ -287,11 +283,16 @@ class DebuggedRun:
 
     def _flagged_run(self, key: tuple[object, ...], feeds: Sequence[object], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
         """The run that checks whether tensors are finite, from the cache; `is_watched` makes the predicate that selects the tensors."""
-        flagged = self._flagged.get(key)
-        if flagged is None or flagged.is_stale:
-            request = Request(self._fetched, self._targets, self._fed, dict(zip(self._fed, feeds)))
-            plan = self._session.context.planner.plan(self._session.graph, request, self._session.context.variable_state.values)
-            flagged = self._flagged[key] = FlaggedRun(self._session.context, plan, self._ops, self._fed, is_watched())
+        context = self._session.context
+        cache = self._flagged.get(key)
+        if cache is None:
+            cache = self._flagged[key] = GuardedCache()
+        variables = context.variable_state.values
+        flagged = cache.find(self._fed, feeds, variables)
+        if flagged is None:
+            request = Request(self._fetched, self._targets, self._fed, Facts(dict(zip(self._fed, feeds)), variables))
+            plan = context.planner.plan(self._session.graph, request)
+            flagged = cache.add(FlaggedRun(context, plan, self._ops, self._fed, is_watched()))
             if flagged.obstacle:
                 fetched = ", ".join([*(t.name for t in self._fetched), *(op.name for op in self._targets)])
                 logging.warning("Runs of %s execute one operation at a time under the debugger, which is slow: %s.", fetched, flagged.obstacle)
@@ -330,10 +331,13 @@ class DebuggedRun:
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []
         given = tuple(t for t in op.takes if t in values and t not in repeated)
         # Inputs without values are refs and handles. There is a plan for each set of inputs that have values.
-        plan = self._plans.get((op, given))
-        if plan is None or plan.is_stale:
+        cache = self._plans.get((op, given))
+        if cache is None:
+            cache = self._plans[op, given] = GuardedCache()
+        plan = cache.find(given, [values[t] for t in given], self._session.context.variable_state.values)
+        if plan is None:
             make = self._gradient_plan if is_gradient else self._plan
-            plan = self._plans[op, given] = make(op, given, values)
+            plan = cache.add(make(op, given, values))
         inner = {**plan.known, **{t: values[t] for t in given}}
         run_steps(plan, inner, self._session.context)
         values.update((t, inner[t]) for t in op.outputs if t in inner)
@@ -352,9 +356,9 @@ class DebuggedRun:
           errors.UnimplementedError: the loop has side effects, or random operations, and so must not run twice.
         """
         # Planned like a run that fetches the gradient, with the values computed so far as feeds.
-        plan = self._session.context.planner.plan(
-            self._session.graph, Request(op.outputs, [], given, {t: values[t] for t in given}), self._session.context.variable_state.values
-        )
+        context = self._session.context
+        facts = Facts({t: values[t] for t in given}, context.variable_state.values)
+        plan = context.planner.plan(self._session.graph, Request(op.outputs, [], given, facts))
         acting = next((o for o in plan.operations() if o.spec.effects.random or o.spec.effects.writes or o.spec.effects.external), None)
         if acting is not None:
             text = f"The debugger would have to run {acting.name} (op type {acting.type}) twice for {op.name}, the gradient of its loop."

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfcompat._src.base import errors, run_limits
-from tfcompat._src.base.arrays import NDArray, as_array
+from tfcompat._src.base.arrays import NDArray, as_array, content_key
 from tfcompat._src.base.findings import Finding, Kind
+from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import root_predicate
@@ -34,6 +35,7 @@ from tfcompat._src.runtime.loop_differentiated import (
 from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Wrt
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
+from tfcompat._src.runtime.plan_guards import GuardedCache
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.variable_state import is_chosen, variable_in, variable_key
 
@@ -52,16 +54,19 @@ class HostCond:
 
     def __init__(self, item: CondItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._run_steps, self._show = item, run_steps, show
-        self._plans: dict[tuple[bool, tuple[Tensor, ...]], Plan] = {}
+        self._plans: Recent[tuple[bool, tuple[Tensor, ...]], GuardedCache[Plan]] = Recent()
 
     def __call__(self, values: Values, context: RunContext) -> None:
         item = self._item
         on = bool(truth(item.predicate, values[item.predicate]))
         # An input may be dead: it comes from a branch inside another conditional. The plan depends on which are.
         alive = tuple(t for t in item.takes if t in values)
-        plan = self._plans.get((on, alive))
-        if plan is None or plan.is_stale:
-            plan = self._plans[on, alive] = self._plan(on, alive, context)
+        plans = self._plans.get((on, alive))
+        if plans is None:
+            plans = self._plans[on, alive] = GuardedCache()
+        plan = plans.find((), (), ())
+        if plan is None:
+            plan = plans.add(self._plan(on, alive, context))
         inner = {**plan.known, **{t: values[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
         # A Merge of handles of which the predicate chooses one: the value of a handle in a run is the operation that makes the variable.
@@ -90,7 +95,7 @@ class HostLoop:
 
     def __init__(self, item: LoopItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._program, self._run_steps, self._show = item, item.program, run_steps, show
-        self._plans: dict[tuple[str, Computer], Plan] = {}
+        self._plans: dict[tuple[str, Computer], GuardedCache[Plan]] = {}
         self._steady = NO_RECORD, decide(NOTHING_KNOWN, NO_RECORD).computer
         # For each part ("condition", "body"): the decision by the shapes of loop variables; by None, that for all further shapes.
         self._shapes: dict[str, dict[tuple[Any, ...] | None, tuple[Record, Computer]]] = {}
@@ -150,24 +155,27 @@ class HostLoop:
     def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[object]:
         """Runs the condition or the body once; returns the values of `wanted`."""
         record, computer = self._decided(part, given)
-        plan = self._plans.get((part, computer))
-        if plan is None or plan.is_stale:
-            plan = self._plans[part, computer] = self._plan(items, wanted, given, context, record)
+        plans = self._plans.get((part, computer))
+        if plans is None:
+            plans = self._plans[part, computer] = GuardedCache()
+        plan = plans.find((), (), ())
+        if plan is None:
+            plan = plans.add(self._plan(items, wanted, given, context, record))
         inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
         return [inner[t] if t in inner else self._show(t, inner, context) for t in wanted]
 
     def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, record: Record) -> Plan:
-        """The plan of a part, from the session's cache, which other plans with the same loop share."""
+        """Returns the plan of a part, from the session's cache, which other plans with the same loop share."""
         inside = self._program.known
         used = {t for item in items for t in item.takes} | set(wanted)
         feeds = [t for t in given if t in used and t not in inside]
-        known = tuple([(t, np.asarray(v).tobytes()) for t, v in inside.items() if t in used])
+        known = tuple([(t, content_key(np.asarray(v))) for t, v in inside.items() if t in used])
         key = (decide(NOTHING_KNOWN, record), tuple([item.operations for item in items]), tuple(wanted), tuple(feeds), known)
-        plan = context.loop_plans.get(key)
-        if plan is None or plan.is_stale:
-            plan = context.loop_plans[key] = context.planner.part(items, wanted, feeds, inside, record)
-        return plan
+        shared = context.loop_plans.get(key)
+        if shared is None:
+            shared = context.loop_plans[key] = GuardedCache()
+        return shared.find((), (), ()) or shared.add(context.planner.part(items, wanted, feeds, inside, record))
 
     def _decided(self, part: str, given: Values) -> tuple[Record, Computer]:
         """(record, computer) of a part of the loop: whether its operations are compiled or run in NumPy.

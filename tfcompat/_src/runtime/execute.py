@@ -15,7 +15,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import array_memory, checks, errors, jax_compat, jax_threads, run_limits, signal_watch, this_run
-from tfcompat._src.base.arrays import Array, NDArray, as_array, new_array
+from tfcompat._src.base.arrays import Array, NDArray, as_array, content_key, new_array
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
@@ -258,7 +258,7 @@ def _call_program(
     Raises:
       errors.OpError: a check of the program failed.
     """
-    large = tuple([context.large_constant(t, known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
+    large = tuple([context.large_constants.get(known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
     if cluster.randoms:
         context.random_state.await_turn(cluster.randoms)
     # A compiled loop on a CPU blocks its thread, and may not end. It polls a flag, so that time limits and signals can stop it.
@@ -322,7 +322,7 @@ def program_for(cluster: Cluster, known: dict[Tensor, Any], values: dict[Tensor,
     """Returns the program for the current values of the cluster's compile-time inputs, with at least `capacity` for growing TensorArrays."""
     # The cache key is the contents of the compile-time inputs: shapes and axes, a few numbers each.
     statics = [as_array(values[t]) for t in cluster.statics] if cluster.statics else []
-    key = tuple([(s.shape, s.tobytes()) for s in statics]) if statics else ()
+    key = tuple(map(content_key, statics))
     program = cluster.programs.get(key)
     if program is None or program.capacity < capacity:
         program = cluster.programs[key] = Program(cluster, known, statics, capacity)

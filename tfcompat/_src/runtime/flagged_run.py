@@ -19,6 +19,7 @@ from tfcompat._src.runtime.execute import run_step
 from tfcompat._src.runtime.item import OpItem
 from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.plan import Cluster, HostStep, Plan
+from tfcompat._src.runtime.plan_guards import Guard
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.towers import TowersItem
 
@@ -55,6 +56,10 @@ class FlaggedRun:
         if not self.obstacle:
             for cluster in plan.clusters:
                 cluster.watched = not_finite.looked_at(cluster, self._watched, infinite)
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return self.plan.guards
 
     @property
     def is_stale(self) -> bool:

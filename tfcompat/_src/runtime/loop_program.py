@@ -29,6 +29,7 @@ from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.derivatives import Derivatives
 from tfcompat._src.runtime.fold import can_fold, fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of
+from tfcompat._src.runtime.plan_guards import Facts
 from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
@@ -221,19 +222,20 @@ class LoopProgram:
         variables = {t: variable_op(read.takes[0]) for t, read in reads.items()}
         return {t: v for t, v in variables.items() if v is not None and variable_key(v) in written}
 
-    def why_not_compiled(self, findings: Collection[Finding], limited: bool) -> str:
+    def why_not_compiled(self, findings: Collection[Finding], facts: Facts) -> str:
         """Why this loop cannot be compiled into one program, or "".
 
         Args:
-          findings: what earlier traces have found out about the graph. limited: whether the run has a time limit.
+          findings: what earlier traces have found out about the graph. facts: tells whether the run has a time limit.
         """
         if Finding(Kind.HOST_DRIVES, self.condition) in findings:
             return "a loop variable changes its shape, or the body cannot be traced with the shapes of a run"
-        if limited and self.condition is not None and next(self._bound_needs(), None) is None:
+        is_unbounded = self.condition is not None and next(self._bound_needs(), None) is None
+        if is_unbounded and facts.has_time_limit():
             return "the run has a time limit, and the number of iterations has no known bound"
         if any(host_chooses(item, findings) for item in (*self.condition_items, *self.body_items)):
             return "the result shapes of a conditional inside depend on its predicate"
-        return self.obstacle or next(filter(None, (loop.program.why_not_compiled(findings, limited) for loop in self.inner)), "")
+        return self.obstacle or next(filter(None, (loop.program.why_not_compiled(findings, facts) for loop in self.inner)), "")
 
     def static_needs(self, tensor: Tensor) -> set[Tensor] | None:
         """The outer tensors that must be NumPy values so that `tensor`, which is inside, is one; None if it can change in each iteration."""

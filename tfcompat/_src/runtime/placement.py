@@ -28,6 +28,7 @@ from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, loops_of
 from tfcompat._src.runtime.place import Placer
+from tfcompat._src.runtime.plan_guards import Facts
 from tfcompat._src.runtime.towers import TowersItem
 
 
@@ -37,10 +38,10 @@ class Work:
 
     Attributes:
       items: to run, in topological order. fetched: the wanted tensors. feeds: the fed tensors. known: values of tensors before the run.
+      facts: what is known of the run.
       assumed: sizes that the plan assumes, and checks when it runs.
       findings: facts about the graph that earlier traces found (`Replan`).
       record: how often the plan runs, and with how many shapes.
-      limited: whether the run has a time limit.
       dead: tensors without a value, because they are in a branch that was not taken.
     """
 
@@ -48,10 +49,10 @@ class Work:
     fetched: Sequence[Tensor]
     feeds: Sequence[Tensor]
     known: Mapping[Tensor, NDArray]
+    facts: Facts
     assumed: Mapping[Tensor, NDArray] = field(default_factory=dict)
     findings: set[Finding] = field(default_factory=set)
     record: Record = NO_RECORD
-    limited: bool = False
     dead: Collection[Tensor] = ()
 
 

@@ -62,7 +62,7 @@ def _holds_host_work(p: Placement, item: Item) -> bool:
         if isinstance(item, CondItem) and t in p.work.dead:
             return True
     # Findings of earlier traces: the loop variables change their shape, branches have different shapes, ...
-    if any(loop.program.why_not_compiled(p.work.findings, p.work.limited) for loop in loops_of(item)):
+    if any(loop.program.why_not_compiled(p.work.findings, p.work.facts) for loop in loops_of(item)):
         return True
     if host_chooses(item, p.work.findings):
         return True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime import plan_guards
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopItem
 from tfcompat._src.runtime.place import Placer
@@ -106,7 +107,7 @@ class Cluster:
     place: Place = None
     assumed: list[tuple[Operation, NDArray]] = field(default_factory=list)
     watched: Collection[Tensor] = ()
-    programs: Recent[tuple[tuple[tuple[int, ...], bytes], ...], Program] = field(default_factory=Recent)
+    programs: Recent[tuple[Hashable, ...], Program] = field(default_factory=Recent)
 
     @property
     def waits(self) -> bool:
@@ -167,6 +168,8 @@ class Plan:
       sizes: lengths of growing TensorArrays for which later steps are compiled. If they were equal in the last runs with the same feed
         shapes, a run guesses that they are again, and is then one compiled call. seen: these lengths, by feed shapes.
       is_stale: a run has found that it needs another plan. is_rest: made for the remaining steps of such a run.
+      guards: the facts about a run that the plan depends on: runs in which they hold may use it.
+      guesses: plans that assume `sizes`, by these.
       guarded: fetched tensors that have a value in some branches only, with their guards.
       rules: the placement rule of each item. findings: facts about the graph that runs have discovered.
     """
@@ -179,6 +182,8 @@ class Plan:
     sources: dict[Item, list[Item]] = field(default_factory=dict)
     sizes: list[Tensor] = field(default_factory=list)
     seen: Recent[Shapes, deque[tuple[int, ...]]] = field(default_factory=Recent)
+    guards: tuple[plan_guards.Guard, ...] = ()
+    guesses: Recent[tuple[int, ...], plan_guards.GuardedCache[Plan]] = field(default_factory=Recent)
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
@@ -302,6 +307,7 @@ class Plan:
         lines = [f"plan: {len(self.clusters)} compiled call(s), {len(self.steps) - len(self.clusters)} host step(s)"]
         lines += ["feeds: " + (", ".join(t.name for t in self.feeds) or "none")]
         lines += [f"known before the run: {len(self.known)} tensors"]
+        lines += [f"only while {guard}" for guard in self.guards]
         # One paragraph for each step: items, rules, then state and tensors of a cluster.
         for number, step in enumerate(self.steps):
             names = ", ".join(f"{i.name} ({i.type})" for i in step.items[:12])

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import run_limits
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.findings import Finding
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.graph.ordering import BACK_EDGE, topological
+from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.ops.flow.array_order import require_order
@@ -31,6 +30,7 @@ from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.placement import Placement, Work
 from tfcompat._src.runtime.plan import Plan, Step
+from tfcompat._src.runtime.plan_guards import Facts
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.towers import TowersItem, with_towers
 from tfcompat._src.runtime.variable_state import check_fed_refs
@@ -42,7 +42,7 @@ class Request:
 
     Attributes:
       fetched: the wanted tensors. targets: the operations that must run. fed: the tensors whose values are given.
-      deciding: values of fed tensors that may decide branches; the plan is valid for these values only.
+      facts: what planning may ask about the run; the answers are guards of the plan.
       assumed: guessed sizes, which the run checks.
       given: values of fed tensors that are the same in every run of the plan.
       ran: operations that earlier calls of the same partial run have executed.
@@ -52,22 +52,11 @@ class Request:
     fetched: Sequence[Tensor]
     targets: Sequence[Operation]
     fed: Sequence[Tensor]
-    deciding: Mapping[Tensor, Any]
+    facts: Facts
     assumed: Mapping[Tensor, NDArray] | None = None
     given: Mapping[Tensor, NDArray] | None = None
     ran: Collection[Operation] = ()
     runs: Runs = Runs.AGAIN
-
-
-def depends_on(fetched: Sequence[Tensor], targets: Sequence[Operation], fed: Sequence[Tensor]) -> tuple[set[Tensor], list[str], bool]:
-    """Returns what a plan depends on, besides feed shapes.
-
-    These are the fed tensors that decide branches, the keys of the variables that the graph asks the status of, and whether there are loops,
-    which must obey a time limit.
-    """
-    ops = prune(fetched, targets, fed)
-    asked = [key for _, key in structure.asked_status(ops, set(fed))]
-    return set(structure.predicate_feeds(ops, set(fed))), asked, any(op.type in BACK_EDGE for op in ops)
 
 
 class Planner:
@@ -76,22 +65,19 @@ class Planner:
     def __init__(self, placer: Placer) -> None:
         self.placer = placer
 
-    def plan(self, graph: Graph, request: Request, variables: Collection[str]) -> Plan:
-        """Returns the plan of a run.
-
-        Args:
-          graph: the graph of the operations. variables: the keys of the variables that have a value.
+    def plan(self, graph: Graph, request: Request) -> Plan:
+        """Returns the plan of a run; `graph` is that of the operations.
 
         Raises:
           errors.InvalidArgumentError: a device does not exist, a fed ref is written, or a TensorArray is used in a wrong order.
         """
-        work, guarded = self.work(graph, request, variables)
+        work, guarded = self.work(graph, request)
         items = with_towers(work.items, request.fetched, request.fed, dict(work.known), self.placer, graph.findings)
         plan = self._partitioned(replace(work, items=items))
         plan.guarded = guarded
         return plan
 
-    def work(self, graph: Graph, request: Request, variables: Collection[str]) -> tuple[Work, dict[Tensor, Guard]]:
+    def work(self, graph: Graph, request: Request) -> tuple[Work, dict[Tensor, Guard]]:
         """Runs the stages before placement; returns their result, and the guards of fetched tensors that are inside of a branch.
 
         Arguments and errors are as for `plan`.
@@ -103,15 +89,14 @@ class Planner:
         check_fed_refs(ops, request.fed)
         self.placer.place(graph, ops)
         # Whether a variable is initialized is a constant of the plan, as are guessed sizes and values that never change.
-        status = {t: np.array(key in variables) for t, key in structure.asked_status(ops, fed)}
+        status = {t: np.array(request.facts.has_value(key)) for t, key in structure.asked_status(ops, fed)}
         known = fold(ops, fed, {**status, **(request.assumed or {}), **(request.given or {})})
-        structured = structure.structure(ops, list(request.fetched), fed, request.deciding, known, derivatives)
+        structured = structure.structure(ops, list(request.fetched), fed, request.facts, known, derivatives)
         require_order(structured.items, [item.op for item in structured.items if isinstance(item, OpItem)], structured.known)
         wanted = [*request.fetched, *structured.predicates]
         work = Work(
-            structured.items, wanted, request.fed, structured.known, request.assumed or {}, graph.findings, Record(request.runs),
-            limited=run_limits.seconds_left() is not None,
-        )  # fmt: skip
+            structured.items, wanted, request.fed, structured.known, request.facts, request.assumed or {}, graph.findings, Record(request.runs)
+        )
         return work, structured.guarded
 
     def part(
@@ -125,8 +110,7 @@ class Planner:
           record: how often the items run, and with how many shapes.
           dead: the tensors without a value, as they are in a branch that was not taken.
         """
-        limited = run_limits.seconds_left() is not None
-        return self._partitioned(Work(items, wanted, feeds, known, findings=_findings(items), record=record, limited=limited, dead=dead))
+        return self._partitioned(Work(items, wanted, feeds, known, Facts({}, ()), findings=_findings(items), record=record, dead=dead))
 
     def rest(self, plan: Plan, steps: Sequence[Step], values: Mapping[Tensor, Any]) -> Plan:
         """Returns a plan for some steps of another plan, whose other steps have run and left `values`."""
@@ -150,12 +134,19 @@ class Planner:
     def placed(self, placement: Placement) -> Plan:
         """Runs the last stage: returns the plan of items that are placed on host or device."""
         if not verify.Switch.is_on:
-            return Partitioner(placement).plan()
+            return self._guarded(placement)
         # In tests: the checks of all stages.
         verify.structure(placement.work.items, placement.fed, placement.known)
         verify.placement(placement)
-        plan = Partitioner(placement).plan()
+        plan = self._guarded(placement)
         verify.plan(plan, placement.items)
+        return plan
+
+    @staticmethod
+    def _guarded(placement: Placement) -> Plan:
+        """Runs the partitioner; every fact that any stage has asked for is a guard of the plan."""
+        plan = Partitioner(placement).plan()
+        plan.guards = tuple(placement.work.facts.guards)
         return plan
 
 

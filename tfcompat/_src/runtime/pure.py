@@ -28,6 +28,7 @@ from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.placement_rules import RULES
 from tfcompat._src.runtime.plan import Cluster
+from tfcompat._src.runtime.plan_guards import Facts
 from tfcompat._src.runtime.planner import Planner, Request
 from tfcompat._src.runtime.variable_state import required_variable_op, variable_key, variable_op
 
@@ -214,8 +215,8 @@ def pure_run(
     Raises:
       NotImplementedError: the host takes part in the run, or shapes depend on data; the message names the operations.
     """
-    request = Request(fetched, targets, [*feeds, *fixed], fixed, given=fixed)
-    work, guarded = planner.work(graph, request, variables)
+    request = Request(fetched, targets, [*feeds, *fixed], Facts(fixed, variables), given=fixed)
+    work, guarded = planner.work(graph, request)
     for tensor in guarded:
         raise NotImplementedError(f"{tensor.name} has a value in one branch of a conditional only: fetch the result of the conditional.")
     # Placement collects all obstacles first, so that the error lists them together.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.local_servers import LocalServer
     from tfcompat._src.runtime.place import Placer
     from tfcompat._src.runtime.plan import Plan
+    from tfcompat._src.runtime.plan_guards import GuardedCache
     from tfcompat._src.runtime.planner import Planner
 
 
@@ -53,6 +56,36 @@ class SessionLife:
             hook()
 
 
+class PlacedConstants:
+    """Large constants as arrays on devices or meshes, each transferred at its first use and kept for as long as its NumPy array exists."""
+
+    def __init__(self) -> None:
+        # By identity: a tensor may have one value in one plan and another in the next. A constant of the graph is one array in all plans.
+        self._placed: dict[tuple[int, Place], tuple[weakref.ref[NDArray], jax.Array]] = {}
+
+    def __len__(self) -> int:
+        return len(self._placed)
+
+    def get(self, value: NDArray, place: Place) -> jax.Array:
+        """Returns a constant, which nobody changes, as an array on a device or mesh."""
+        key = id(value), place
+        placed = self._placed.get(key)
+        if placed is None or placed[0]() is not value:
+            forget = functools.partial(_forget, weakref.ref(self), key)
+            placed = self._placed[key] = weakref.ref(value, forget), jax.device_put(value, place)
+        return placed[1]
+
+    def clear(self) -> None:
+        self._placed.clear()
+
+
+def _forget(constants: weakref.ref[PlacedConstants], key: tuple[int, Place], gone: weakref.ref[NDArray]) -> None:
+    """Drops the array of a constant that no longer exists, unless another one has its place in memory by now."""
+    kept = constants()
+    if kept is not None and kept._placed.get(key, (None,))[0] is gone:
+        del kept._placed[key]
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RunContext:
     """The state that the runs of a session share. Use `dataclasses.replace` for runs with another state in some part.
@@ -66,7 +99,7 @@ class RunContext:
       task_resources: resources by task name, if servers share them; else empty.
       shares_state: whether variables and the resources in `task_resources` outlive the session.
       remote_calls: calls functions on other tasks, in parts of graphs that run in several processes; else None.
-      loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants, by tensor and place.
+      loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants.
     """
 
     life: SessionLife
@@ -82,15 +115,8 @@ class RunContext:
     task_resources: Mapping[str, dict[str, Any]]
     shares_state: bool
     remote_calls: RemoteCalls | None = None
-    loop_plans: MutableMapping[tuple[Any, ...], Plan] = field(default_factory=lambda: Recent(4 * SHAPES))
-    large_constants: dict[tuple[Tensor, Place], jax.Array] = field(default_factory=dict)
-
-    def large_constant(self, tensor: Tensor, value: object, place: Place) -> jax.Array:
-        """Returns a constant as an array on a device or mesh, transferred at first use."""
-        array = self.large_constants.get((tensor, place))
-        if array is None:
-            array = self.large_constants[tensor, place] = jax.device_put(value, place)
-        return array
+    loop_plans: MutableMapping[tuple[Any, ...], GuardedCache[Plan]] = field(default_factory=lambda: Recent(4 * SHAPES))
+    large_constants: PlacedConstants = field(default_factory=PlacedConstants)
 
     def is_initialized(self, variable: Tensor | Operation) -> bool:
         """Whether a variable has a value; it is given by a ref or resource tensor, or by the op that creates it."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_search, run_limits
-from tfcompat._src.base.arrays import Array, NDArray, as_array
+from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
 from tfcompat._src.base.recent import Recent
@@ -44,6 +44,7 @@ from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition_graphs import by_device, nodes_of
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.plan import Plan, WrongGuess
+from tfcompat._src.runtime.plan_guards import Facts, GuardedCache
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, SessionLife
@@ -51,27 +52,20 @@ from tfcompat._src.runtime.session_interface import SessionInterface
 from tfcompat._src.runtime.trace import Recorder
 from tfcompat._src.runtime.variable_state import VariableState
 
+PREPARED_RUNS = 1024
+"""For how many combinations of fetches and feeds a session keeps plans."""
+
 
 class PreparedRun:
     """A resolved fetch structure and the plans made for it, cached for runs with the same fetches and feeds.
 
-    A plan depends on fed scalars that decide a branch (`training=True`), on whether variables have values if the graph asks for that, and, if
-    there are loops, on whether the run has a time limit: there is one plan for each combination of these.
+    What else a plan depends on are its guards: fed scalars that decide a branch (`training=True`), whether a variable has a value, ...
     """
 
     def __init__(self, fetches: Fetches, feeds: list[Tensor], graph_changes: int) -> None:
         self.fetches, self.feeds, self.graph_changes = fetches, feeds, graph_changes
-        deciding, self.asked, self.has_loops = planner.depends_on(fetches.tensors, fetches.targets, feeds)
-        self.deciding = [i for i, t in enumerate(feeds) if t in deciding]
-        self.plans: Recent[tuple[Any, ...], Plan] = Recent()
+        self.plans: GuardedCache[Plan] = GuardedCache()
         self.debugged: DebuggedRun | None = None
-
-    def plan_key(self, feeds: Sequence[object], variables: Container[str]) -> tuple[Any, ...]:
-        """Returns the cache key of the plan for feeds, given the keys of the variables that have a value."""
-        limited = self.has_loops and run_limits.seconds_left() is not None
-        if not (self.deciding or self.asked or limited):
-            return ()
-        return (limited, *[as_array(feeds[i]).tobytes() for i in self.deciding], *[key in variables for key in self.asked])
 
 
 def _run_key(fetches: object, feed_dict: dict[Any, Any]) -> tuple[Any, ...] | None:
@@ -109,7 +103,7 @@ class BaseSession(SessionInterface):
         if config is None:
             config = server.config if server else session_config()
         self._config = config = mixed_precision_state.configured(config)
-        self._prepared: dict[Any, PreparedRun] = {}
+        self._prepared: Recent[Hashable, PreparedRun] = Recent(PREPARED_RUNS)
         self._servers = self._servers_of(config)
         self.context = self._make_context()
         self._resets_of_server = server.resets if server else 0
@@ -193,8 +187,8 @@ class BaseSession(SessionInterface):
         if watched and options is not None:
             with jax_compat.x64(), run_limits.within(milliseconds, closed), trace.recording(options, run_metadata) as recorder:
                 prepared, feeds = self._prepare(fetches, feed_dict)
-                debugged, plan_key = self._debugged(prepared), prepared.plan_key(feeds, self.context.variable_state.values)
-                values = debugged.run(feeds, options.debug_options, run_metadata, plan_key)
+                debugged = self._debugged(prepared)
+                values = debugged.run(feeds, options.debug_options, run_metadata)
             if run_metadata is not None and recorder is not None:
                 trace.fill(run_metadata, recorder, debugged.constants, self.context.placer.device_of, self.context.devices[0].name)
             return prepared.fetches.rebuild(values)
@@ -232,7 +226,7 @@ class BaseSession(SessionInterface):
           errors.InvalidArgumentError: a check failed; the message names the operation that made the number, if it was found.
         """
         if nan_search.Switch.is_on:
-            return self._debugged(prepared).search(feeds, prepared.plan_key(feeds, self.context.variable_state.values))
+            return self._debugged(prepared).search(feeds)
         try:
             return self.compute(prepared, feeds, self.context)
         except errors.InvalidArgumentError as e:
@@ -262,14 +256,13 @@ class BaseSession(SessionInterface):
         """
         # A plan may guess sizes of TensorArrays. A wrong guess is detected before anything changes; the run then starts again without it.
         while True:
-            plan = self._plan_for(prepared, feeds, context)
+            usual = self._plan_for(prepared, feeds, context)
+            plan = self._guessing(prepared, usual, feeds, context) if usual.seen else usual
             try:
                 return plan, execute(plan, feeds, context, result, lent)
             except WrongGuess:
                 # The sizes of these feed shapes are not constant: forget them, so that the next runs do not guess.
-                guessed_for = prepared.plans.get(prepared.plan_key(feeds, context.variable_state.values))
-                if guessed_for is not None:
-                    guessed_for.seen.pop(input_shapes(feeds), None)
+                usual.seen.pop(input_shapes(feeds), None)
             except (errors.FailedPreconditionError, errors.NotFoundError) as e:
                 if self.context.life.is_over:  # by another thread, which has taken the variables away
                     raise errors.CancelledError(None, None, "Session has been closed.") from e
@@ -305,36 +298,36 @@ class BaseSession(SessionInterface):
         return prepared, list(feeds.values())
 
     def _plan_for(self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext) -> Plan:
-        """Returns the plan of a prepared run for these feeds, from the cache unless it is stale."""
-        plan_key = prepared.plan_key(feeds, context.variable_state.values)
-        plan = prepared.plans.get(plan_key)
-        if plan is None or plan.is_stale:
+        """Returns the plan of a prepared run for these feeds, from the cache if one's guards hold."""
+        plan = prepared.plans.find(prepared.feeds, feeds, context.variable_state.values)
+        if plan is None:
             wanted = prepared.fetches
-            plan = prepared.plans[plan_key] = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context)
-        return self._guessing(prepared, plan, feeds, context) if plan.seen else plan
+            plan = prepared.plans.add(self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context))
+        return plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: Sequence[object], context: RunContext) -> Plan:
         """Returns a plan that assumes the TensorArray lengths of the last runs with these feed shapes, if it is one compiled call; else `plan`."""
         seen = plan.guess(input_shapes(feeds))
         if seen is None:
             return plan
-        key = (prepared.plan_key(feeds, context.variable_state.values), seen)
-        guessing = prepared.plans.get(key)
-        if guessing is None or guessing.is_stale:
+        guesses = plan.guesses.get(seen)
+        if guesses is None:
+            guesses = plan.guesses[seen] = GuardedCache()
+        guessing = guesses.find(prepared.feeds, feeds, context.variable_state.values)
+        if guessing is None:
             assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}
             wanted = prepared.fetches
-            guessing = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context, assumed)
-            # A plan of several steps gains nothing: the cache then answers with the plan that does not guess.
-            guessing = prepared.plans[key] = guessing if len(guessing.steps) == len(guessing.clusters) == 1 else plan
-        return guessing
+            guessing = guesses.add(self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context, assumed))
+        # A plan of several steps gains nothing.
+        return guessing if len(guessing.steps) == len(guessing.clusters) == 1 else plan
 
     def _plan(
         self, fetched: list[Tensor], targets: list[Operation], fed: list[Tensor], feeds: Sequence[object], context: RunContext,
         assumed: dict[Tensor, NDArray] | None = None, ran: Collection[Operation] = (),
     ) -> Plan:  # fmt: skip
         """Makes a plan. `assumed` are guessed sizes that the run checks; `ran` are operations that an earlier partial run has done."""
-        request = planner.Request(fetched, targets, fed, dict(zip(fed, feeds)), assumed, ran=ran)
-        return context.planner.plan(self._graph, request, context.variable_state.values)
+        facts = Facts(dict(zip(fed, feeds)), context.variable_state.values)
+        return context.planner.plan(self._graph, planner.Request(fetched, targets, fed, facts, assumed, ran=ran))
 
     def explain(self, fetches: object, feed_dict: dict[Any, Any] | None = None) -> str:
         """Returns the plan of a run as text: compiled clusters, host steps, devices, variables read and written.
@@ -361,7 +354,9 @@ class BaseSession(SessionInterface):
                 "Ask a session without a target on the same graph."
             )
         with jax_compat.x64():
-            return self._plan_for(*self._prepare(fetches, feed_dict), self.context)
+            prepared, feeds = self._prepare(fetches, feed_dict)
+            plan = self._plan_for(prepared, feeds, self.context)
+            return self._guessing(prepared, plan, feeds, self.context) if plan.seen else plan
 
     def make_callable(self, fetches: object, feed_list: Sequence[object] | None = None, accept_options: bool = False) -> Callable[..., Any]:
         """Returns a function of the values of `feed_list`, in order, that runs `fetches`.

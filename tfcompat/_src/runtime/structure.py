@@ -7,14 +7,11 @@ the forward and the backward branches of one `tf.cond` are two items.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tfcompat._src.base.arrays import NDArray
-from tfcompat._src.graph.constant_value import is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import (
@@ -31,10 +28,10 @@ from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.derivatives import NONE, Derivatives
-from tfcompat._src.runtime.fold import fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of, as_items, constants_of, operations_of
 from tfcompat._src.runtime.loop_program import Building, collapse
 from tfcompat._src.runtime.lower import truth
+from tfcompat._src.runtime.plan_guards import NOTHING_FED, Facts
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
 
@@ -58,19 +55,19 @@ class Structure:
 
 
 def structure(
-    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray],
+    ops: list[Operation], fetched: list[Tensor], fed: set[Tensor], facts: Facts, known: dict[Tensor, NDArray],
     derivatives: Derivatives = NONE,
 ) -> Structure:  # fmt: skip
     """Returns the items of a run of `ops`, in topological order.
 
     Args:
-      fetched: the wanted tensors. fed: the tensors whose values are given. deciding: values of fed tensors that may decide predicates.
+      fetched: the wanted tensors. fed: the tensors whose values are given. facts: tells which predicates feeds decide.
       known: the tensors with a value before the run. derivatives: the loops that are derivatives of others.
     """
     # Without control flow every operation is an item.
     if not any(op.type in SWITCH or op.type in ENTER for op in ops):
         return Structure(as_items(ops, fed), known)
-    nodes, known, guards = _decided(_with_loops(ops, known, Building(_part, fed, derivatives)), fetched, fed, deciding, known)
+    nodes, known, guards = _decided(_with_loops(ops, known, Building(_part, fed, derivatives)), fetched, fed, facts, known)
     guarded = {t: guards[t] for t in fetched if guards.get(t)}
     # Whether a guarded fetch has a value is known only after the run: its predicates are fetched too.
     without_items = Structure((), {t: v for t, v in known.items() if t not in guarded}, guarded)
@@ -91,19 +88,20 @@ def _part(
     """Returns the items of the condition or body of a loop, conditionals included, and the known values."""
     if not any(n.type in SWITCH for n in nodes):
         return as_items(nodes, fed), known
-    live, known, guards = _decided(nodes, wanted, set(), {}, known)
+    live, known, guards = _decided(nodes, wanted, set(), NOTHING_FED, known)
     return _in_items(live, wanted, guards, fed), known
 
 
 def _decided(
-    nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], deciding: Mapping[Tensor, Any], known: dict[Tensor, NDArray]
+    nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], facts: Facts, known: dict[Tensor, NDArray]
 ) -> tuple[list[Node], dict[Tensor, NDArray], dict[Any, Guard]]:
     """Removes the branches that decided predicates do not take; returns the remaining nodes, the known values, and the guards of the nodes."""
-    # Feeds such as `training=True` are folded into predicates only. Other values stay unknown: the plan serves other feeds too.
-    decided = _fold_with(nodes, {t: deciding[t] for t in predicate_feeds(nodes, set(deciding))}, fed, known)
-    known = {**known, **{t: v for t, v in decided.items() if t.dtype.name == "bool"}}
+    # Feeds such as `training=True` decide predicates only. What else they determine stays unknown: the plan serves other feeds too.
+    known = {**facts.decided(nodes), **known}
     live, dead = _without_dead(nodes, fetched, known, fed)
     known = {t: v for t, v in known.items() if t not in dead}
+    # A Switch of a predicate that is known on the side that is taken has nothing left to do.
+    live = [n for n in live if n.type not in SWITCH or not all(t in known or t in dead for t in n.outputs)]
     return live, known, guards_of(live, known)
 
 
@@ -113,21 +111,10 @@ def _in_items(nodes: list[Node], wanted: list[Tensor], guards: dict[Any, Guard],
     return _Grouping(nodes, guards, wanted, fed).group(nodes, frozenset()) if guarded else as_items(nodes, fed)
 
 
-def predicate_feeds(nodes: Iterable[Node], fed: set[Tensor]) -> list[Tensor]:
-    """Returns the fed scalars that decide the predicate of a Switch without other data: there is a plan for each of their values."""
-    feeds: dict[Tensor, None] = {}
-    for node in nodes:
-        if node.type in SWITCH:
-            leaves = _leaves(node.takes[1], fed)
-            if leaves is not None:
-                feeds.update(dict.fromkeys(leaves))
-    return list(feeds)
-
-
 def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, str]]:
     """Returns the outputs of operations that ask whether a variable is initialized, with the variable's key.
 
-    Only those whose answer no operation of the run changes: there is a plan for each answer.
+    Only those whose answer no operation of the run changes: each answer is a guard of the plan.
     """
     asking = [op for op in ops if op.spec.facts.tells_status and op.outputs[0] not in fed]
     if not asking or any(op.spec.facts.forgets for op in ops):
@@ -139,30 +126,6 @@ def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, s
         changed.update(variable_key(v) for v in writes if v not in reads)
     answers = [(op.outputs[0], variable_op(op.takes[0])) for op in asking]
     return [(t, variable_key(v)) for t, v in answers if v is not None and variable_key(v) not in changed]
-
-
-def _leaves(tensor: Tensor, fed: set[Tensor], depth: int = 16) -> list[Tensor] | None:
-    """Returns the fed scalars that determine `tensor` through operations with a NumPy kernel, or None if it depends on anything else."""
-    if tensor in fed:
-        return [tensor] if tensor._sizes in ((), None) else None
-    op = tensor.op
-    if is_constant(op):
-        return []
-    if op.spec.numpy_kernel is None or op.spec.effects.is_stateful or not op.inputs or not depth:
-        return None
-    of_inputs: list[Tensor] = []
-    for t in op.inputs:
-        leaves = _leaves(t, fed, depth - 1)
-        if leaves is None:
-            return None
-        of_inputs.extend(leaves)
-    return of_inputs
-
-
-def _fold_with(nodes: list[Node], values: dict[Tensor, Any], fed: set[Tensor], known: dict[Tensor, NDArray]) -> dict[Tensor, NDArray]:
-    """Returns the known values after constant folding with these feeds as constants."""
-    ops = [n for n in nodes if isinstance(n, Operation)]
-    return fold(ops, fed - set(values), {**known, **{t: np.asarray(v) for t, v in values.items()}}) if values else known
 
 
 def _without_dead(
