@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from tfcompat._src.base.export import export
 
 Rule = Callable[..., Any]
+Entry = dict[str, Any]
+"""The record of a rule, as programs see and change it."""
 """`rule(op, *grads)` returns the gradients of the inputs: one, or a list."""
 
 
@@ -44,7 +46,7 @@ def registered_in_tensorflow() -> dict[str, bool]:
     return {line.partition(" ")[0]: not line.endswith(" none") for line in lines}
 
 
-class _Entries(MutableMapping[str, dict[str, Any]]):
+class _Entries(MutableMapping[str, Entry]):
     """Name -> `{"type": rule or None, "location": Location}`. Entries of op types are made when they are first read.
 
     Attributes:
@@ -52,11 +54,11 @@ class _Entries(MutableMapping[str, dict[str, Any]]):
     """
 
     def __init__(self) -> None:
-        self.made: dict[str, dict[str, Any]] = {}
+        self.made: dict[str, Entry] = {}
         self.rules: dict[str, Rule | None] = {}
         self.deleted: set[str] = set()
 
-    def __getitem__(self, name: str) -> dict[str, Any]:
+    def __getitem__(self, name: str) -> Entry:
         if name not in self.made:
             if name not in self:
                 raise KeyError(name)
@@ -65,7 +67,7 @@ class _Entries(MutableMapping[str, dict[str, Any]]):
             self.made[name] = {"type": rule, "location": location}
         return self.made[name]
 
-    def __setitem__(self, name: str, entry: dict[str, Any]) -> None:
+    def __setitem__(self, name: str, entry: Entry) -> None:
         self.made[name] = entry
         self.deleted.discard(name)
 
@@ -148,7 +150,7 @@ class RegisterGradient:
             raise TypeError("op_type must be a string")
         self._op_type = op_type
 
-    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, f: Rule) -> Rule:
         GRADIENTS.register(f, self._op_type)
         return f
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfcompat._src.base import dtypes, gradient_registry
 from tfcompat._src.base.export import export
+from tfcompat._src.base.gradient_registry import Rule
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.gradients import op_rules  # noqa: F401  (fills the registry's slot)
 from tfcompat._src.gradients.loop_notes import note_derivatives
@@ -335,7 +336,7 @@ class _Walk:
         for tensor, grad in zip(node.inputs, input_grads):
             self.add(tensor, grad)
 
-    def _apply(self, op: Operation, rule: Callable[..., Any], grads: list[Part | None]) -> None:
+    def _apply(self, op: Operation, rule: Rule, grads: list[Part | None]) -> None:
         """Calls a rule and adds its results to the sources of the operation.
 
         Raises:
@@ -506,7 +507,7 @@ def _sum_by_device(parts: list[Tensor]) -> Tensor:
     return _added(sums)
 
 
-def gradient_rule(op: Operation) -> Callable[..., Any] | None:
+def gradient_rule(op: Operation) -> Rule | None:
     """Returns the gradient rule of an operation, or None where its inputs get no gradient.
 
     Raises:
@@ -530,7 +531,7 @@ def gradient_rule(op: Operation) -> Callable[..., Any] | None:
     return rule
 
 
-def _registered(op: Operation, name: str) -> Callable[..., Any] | None:
+def _registered(op: Operation, name: str) -> Rule | None:
     """Returns the registry's rule for an operation; raises LookupError where it has no entry of that name."""
     try:
         return gradient_registry.GRADIENTS.lookup(name)
@@ -542,7 +543,7 @@ def _no_gradient(op: Operation) -> LookupError:
     return LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.type})")
 
 
-def get_gradient_function(op: Operation) -> Callable[..., Any] | None:
+def get_gradient_function(op: Operation) -> Rule | None:
     """Returns the registered gradient of an operation, which gives the gradient of a single input alone; None for one without inputs."""
     if not op.inputs:
         return None

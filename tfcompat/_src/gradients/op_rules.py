@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from tfcompat._src.base import gradient_registry
 from tfcompat._src.base.gradient_registry import Location, Rule
@@ -33,7 +32,7 @@ def _alone(rule: Rule) -> Rule:
     """Returns a rule that gives the gradient of a single input alone, as the rules of 1.15 do, and others in a list."""
 
     @functools.wraps(rule)
-    def gradient(op: Operation, *grads: Any) -> Any:
+    def gradient(op: Operation, *grads: object) -> object:
         found = rule(op, *grads)
         return found[0] if isinstance(found, (list, tuple)) and len(found) == 1 else found
 
@@ -43,7 +42,7 @@ def _alone(rule: Rule) -> Rule:
 def _nothing_for(inputs: int) -> Rule:
     """Returns the rule of an op type without derivatives: None for each of its inputs."""
 
-    def gradient(op: Operation, *grads: Any) -> Any:
+    def gradient(op: Operation, *grads: object) -> object:
         return None if inputs == 1 else [None] * inputs
 
     return gradient
@@ -52,7 +51,7 @@ def _nothing_for(inputs: int) -> Rule:
 def _lacking(op_type: str) -> Rule:
     """Returns a rule that raises NotImplementedError, for an op type that tfcompat does not have."""
 
-    def gradient(op: Operation, *grads: Any) -> Any:
+    def gradient(op: Operation, *grads: object) -> object:
         raise NotImplementedError(f"tfcompat has no op {op_type!r}, whose gradient {op.name!r} (op type {op.type}) is to use.")
 
     return gradient

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
 from tfcompat._src.base import dtypes, errors, nest
-from tfcompat._src.base.arrays import Array, NDArray, as_array, new_array
+from tfcompat._src.base.arrays import Array, NDArray, TensorLike, as_array, new_array
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -312,7 +313,7 @@ def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
     return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 
-def _to_array(tensor: Tensor, value: Any, wanted: Any, key: object) -> NDArray:
+def _to_array(tensor: Tensor, value: TensorLike, wanted: npt.DTypeLike, key: object) -> NDArray:
     """Converts a Python or NumPy value to a NumPy array of dtype `wanted`."""
     if isinstance(value, Tensor):
         raise TypeError(
@@ -333,7 +334,7 @@ def _to_array(tensor: Tensor, value: Any, wanted: Any, key: object) -> NDArray:
     return _cast(value, wanted)
 
 
-def _cast(value: Any, wanted: Any) -> NDArray:
+def _cast(value: TensorLike, wanted: npt.DTypeLike) -> NDArray:
     """Converts a value as NumPy did before NumPy 2: Python ints of lists wrap around in an integer dtype, as far as 64 bits hold them.
 
     Raises:

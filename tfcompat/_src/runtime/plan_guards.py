@@ -91,12 +91,13 @@ class FedPredicates:
 
     def values(self, feeds: Feeds) -> dict[Tensor, NDArray]:
         """Returns the values of the roots; one is missing if a feed that it depends on is no scalar, or a kernel rejects a value."""
-        given = {t: value for t in self.leaves if (value := self._given(t, feeds[t])) is not None}
+        given: dict[Tensor, Any] = {t: value for t in self.leaves if (value := self._given(t, feeds)) is not None}
         known = fold(self._ops, set(self.leaves).difference(given), given) if self._ops else given
         return {root: known[root] for root in dict.fromkeys(self.roots.values()) if root in known}
 
-    def _given(self, tensor: Tensor, value: Any) -> Any:
+    def _given(self, tensor: Tensor, feeds: Feeds) -> NDArray | KnownShape | None:
         """Returns a fed scalar as an array, the shape of a feed of which no more is used, or None."""
+        value = feeds[tensor]
         if self.leaves[tensor]:
             return None if np.ndim(value) else as_array(value)
         return KnownShape(np.shape(value), tensor.dtype.base_dtype.as_numpy_dtype)
