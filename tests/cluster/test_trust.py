@@ -9,9 +9,10 @@ import pytest
 from cluster import processes
 
 import tfcompat as tf
-from tfcompat._src.cluster import channel, trust
+from tfcompat._src.cluster import channel, trust, wire
 from tfcompat._src.cluster.masters import RemoteMaster
 from tfcompat._src.cluster.remote_session import RemoteSession
+from tfcompat._src.proto import messages
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_files_are_used_in_named_folders_only(serve, tmp_path):
     refused = [
         writing(outside / "c"), writing(inside / ".." / "c"), writing(inside / "link" / "c"), writing(f"file://{outside}/c"),
         writing(str(tmp_path / "index")), lambda: tf.read_file("/etc/passwd"), lambda: tf.matching_files("/etc/*"),
-        lambda: tf.matching_files(f"{inside}/*/../../out/*"), lambda: tf.print("x", output_stream=f"file://{outside}/c"),
+        lambda: tf.matching_files(f"{inside}/*/../../out/*"), lambda: tf.matching_files(str(inside / "link" / "*")), lambda: tf.print("x", output_stream=f"file://{outside}/c"),
         lambda: tf.raw_ops.SaveV2(
             prefix=str(outside / "c"), tensor_names=["x"], shape_and_slices=[""], tensors=[tf.constant(1.0)]
         ),
@@ -171,3 +172,72 @@ def test_certificates_are_required_where_they_are_named(serve, certificates, mon
 def test_certificates_come_in_threes(serve, certificates):
     with pytest.raises(ValueError, match="TFCOMPAT_TLS_KEY is not set"):
         serve(TFCOMPAT_TLS_CERT=certificates["TFCOMPAT_TLS_CERT"])
+
+
+# ---- what clients try ----
+
+
+@pytest.mark.parametrize("settings", [BEYOND, {}])
+def test_no_feed_takes_the_place_of_a_check(serve, tmp_path, settings):
+    """A client names nodes as it likes, also those that a server may have added."""
+    session = serve(**settings, TFCOMPAT_SERVER_FILES=tmp_path / "in")
+    with tf.Graph().as_default() as graph:
+        fed = tf.placeholder_with_default(str(tmp_path / "in" / "a"), [])
+        read, write = tf.read_file(fed, name="R"), tf.write_file(fed, "text", name="W")
+        asked = session(graph)
+        for target in (read, write):
+            with pytest.raises(tf.errors.PermissionDeniedError, match="refuses the file '/etc/passwd'"):
+                asked.run(target, {fed: "/etc/passwd"}, None, None)
+    master = channel.RemoteService(f"localhost:{session.port}", channel.MASTER)
+    handle = master.call("CreateSession", graph_def=graph.as_graph_def(), config=tf.ConfigProto()).session_handle
+    for name in ("R_allowed_path_0:0", "W_allowed_path_0:0"):
+        feed = [messages.NamedTensorProto(name=name, tensor=wire.to_proto(np.array(b"/etc/passwd", object), tf.string))]
+        with pytest.raises(tf.errors.OpError):
+            master.call("RunStep", session_handle=handle, feed=feed, fetch=["R:0"], target=["W"], request_id=hash(name) & 0xFFFF)
+
+
+def test_readers_of_queues_are_restricted_on_this_machine_too(serve, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text("words\n")
+    (tmp_path / "b").write_text("secret\n")
+    session = serve(TFCOMPAT_SERVER_FILES=tmp_path / "in")
+
+    def reads(reader, path):
+        with tf.Graph().as_default() as graph:
+            queue = tf.FIFOQueue(1, tf.string)
+            fill, (_, value) = queue.enqueue(str(path)), reader().read(queue)
+            asked = session(graph)
+            asked.run(fill, None, None, None)
+            return asked.run(value, None, None, None)
+
+    for reader in (tf.WholeFileReader, tf.TextLineReader):
+        assert reads(reader, tmp_path / "in" / "a").startswith(b"words")
+        with pytest.raises(tf.errors.PermissionDeniedError, match="refuses the file"):
+            reads(reader, tmp_path / "b")
+
+
+def test_a_token_calls_no_python_on_this_machine_either(serve, tmp_path):
+    called = []
+    session = serve(TFCOMPAT_SERVER_FILES=tmp_path)
+    for make in (tf.py_func, tf.py_function):
+        with pytest.raises(tf.errors.PermissionDeniedError, match="refuses Python functions"):
+            run(session, lambda make=make: make(lambda: called.append(1), [], tf.int64))
+    assert not called
+
+
+def test_constants_of_files_are_refused(serve):
+    session = serve(**BEYOND)
+    with pytest.raises(tf.errors.PermissionDeniedError, match="refuses the file"):
+        run(session, lambda: tf.raw_ops.ImmutableConst(dtype=tf.uint8, shape=[4], memory_region_name="/etc/passwd"))
+
+
+def test_threads_of_datasets_keep_the_limits_of_their_graph(serve, tmp_path):
+    (tmp_path / "a").write_text("secret\n")
+    session = serve(**BEYOND)
+
+    def build():
+        names = tf.data.Dataset.from_tensors(str(tmp_path / "a")).map(tf.identity, num_parallel_calls=2).prefetch(1)
+        return tf.data.make_one_shot_iterator(names.map(tf.read_file, num_parallel_calls=2).prefetch(1)).get_next()
+
+    with pytest.raises(tf.errors.PermissionDeniedError, match="refuses the file"):
+        run(session, build)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.base import jax_threads
+from tfcompat._src.base import confinement, jax_threads
 
 _idle: list[_Helper] = []
 os.register_at_fork(after_in_child=_idle.clear)
@@ -33,7 +33,7 @@ class Work:
     """
 
     def __init__(self, function: Callable[[], Any]) -> None:
-        self._functions = [function]  # list.pop is atomic, so only one helper gets it
+        self._functions = [confinement.bound(function)]  # list.pop is atomic, so only one helper gets it
         self._was_handed_over = self.is_over = False
         # Locked while the function runs: whoever waits acquires it, and releases it for others that wait.
         self._running = _thread.allocate_lock()

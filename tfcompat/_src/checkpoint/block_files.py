@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tfcompat._src.platform import file_io
+
 BLOCK = 4 << 20
 READ_BLOCK = 16 << 20
 READ_THREADS = 4
@@ -108,7 +110,7 @@ class BlockWriter:
 
 def open_to_read(path: str) -> int:
     """The descriptor of a file of which a read asks for just what it names: reads ahead are slow where files are big."""
-    file = os.open(path, os.O_RDONLY)
+    file = os.open(file_io.local(path), os.O_RDONLY)
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
     return file

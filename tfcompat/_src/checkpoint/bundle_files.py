@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-from tfcompat._src.platform import temporary_files
+from tfcompat._src.platform import file_io, temporary_files
 
 VERSION = 1
 HEADER_KEY = b""
@@ -29,7 +29,7 @@ def begun_saves(prefix: str) -> list[str]:
     """The numbers of the saves to a prefix that have named their first data file and not their index: as a rule there are none."""
     folder, base = os.path.split(prefix)
     try:
-        names = os.listdir(folder or ".")
+        names = os.listdir(file_io.local(folder or "."))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     index = temporary_files.temporary_name(index_name(base), "")

@@ -31,7 +31,7 @@ def _read_index(path: str) -> tuple[dict[bytes, bytes], tuple[int, ...]]:
     Raises:
       errors.NotFoundError: there is none. errors.DataLossError: it is damaged.
     """
-    with file_io.tensorflow_errors(path), open(path, "rb") as file:
+    with file_io.opened(path) as file:
         data, identity = file.read(), _identity(os.fstat(file.fileno()))
     try:
         found = dict(table.Table(data).items())

@@ -98,7 +98,7 @@ def settle(prefix: str) -> None:
 
 def _names(folder: str) -> Iterable[str]:
     try:
-        return os.listdir(folder or ".")
+        return os.listdir(file_io.local(folder or "."))
     except (FileNotFoundError, PermissionError):
         return ()
 

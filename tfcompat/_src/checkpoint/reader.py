@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from tfcompat._src.base import dtypes
@@ -21,7 +20,7 @@ def open_checkpoint(pattern: object) -> SavedTensors:
       errors.NotFoundError: there is none. errors.DataLossError: its index is damaged.
     """
     path = file_io.local(pattern)
-    is_bundle = os.path.exists(index_name(path)) or begun_saves(path)
+    is_bundle = file_io.exists(index_name(path)) or begun_saves(path)
     return BundleReader(path) if is_bundle else V1Reader(path)
 
 

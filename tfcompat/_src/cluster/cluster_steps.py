@@ -26,7 +26,6 @@ from tfcompat._src.cluster.remote_worker import RemoteWorker, run_request, run_r
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.cluster.stream_calls import StreamCall
 from tfcompat._src.cluster.tensor_streams import pushing_tasks
-from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -96,16 +95,15 @@ class ClusterSteps:
     Args:
       own: the Worker of the master's server. members: the tasks, in the order in which nodes without a device prefer them.
       graph: a tf.Graph. config: a ConfigProto. handle: the session's name.
-      cancellation: cancels the wait for tasks that do not answer. gate: checks graphs that run here for another process, or None.
+      cancellation: cancels the wait for tasks that do not answer.
 
     Raises:
       errors.OpError: a task does not create the session.
     """
 
     def __init__(
-        self, own: Any, members: list[Member], graph: Graph, config: Any, handle: str, cancellation: Cancellation, gate: Gate | None = None
+        self, own: Any, members: list[Member], graph: Graph, config: Any, handle: str, cancellation: Cancellation
     ) -> None:  # fmt: skip
-        self._gate = gate
         self._own, self._graph, self._config, self._handle = own, graph, config, handle
         self._address = next(member.address for member in members if member.server is own.server)
         self._workers = {member.task: member.worker(own) for member in members}
@@ -189,10 +187,8 @@ class ClusterSteps:
             worker = self._workers[task]
             try:
                 graph_def = part.graph_def(self._graph)
-                # Other workers check what they get over RPC themselves.
                 if worker is self._own:
-                    checked = graph_def if self._gate is None else self._gate.checked(graph_def)
-                    handle = worker.register(self._handle, checked, self._config.graph_options)
+                    handle = worker.register(self._handle, graph_def, self._config.graph_options)
                 else:
                     handle = worker.register(self._handle, graph_def, self._config.graph_options, cancellation)
             except wire.FAILURES as e:

@@ -15,7 +15,6 @@ from tfcompat._src.cluster.cluster_steps import ClusterSteps, devices_of
 from tfcompat._src.cluster.local_steps import LocalSteps
 from tfcompat._src.cluster.members import members_of
 from tfcompat._src.cluster.session_table import SessionTable
-from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -48,10 +47,10 @@ class MasterSession:
     Args:
       master: the Master. handle: the session's name.
       config: the ConfigProto of the session, merged with the server's.
-      cancellation: cancels the wait for tasks that do not answer. is_remote: whether the client is another process.
+      cancellation: cancels the wait for tasks that do not answer.
     """
 
-    def __init__(self, master: Master, handle: str, config: Any, cancellation: Cancellation, is_remote: bool) -> None:
+    def __init__(self, master: Master, handle: str, config: Any, cancellation: Cancellation) -> None:
         self.handle, self.graph, self.version = handle, Graph(), 0
         self._lock = threading.Lock()
         self._running: set[Cancellation] = set()
@@ -59,14 +58,10 @@ class MasterSession:
         self._callables: dict[int, Any] = {}
         self._numbers = itertools.count(1)
         members = members_of(master.server, config)
-        gate = master.gate if is_remote else None
-        # A graph is checked once: here if this process runs all of it, else by each worker when a part is registered.
-        self._gate = None
         if all(member.server is not None for member in members):
-            self._gate = gate
             self._steps: _Steps = LocalSteps({m.task: m.server for m in members}, self.graph, config)
         else:
-            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation, gate)
+            self._steps = ClusterSteps(master.worker, members, self.graph, config, handle, cancellation)
 
     def extend(self, graph_def: Any, version: int) -> int:
         """Adds nodes to the graph; returns its new version.
@@ -86,7 +81,7 @@ class MasterSession:
 
     def add(self, graph_def: messages.GraphDef) -> None:
         """Adds nodes to the graph, without a check of the version."""
-        session_graph.extend(self.graph, graph_def if self._gate is None else self._gate.checked(graph_def))
+        session_graph.extend(self.graph, graph_def)
 
     def run(
         self, feeds: dict[str, Any], fetches: Sequence[str], targets: Sequence[str], options: Any, cancellation: Cancellation,
@@ -173,21 +168,19 @@ class Master:
     """The sessions of a server's clients, by handle.
 
     Args:
-      server: the LocalServer. worker: its Worker. gate: checks graphs of other processes.
+      server: the LocalServer. worker: its Worker.
     """
 
-    def __init__(self, server: Any, worker: Any, gate: Gate) -> None:
-        self.server, self.worker, self.gate = server, worker, gate
+    def __init__(self, server: Any, worker: Any) -> None:
+        self.server, self.worker = server, worker
         self._sessions = SessionTable[MasterSession]()
 
-    def create(
-        self, graph_def: messages.GraphDef, config: messages.ConfigProto, cancellation: Cancellation, is_remote: bool = False
-    ) -> MasterSession:
+    def create(self, graph_def: messages.GraphDef, config: messages.ConfigProto, cancellation: Cancellation) -> MasterSession:
         """Creates a session; waits until its tasks answer.
 
         Args:
           graph_def: the first nodes. config: the client's ConfigProto; settings of the server override it.
-          cancellation: cancels the wait. is_remote: whether the client is another process.
+          cancellation: cancels the wait.
 
         Raises:
           errors.OpError: the nodes or the settings are not accepted.
@@ -200,7 +193,7 @@ class Master:
         merged = messages.ConfigProto()
         for part in (self.server.config, config, self.server.config):
             merged.MergeFrom(part)
-        session = MasterSession(self, secrets.token_hex(8), merged, cancellation, is_remote)
+        session = MasterSession(self, secrets.token_hex(8), merged, cancellation)
         session.add(graph_def)
         self._sessions.add(session.handle, session)
         return session

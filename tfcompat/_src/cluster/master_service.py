@@ -24,7 +24,7 @@ class MasterService:
         self._requests = RequestIds("RunStep (Master)")
 
     def CreateSession(self, request: Any, cancellation: Cancellation) -> Any:
-        session = self._master.create(request.graph_def, request.config, cancellation, is_remote=True)
+        session = self._master.create(request.graph_def, request.config, cancellation)
         return messages.CreateSessionResponse(session_handle=session.handle, graph_version=session.version)
 
     def ExtendSession(self, request: Any, cancellation: Cancellation) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from tfcompat._src.base import errors
+from tfcompat._src.base.confinement import Confinement, confined
 from tfcompat._src.cluster import channel, trust, wire
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.collective_groups import CollectiveGroups
@@ -46,19 +47,20 @@ class Services:
 
     def __init__(self, server: Any, gate: Gate) -> None:
         self.worker = Worker(server)
-        self.master = Master(server, self.worker, gate)
+        self.master = Master(server, self.worker)
+        self._confinement = gate.confinement
         self.groups = Groups()
         self.collectives = CollectiveGroups(server, self.groups)
         self.door = Door(gate.host, functools.partial(_take_line, weakref.ref(server)))
         # The door and the port close with the server object, not at exit: lines are used until the process ends.
         weakref.finalize(server, self.door.close).atexit = False
-        service = WorkerService(self.worker, self.collectives, gate, self.door)
-        self.worker.streams.calls.answer = service.RunGraph
+        service = WorkerService(self.worker, self.collectives, self.door)
+        self.worker.streams.calls.answer = functools.partial(_confined, gate.confinement, service.RunGraph)
         self._by_name = {channel.MASTER: MasterService(self.master), channel.WORKER: service, channel.TRANSFER: service}
 
     def answer(self, service: str, method: str, request: Any, cancellation: Cancellation) -> Any:
-        """Returns the reply to a request; raises one of `wire.FAILURES`."""
-        return getattr(self._by_name[service], method)(request, cancellation)
+        """Returns the reply to a request of another process, within the limits of such requests; raises one of `wire.FAILURES`."""
+        return _confined(self._confinement, getattr(self._by_name[service], method), request, cancellation)
 
     def take(self, purpose: dict[str, str], source: Source, is_open: Callable[[], bool]) -> None:
         """Receives a line until it ends: tensors of a worker, or arrays of a group's process.
@@ -74,6 +76,11 @@ class Services:
         peers = self.groups.wait_for(purpose.get(GROUP, ""), lambda: not is_open())
         if peers is not None and rank.isdigit() and int(rank) in peers.others:
             peers.receive(int(rank), source)
+
+
+def _confined(limits: Confinement | None, method: Callable[[Any, Cancellation], Any], request: Any, cancellation: Cancellation) -> Any:
+    with confined(limits):
+        return method(request, cancellation)
 
 
 class Listener:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from tfcompat._src.base import confinement
+
 _IDLE_SECONDS = 30.0
 
 
@@ -30,7 +32,7 @@ class WaitingThreads(Executor):
         with self._lock:
             needs_thread = self._idle == 0
             self._idle -= not needs_thread
-        self._calls.put((future, function, args, kwargs))
+        self._calls.put((future, confinement.bound(function), args, kwargs))
         if needs_thread:
             threading.Thread(target=self._serve, name="tfcompat-cluster", daemon=True).start()
         return future

@@ -11,7 +11,6 @@ from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.collective_groups import CollectiveGroups
 from tfcompat._src.cluster.lines import Door
 from tfcompat._src.cluster.request_ids import RequestIds
-from tfcompat._src.cluster.trust import Gate
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.proto import messages, pool
 from tfcompat._src.runtime.local_servers import task_name
@@ -25,8 +24,8 @@ class WorkerService:
     Methods are named as in worker_service.proto, RecvTensors and Open as in tfcompat's own transfer service.
     """
 
-    def __init__(self, worker: Worker, collectives: CollectiveGroups, gate: Gate, door: Door) -> None:
-        self._worker, self._collectives, self._gate, self._door = worker, collectives, gate, door
+    def __init__(self, worker: Worker, collectives: CollectiveGroups, door: Door) -> None:
+        self._worker, self._collectives, self._door = worker, collectives, door
         self._requests = RequestIds("RunGraph (Worker)")
         self._receipts = RequestIds("RecvTensor (Worker)")
 
@@ -46,7 +45,7 @@ class WorkerService:
         return messages.DeleteWorkerSessionResponse()
 
     def RegisterGraph(self, request: Any, cancellation: Cancellation) -> Any:
-        handle = self._worker.register(request.session_handle, self._gate.checked(request.graph_def), request.graph_options)
+        handle = self._worker.register(request.session_handle, request.graph_def, request.graph_options)
         return messages.RegisterGraphResponse(graph_handle=handle)
 
     def DeregisterGraph(self, request: Any, cancellation: Cancellation) -> Any:

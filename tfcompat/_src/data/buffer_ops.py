@@ -5,14 +5,13 @@ A cache in files is a checkpoint of the V2 format (a tensor bundle), with an ent
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 
 import numpy as np
 
-from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base import confinement, dtypes, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.checkpoint.bundle_files import index_name
@@ -50,7 +49,7 @@ class Buffer:
 
     def begin(self) -> None:
         """Starts the thread."""
-        self._thread = threading.Thread(target=self._fill, daemon=True)
+        self._thread = threading.Thread(target=confinement.bound(self._fill), daemon=True)
         self._thread.start()
 
     def is_ready(self) -> bool:
@@ -160,7 +159,7 @@ def _cache(context: HostContext, input_dataset: NDArray, filename: NDArray, cach
     # Without a cache resource, elements are kept for the epochs of one iteration only.
     def start(scope: Scope) -> Next:
         if path:
-            return _read_cache(path, len(kinds)) if os.path.exists(index_name(path)) else _write_cache(path, kinds, source.start(scope), scope)
+            return _read_cache(path, len(kinds)) if file_io.exists(index_name(path)) else _write_cache(path, kinds, source.start(scope), scope)
         return _memory_cache(source, scope.kept if cache is None else cache.kept, owner, scope)
 
     return DatasetValue(start, source.size)
@@ -196,15 +195,13 @@ def _entry(number: int, component: int) -> str:
 def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: Scope) -> Next:
     """Returns the elements of `following` and writes them to the cache files; AlreadyExistsError if another iteration does so."""
     lock = path + "_0.lockfile"
-    if os.path.exists(lock):
+    if file_io.exists(lock):
         raise errors.AlreadyExistsError(
             None, None, f"There appears to be a concurrent caching iterator running - cache lockfile already exists ('{lock}'). If you "
             "are sure no other running TF computations are using this cache prefix, delete the lockfile and re-initialize the iterator."
         )  # fmt: skip
     # A lock file, as in TensorFlow 1.15, keeps two iterations from writing the same cache.
-    with file_io.tensorflow_errors(lock):
-        with open(lock, "w") as file:
-            file.write("Created at: 0")
+    file_io.write_string_to_file(lock, "Created at: 0")
     writer = BundleWriter(path)
     number = 0
     is_done = False
@@ -218,7 +215,7 @@ def _write_cache(path: str, kinds: list[dtypes.DType], following: Next, scope: S
                 writer.finish()
             else:
                 writer.abandon()
-            os.remove(lock)
+            file_io.remove(lock)
 
     scope.on_end(lambda: done(False))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import confinement, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.dtypes import DType, as_dtype, cpp_name
 from tfcompat._src.base.host_context import HostContext
@@ -416,7 +416,7 @@ def _batch_function(context: HostContext, inputs: Arrays, captured: Arrays, *, a
     # The captured tensors are those of the last run of the batch, which all runs share.
     queue = _queue_of(context)
     call = HostFunction(context, "f", captured, len(inputs)).bound(Scope(context_of(context)))
-    task = _rows_of(_Task(inputs, captured, call))
+    task = _rows_of(_Task(inputs, captured, confinement.bound(call)))
     return (queue.run(task, lambda tasks: _called(tasks, tasks[-1].call or call, allowed_batch_sizes, node.attrs["Tout"])),)
 
 

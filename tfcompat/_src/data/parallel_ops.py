@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from tfcompat._src.base import jax_threads
+from tfcompat._src.base import confinement, jax_threads
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.batch_ops import batched
@@ -137,7 +137,7 @@ class _Threads:
         future: Future[Any] = Future()
         self._work.put((future, function, arguments))
         if len(self._threads) < self._most:
-            self._threads.append(threading.Thread(target=_serve, args=(self._work,), daemon=True))
+            self._threads.append(threading.Thread(target=confinement.bound(_serve), args=(self._work,), daemon=True))
             self._threads[-1].start()
         return future
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from tfcompat._src.base import dtypes, errors
+from tfcompat._src.base import confinement, dtypes, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.values import DatasetValue, Element, Next, Scope, dataset_op, text
@@ -210,7 +210,7 @@ def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, 
 
     def rows() -> Iterator[Element]:
         # The query runs when the first row is asked for; text stays bytes, as it need not be UTF-8.
-        connection = sqlite3.connect(source)
+        connection = _database(source)
         connection.text_factory = bytes
         try:
             cursor = connection.execute(statement)
@@ -230,6 +230,20 @@ def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, 
         return rows().__next__
 
     return DatasetValue(start)
+
+
+_MEMORY = ("", ":memory:")
+_OPENS_FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_PRAGMA)
+
+
+def _database(source: str) -> sqlite3.Connection:
+    """Connects to the SQLite database in a file, or to one in memory."""
+    # An absolute path is none of SQLite's URIs.
+    connection = sqlite3.connect(source if source in _MEMORY else os.path.abspath(file_io.local(source)))
+    if confinement.current() is not None:
+        # A query can open other files too: by ATTACH, by VACUUM INTO (which SQLite reports as ATTACH), and by pragmas.
+        connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in _OPENS_FILES else sqlite3.SQLITE_OK)
+    return connection
 
 
 def _sql_value(value: float | str | bytes | None, kind: dtypes.DType) -> NDArray:

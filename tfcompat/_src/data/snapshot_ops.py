@@ -8,7 +8,6 @@ snapshots are not found here, and are written again.
 
 from __future__ import annotations
 
-import glob
 import gzip
 import hashlib
 import itertools
@@ -155,7 +154,10 @@ def _records(file: BinaryIO, path: str) -> Iterator[bytes]:
 
 
 def _opened(path: str, mode: str, compression: str) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, mode) if compression else open(path, mode))  # noqa: SIM115  (whoever asks closes it)
+    if not compression:
+        return file_io.opened(path, mode)
+    with file_io.tensorflow_errors(path):
+        return cast(BinaryIO, gzip.open(file_io.local(path), mode))
 
 
 def _metadata_path(folder: str) -> str:
@@ -165,16 +167,16 @@ def _metadata_path(folder: str) -> str:
 def _read_metadata(folder: str) -> Metadata | None:
     """Returns the metadata of the run that is complete or in progress, or None."""
     path = _metadata_path(folder)
-    if not os.path.exists(path):
+    if not file_io.exists(path):
         return None
-    with file_io.tensorflow_errors(path), open(path, "rb") as file:
+    with file_io.opened(path) as file:
         return messages.data.experimental.SnapshotMetadataRecord.FromString(next(_records(file, path)))
 
 
 def _write_metadata(folder: str, record: Metadata) -> None:
     path = _metadata_path(folder)
     with file_io.tensorflow_errors(path):
-        temporary_files.write_whole(path, _framed(record))
+        temporary_files.write_whole(file_io.local(path), _framed(record))
 
 
 class _Writer:
@@ -186,9 +188,8 @@ class _Writer:
             creation_timestamp=time.time_ns() // 1000, graph_hash=fingerprint, run_id=f"{secrets.randbits(64):04x}", finalized=False
         )
         self._run = settings.writer_prefix + os.path.join(folder, self._record.run_id)
-        with file_io.tensorflow_errors(self._run):
-            os.makedirs(self._run, exist_ok=True)
-            os.makedirs(folder, exist_ok=True)
+        file_io.makedirs(self._run)
+        file_io.makedirs(folder)
         # From here on, other iterations see a pending run and do not write a snapshot of their own.
         _write_metadata(folder, self._record)
         self._numbers = itertools.count()
@@ -197,8 +198,7 @@ class _Writer:
     def _next_file(self) -> BinaryIO:
         self._bytes = 0
         path = os.path.join(self._run, f"{next(self._numbers):08d}.snapshot")
-        with file_io.tensorflow_errors(path):
-            return _opened(path, "wb", self._settings.compression)
+        return _opened(path, "wb", self._settings.compression)
 
     def add(self, element: Element) -> None:
         # Sizes are those of the arrays in memory, before serialization and compression; a string counts 8 bytes.
@@ -265,12 +265,12 @@ def _begin(source: DatasetValue, folder: str, settings: _Settings, fingerprint: 
 
 def _read(run: str, settings: _Settings) -> Iterator[Element]:
     # Files are numbered with 8 digits, so that their names sort in the order of the elements.
-    paths = sorted(glob.glob(os.path.join(glob.escape(run), "*")))
+    paths = [os.path.join(run, name) for name in file_io.listdir(run)] if file_io.isdir(run) else []
     if not paths:
         raise invalid(f"Could not find any files in dir: {run}")
     for path in paths:
         path = settings.reader_prefix + path
-        with file_io.tensorflow_errors(path), _opened(path, "rb", settings.compression) as file:
+        with _opened(path, "rb", settings.compression) as file:
             for data in _records(file, path):
                 record = messages.data.experimental.SnapshotRecord.FromString(data)
                 yield tuple(tensor_proto.make_ndarray(each) for each in record.tensor)

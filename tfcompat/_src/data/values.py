@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import confinement, errors
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
 from tfcompat._src.data.op_ranks import require_scalars, shape_of
@@ -135,6 +135,9 @@ class DatasetValue:
 
     def __init__(self, start: Callable[[Scope], Next], size: int = UNKNOWN, **notes: Any) -> None:
         self.start, self.size, self.notes = start, size, notes
+        # Any session may ask for the elements: they are computed within the limits of the one that made the dataset.
+        if confinement.current() is not None:
+            self.start = confinement.bound(lambda scope: confinement.bound(start(scope)))
         self.arguments, self.inputs = (), []
 
     def made_by(self, context: HostContext, arguments: Iterable[Any]) -> DatasetValue:

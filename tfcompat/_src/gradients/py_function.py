@@ -27,7 +27,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.function_body import FuncGraph
-from tfcompat._src.ops.control.py_func import PY_FUNCTIONS, error_of_python, register, require_callable
+from tfcompat._src.ops.control.py_func import error_of_python, register, registered_as, require_callable
 from tfcompat._src.proto import messages
 
 
@@ -94,7 +94,7 @@ def _errors_of(node_def: messages.NodeDef | None, node: Operation | None) -> Ite
 
 def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: str) -> tuple[NDArray, ...]:
     """Calls a method of the function registered under `token` on eager tensors of NumPy inputs, and returns NumPy results."""
-    registered = PY_FUNCTIONS[token].function
+    registered = registered_as(token, context.op).function
     graph = get_eager_graph()
     device = graph.found("CPU:0")
     kinds = [t.dtype.base_dtype for t in context.op.inputs]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.base import dtypes, errors
-from tfcompat._src.platform import logging
+from tfcompat._src.platform import file_io, logging
 from tfcompat._src.proto import messages
 
 METADATA_FILE_PREFIX = "_tfdbg_"
@@ -164,7 +164,7 @@ def now() -> int:
 def _write(url: str, name: str, event: messages.Event, microseconds: int) -> None:
     """Writes an event as a file of its own, whose name ends with the time, and "-1", "-2" where there is one from the same time."""
     content = event.SerializeToString()
-    path = start = os.path.join(url.removeprefix(FILE_URL), f"{name}_{microseconds}")
+    path = start = file_io.local(os.path.join(url.removeprefix(FILE_URL), f"{name}_{microseconds}"))
     count = 0
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)

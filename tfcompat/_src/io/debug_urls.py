@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import confinement, errors
 from tfcompat._src.io import debug_files
 
 GRPC_URL = "grpc://"
@@ -23,6 +23,8 @@ def check(url: str) -> None:
 def writer(url: str) -> Any:
     """Returns the module that writes dumps to a URL: it has write_tensor, write_graph and write_core_metadata."""
     check(url)
+    if is_grpc(url):
+        confinement.require_unconfined(f"connections to {url}")
     return importlib.import_module(STREAMS) if is_grpc(url) else debug_files
 
 

@@ -70,7 +70,7 @@ class EventsWriter:
     def _free_path(self, seconds: int) -> str:
         """A path that is not taken: a second writer of the same second has the next second in its name."""
         while True:
-            path = f"{self._prefix}.out.tfevents.{seconds:010d}.{socket.gethostname()}{self._suffix}"
+            path = local(f"{self._prefix}.out.tfevents.{seconds:010d}.{socket.gethostname()}{self._suffix}")
             try:
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
                 return path

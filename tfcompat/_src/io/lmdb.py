@@ -47,7 +47,7 @@ def read(filename: bytes | str) -> Iterator[tuple[bytes, bytes]]:
       errors.InvalidArgumentError: there is no such file, or it is no LMDB database.
     """
     path = local(filename)
-    path = path if os.path.isfile(path) else os.path.join(path, "data.mdb")
+    path = path if os.path.isfile(path) else local(os.path.join(path, "data.mdb"))
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             yield from _read(data)

@@ -12,9 +12,9 @@ import shutil
 import stat as python_stat
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import confinement, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.platform import compat, temporary_files
 
@@ -53,11 +53,19 @@ def tensorflow_errors(path: str) -> Iterator[None]:
 
 
 def local(path: object) -> str:
-    """The local path that `path` (str, bytes, path object, `file://` address) names.
+    """The local path that `path` (str, bytes, path object, `file://` address) names; whatever uses files asks here for each of them.
 
     Raises:
       UnimplementedError: it is an address on another file system.
+      PermissionDeniedError: this thread runs for a client of a server that does not let it use the file, see `base/confinement`.
     """
+    named = named_path(path)
+    confinement.require_file(named)
+    return named
+
+
+def named_path(path: object) -> str:
+    """The local path that `path` names, of a pattern too, whose matches are then checked one by one; raises UnimplementedError as `local`."""
     text = compat.as_text(compat.path_to_str(path))
     scheme, separator, rest = text.partition("://")
     if not separator or "/" in scheme:
@@ -67,6 +75,13 @@ def local(path: object) -> str:
             None, None, f"File system scheme '{scheme}' not implemented (file: '{text}'): copy it to a local folder"
         )
     return rest
+
+
+def opened(path: object, mode: str = "rb", buffering: int = -1) -> BinaryIO:
+    """Opens a file for reading or writing bytes; raises the error of `tf.errors` that belongs to the system's, and those of `local`."""
+    where = local(path)
+    with tensorflow_errors(where):
+        return cast(BinaryIO, open(where, mode, buffering))
 
 
 @export("gfile.GFile", "gfile.Open", "io.gfile.GFile")
@@ -107,9 +122,7 @@ class FileIO:
         return self._mode
 
     def _open(self, mode: str) -> BinaryIO:
-        path = local(self._name)
-        with tensorflow_errors(path):
-            return open(path, mode)
+        return opened(self._name, mode)
 
     def _for_reading(self) -> BinaryIO:
         if not self._may_read:
@@ -263,17 +276,29 @@ def glob(pattern: Any) -> list[str]:
       NotFoundError: the folder before the first `*`, `?`, `[` or `\\` of a pattern does not exist.
     """
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
-    return [found for each in patterns for found in sorted(_matches(local(each)))]
+    return [found for each in patterns for found in sorted(_matches(named_path(each)))]
 
 
 def _matches(pattern: str) -> list[str]:
     """The paths that match one pattern; those below the current folder start with `./`, as in 1.15."""
     folder, slash, _ = re.split(r"[*?\[\\]", pattern, maxsplit=1)[0].rpartition("/")
-    if not slash:
-        return [f"./{found}" for found in python_glob.glob(pattern)]
+    confinement.require_file(folder or slash or ".")
+    if ".." in pattern.split("/"):
+        confinement.require_file(pattern)
     if folder and not os.path.isdir(folder):
         raise errors.NotFoundError(None, None, f"{folder}; No such file or directory")
-    return python_glob.glob(pattern)
+    limits = confinement.current()
+    found = python_glob.glob(pattern) if limits is None else _confined_matches(folder + slash, pattern[len(folder + slash) :], limits)
+    return found if slash else [f"./{path}" for path in found]
+
+
+def _confined_matches(folder: str, pattern: str, limits: confinement.Confinement) -> list[str]:
+    """The paths below a folder that match and may be used; no folder is listed that may not, as one behind a link."""
+    found = [folder]
+    for part in pattern.split("/"):
+        bases = [path for path in found if limits.allows(path or ".")]
+        found = [path for base in bases for path in python_glob.glob(os.path.join(python_glob.escape(base), part))]
+    return [path for path in found if limits.allows(path)]
 
 
 @export("io.gfile.listdir")

@@ -25,6 +25,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar
 
+from tfcompat._src.base import confinement
+
 MARK = ".tempstate"
 NAME = re.compile(re.escape(MARK) + r"(\d+)$")
 _RANDOM_BITS = 40
@@ -64,6 +66,7 @@ def _in_a_thread(function: Callable[[], _Result]) -> tuple[_Result | None, BaseE
     outcome: list[tuple[_Result | None, BaseException | None]] = []
     turn, done = threading.Lock(), threading.Lock()
     done.acquire()
+    function = confinement.bound(function)
 
     def run() -> None:
         if turn.acquire(blocking=False):
@@ -110,6 +113,7 @@ def lock(file: int, wait: bool = True) -> bool | None:
 
 def open_to_lock(path: str) -> int:
     """The descriptor of a file for `lock`: some network drives lock only what is open for writing."""
+    confinement.require_file(path)
     try:
         return os.open(path, os.O_RDWR)
     except PermissionError:
@@ -127,6 +131,7 @@ def is_named(file: int, path: str) -> bool:
 @contextlib.contextmanager
 def exclusive(path: str) -> Iterator[None]:
     """A block that one writer at a time is in, of all that name this lock file, which goes at the end."""
+    confinement.require_file(path)
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -168,6 +173,7 @@ def temporary_name(path: str, number: str) -> str:
 
 def create(path: str, number: str | None = None) -> tuple[int, str]:
     """A new locked file, open for writing, under a temporary name; by default with a new number."""
+    confinement.require_file(path)
     while True:
         temporary = temporary_name(path, number or new_number())
         file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)

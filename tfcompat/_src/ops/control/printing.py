@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfcompat._src.base import checks, dtypes, errors, nest
+from tfcompat._src.base import checks, confinement, dtypes, errors, nest
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
@@ -21,7 +21,7 @@ from tfcompat._src.graph.tensor_like import is_dense_tensor_like
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
 from tfcompat._src.ops.control.summary_text import summarize, summarize_ends
-from tfcompat._src.platform import logging
+from tfcompat._src.platform import file_io, logging
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
@@ -105,8 +105,8 @@ def _string_format(inputs, *, template, placeholder, summarize):
 
 
 def _to_file(path: str, text: str) -> None:
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(text)
+    with file_io.opened(path, "ab") as file:
+        file.write(text.encode())
 
 
 _LOG_LEVELS = {"log(info)": logging.info, "log(warning)": logging.warning, "log(error)": logging.error}
@@ -222,6 +222,7 @@ def timestamp(name: str | None = None) -> Tensor:
 @op("Abort", '(*, error_msg: string = "", exit_without_error: bool = False) -> ()', shape=si.no_outputs,
     gradient=_NO_OUTPUT, effects=EXTERNAL, side=HOST)  # fmt: skip
 def _abort(*, error_msg, exit_without_error):
+    confinement.require_unconfined("the op Abort, which ends the process,")
     if exit_without_error:
         os._exit(0)
     print(f"Abort_op intentional failure; {error_msg}", file=sys.stderr, flush=True)

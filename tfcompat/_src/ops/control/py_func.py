@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfcompat._src.base import array_memory, dtypes, errors, nest, promotion
+from tfcompat._src.base import array_memory, confinement, dtypes, errors, nest, promotion
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, Effects, NotDifferentiable, op
@@ -20,6 +20,7 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 
 if TYPE_CHECKING:
     from tfcompat._src.base.dtypes import DTypeLike
+    from tfcompat._src.graph.operation import Operation
 
 _ERRORS = (
     ((ValueError, TypeError), errors.InvalidArgumentError), (StopIteration, errors.OutOfRangeError),
@@ -54,6 +55,19 @@ def register(kind: str, function: Callable) -> str:
     PY_FUNCTIONS[token] = registered
     get_default_graph().__dict__.setdefault("_py_funcs_used_in_graph", []).append(registered)
     return token
+
+
+def registered_as(token: str, op: Operation) -> Registered:
+    """Returns the function that a node calls, by its token.
+
+    Raises:
+      errors.InvalidArgumentError: there is none. errors.PermissionDeniedError: the run is for a client of a server, see `base/confinement`.
+    """
+    confinement.require_unconfined("Python functions")
+    registered = PY_FUNCTIONS.get(token)
+    if registered is None:
+        raise errors.InvalidArgumentError(op.node_def, op, f"ValueError: callback {token} is not found")
+    return registered
 
 
 def _as_array(value: object) -> np.ndarray:
@@ -109,9 +123,7 @@ def error_of_python(error: Exception, *node: Any) -> errors.OpError:
 
 def _call(context, inputs, *, token, Tout):
     node = context.op.node_def, context.op
-    registered = PY_FUNCTIONS.get(token)
-    if registered is None:
-        raise errors.InvalidArgumentError(*node, f"ValueError: callback {token} is not found")
+    registered = registered_as(token, context.op)
     try:
         with promotion.OfProgram():
             results = _returned(registered.function(*[_argument(x) for x in inputs]))

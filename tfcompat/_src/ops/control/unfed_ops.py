@@ -12,7 +12,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
-from tfcompat._src.platform.file_io import local, tensorflow_errors
+from tfcompat._src.platform import file_io
 
 _UNDEFINED = NotDifferentiable("no gradient is defined", raises=True)
 
@@ -30,9 +30,7 @@ def _immutable_const(*, dtype, shape, memory_region_name):
     if dtype.kind == "O":
         raise errors.UnimplementedError(None, None, "Sorry, DT_STRING is not currently supported for ImmutableConstOp.")
     wanted = math.prod(shape.sizes) * dtype.itemsize
-    path = local(memory_region_name)
-    with tensorflow_errors(path), open(path, "rb") as file:
-        data = file.read()
+    data = file_io.read_file_to_string(memory_region_name, binary_mode=True)
     if len(data) < wanted:
         raise errors.InvalidArgumentError(
             None, None, f"Not enough data in {memory_region_name}: {len(data)} bytes, but the tensor needs {wanted}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.random import candidate_samplers as samplers
 from tfcompat._src.ops.random.seeds import seed_attrs
+from tfcompat._src.platform import file_io
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import Array, TensorLike
@@ -111,8 +111,8 @@ def _fixed_sampler(
 
 def _read_weights(vocab_file: str) -> np.ndarray:
     """The last comma-separated field of every line."""
-    with open(vocab_file, encoding="utf-8") as lines:
-        fields = [(line.rstrip("\n"), line.rstrip("\n").rpartition(",")[2]) for line in lines]
+    lines = file_io.read_file_to_string(vocab_file).splitlines()
+    fields = [(line, line.rpartition(",")[2]) for line in lines]
     weights = np.empty(len(fields), np.float32)
     for i, (line, field) in enumerate(fields):
         try:
@@ -131,9 +131,7 @@ def _fixed_unigram(xp: ModuleType) -> Callable:
         if bool(vocab_file) == bool(unigrams):
             wanted = "only provide one of vocab_file and" if unigrams else "provide either vocab_file or"
             raise errors.InvalidArgumentError(None, None, f"Must {wanted} unigrams.")
-        if vocab_file and not os.path.exists(vocab_file):
-            raise errors.NotFoundError(None, None, f"{vocab_file}; No such file or directory")
-        modified = os.stat(vocab_file).st_mtime_ns if vocab_file else None
+        modified = file_io.stat(vocab_file).mtime_nsec if vocab_file else None
         sampler = _fixed_sampler(
             range_max, tuple(unigrams), vocab_file, modified, distortion, num_reserved_ids, num_shards, shard
         )

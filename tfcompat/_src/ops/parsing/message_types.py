@@ -13,6 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from tfcompat._src.base import errors
+from tfcompat._src.platform import file_io
 from tfcompat._src.proto import definitions, pool
 
 VARINT, FIXED64, BYTES, START_GROUP, END_GROUP, FIXED32 = range(6)
@@ -129,11 +130,11 @@ def message_descriptor(source: bytes, message_type: str) -> Any:
 
 
 def _descriptor_set(source: bytes) -> bytes:
-    if os.path.exists(source):
-        with open(source, "rb") as file:
-            return file.read()
     if source.startswith(_BYTES):
         return source[len(_BYTES) :]
+    if b"://" not in source and file_io.exists(os.fsdecode(source)):
+        contents: bytes = file_io.read_file_to_string(os.fsdecode(source), binary_mode=True)
+        return contents
     raise invalid("Source does not represent serialized file descriptor set proto.")
 
 

@@ -49,12 +49,9 @@ def _write(filename, contents):
     _require_scalar("Input filename", filename)
     _require_scalar("Contents", contents)
     path = file_io.local(filename.item())
-    folder = os.path.dirname(path)
-    with file_io.tensorflow_errors(path):
-        if folder:
-            os.makedirs(folder, exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(contents.item())
+    file_io.makedirs(os.path.dirname(path))
+    with file_io.opened(path, "wb") as file, file_io.tensorflow_errors(path):
+        file.write(contents.item())
     return ()
 
 

@@ -18,7 +18,7 @@ from tfcompat._src.io import lmdb
 from tfcompat._src.io.tfrecord import RecordReader
 from tfcompat._src.ops.queues.resource import SharedResource, invalid
 from tfcompat._src.ops.queues.state import Queue
-from tfcompat._src.platform.file_io import local, tensorflow_errors
+from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
 
 Record = tuple[bytes, bytes]
@@ -28,9 +28,7 @@ _BUFFER_SIZE = 256 << 10
 
 def open_file(work: bytes) -> Any:
     """A file opened for reading bytes, by its path."""
-    path = local(work)
-    with tensorflow_errors(path):
-        return open(path, "rb", buffering=_BUFFER_SIZE)
+    return file_io.opened(work, buffering=_BUFFER_SIZE)
 
 
 def strings(values: Any) -> np.ndarray:
@@ -179,9 +177,8 @@ class WholeFileReader(Reader):
 
 def read_file(name: bytes) -> bytes:
     """The contents of a file."""
-    path = local(name)
-    with tensorflow_errors(path), open(path, "rb") as file:
-        return file.read()
+    contents: bytes = file_io.read_file_to_string(name, binary_mode=True)
+    return contents
 
 
 class TextLineReader(Reader):

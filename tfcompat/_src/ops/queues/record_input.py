@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 from collections.abc import Iterator
@@ -47,7 +48,8 @@ class _Records:
         self._random.shuffle(names)
         start = int(self._shift * len(names)) if 0 <= self._shift < 1 else 0
         for name in names[start:] + names[:start]:
-            yield from RecordReader(name, self._compression)
+            with contextlib.closing(RecordReader(name, self._compression)) as records:
+                yield from records
 
     def _shuffled(self) -> Iterator[bytes]:
         while True:
