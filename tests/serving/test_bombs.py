@@ -67,7 +67,8 @@ def shaped(*sizes, **fields):
 
 @pytest.mark.parametrize("proto, text", [
     (shaped(*[2] * 10**6, float_val=[1.0]), "has 1000000 dimensions"), (shaped(*[1] * 10**6), "has 1000000 dimensions"),
-    (shaped(2**62, 2**62, float_val=[1.0]), "is more than a message can hold"), (shaped(2**40, float_val=[1.0]), "is more than a message can hold"),
+    (shaped(2**62, 2**62, float_val=[1.0]), "this server takes 67108864 at most"), (shaped(2**40, float_val=[1.0]), "this server takes 67108864 at most"),
+    (shaped(10**8, float_val=[1.0]), "have 100000000 elements; this server takes 67108864 at most"),
     (shaped(-1, float_val=[1.0]), ""), (shaped(-(2**63), -1, float_val=[1.0]), ""), (shaped(3, tensor_content=b"12345"), ""),
     (messages.TensorProto(dtype=99), ""), (messages.TensorProto(dtype=1, tensor_shape={"unknown_rank": True}), ""),
     (messages.TensorProto(dtype=21), ""), (messages.TensorProto(), ""),

@@ -9,6 +9,7 @@ from serving_golden import X
 
 BODY = json.dumps({"instances": X}).encode()
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
 LINE = b"POST /v1/models/half:predict HTTP/1.1\r\n"
 
 
@@ -27,7 +28,7 @@ def send(server):
 @pytest.mark.parametrize("head", [
     LINE + LENGTH + b"Connection: close\r\n",
     LINE + b"CONTENT-LENGTH:%d\r\ncONNECTION:   Close  \r\n" % len(BODY),
-    LINE + LENGTH + b"Content-Length: 1\r\nX-Name: \xe9: :\r\nConnection: close\r\n",  # the first of several holds
+    LINE + LENGTH + b"X-Name: \xe9: :\r\nX-Name: 2\r\nConnection: close\r\n",  # the first of several holds
     LINE.replace(b"\r", b"") + LENGTH.replace(b"\r", b"") + b"Connection: close\n",
     LINE.replace(b" /v1", b" //v1") + LENGTH + b"Connection: close\r\n",
     LINE.replace(b"HTTP/1.1", b"HTTP/1.0") + LENGTH,
@@ -40,6 +41,10 @@ def test_requests_that_are_answered(send, head, values):
 
 @pytest.mark.parametrize("head, status", [
     (LINE + b" Content-Length: 1\r\n", 400), (LINE + b"Content-Length : 1\r\n", 400), (LINE + b"no colon\r\n", 400), (LINE + b": no name\r\n", 400),
+    (LINE + LENGTH + LENGTH + b"\r\n", 400), (LINE + LENGTH + b"Content-Length: 1\r\n\r\n", 400), (LINE + b"Content-Length: 0x1\r\n\r\n", 400),
+    (LINE.replace(b"1.1", b"1.0") + LENGTH + LENGTH + b"\r\n", 400), (LINE + LENGTH + CHUNKED + b"\r\n", 400),
+    (LINE + CHUNKED + b"\r\n0x13\r\n", 400), (LINE + CHUNKED + b"\r\n1_3\r\n", 400), (LINE + CHUNKED + b"\r\n-1\r\n", 400),
+    (LINE + CHUNKED + b"\r\n+1\r\n", 400), (LINE + CHUNKED.replace(b"chunked", b"gzip, chunked") + b"\r\n", 400),
     (LINE + b"X: " + bytes(65536).replace(b"\0", b"x") + b"\r\n", 431), (LINE + b"X: y\r\n" * 101, 431),
 ])  # fmt: skip
 def test_requests_that_are_refused(send, head, status):

@@ -89,7 +89,7 @@ def test_http_takes_chunks_and_gzip(http_client):
 @pytest.mark.parametrize("headers, body, status, text", [
     ({"Content-Encoding": "gzip"}, "plain", 400, "The body is not what gzip writes"),
     ({"Content-Encoding": "br"}, "plain", 415, "Content-Encoding is 'br'; it can be gzip or identity"),
-    ({"Content-Encoding": "gzip"}, gzip.compress(bytes(2 * 10**6)), 413, "The body has more than 1000000 bytes"),
+    ({"Content-Encoding": "gzip"}, gzip.compress(bytes(2 * 10**6)), 413, "The inflated body has more than 1000000 bytes"),
     ({"Content-Length": "1000001"}, "", 413, "The body has more than 1000000 bytes"),
     ({"Content-Length": "-1"}, "", 400, "Content-Length is '-1'"),
     ({"Transfer-Encoding": "chunked"}, "no size\r\n", 400, "A chunk of the body begins with b'no size'"),
@@ -208,7 +208,7 @@ def test_a_malformed_tensor_is_refused(prediction):
     assert status_of(prediction.Predict, model_spec=spec(), inputs={"x": broken})[0] == "INVALID_ARGUMENT"
     bomb = messages.TensorProto(dtype=1, float_val=[1.0])
     bomb.tensor_shape.dim.add(size=2**40)
-    wanted = "INVALID_ARGUMENT", f"Input x has {2**40} elements, which is more than a message can hold"
+    wanted = "INVALID_ARGUMENT", f"The inputs have {2**40} elements; this server takes {2**26} at most (max_request_elements)"
     assert status_of(prediction.Predict, model_spec=spec(), inputs={"x": bomb}) == wanted
     broken = messages.TensorProto(dtype=1, float_val=[1.0])
     for _ in range(300):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import dtypes, errors, promotion
+from tfcompat._src.base import dtypes, errors, promotion, run_limits
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.default_stack import GRAPHS, get_eager_graph
 from tfcompat._src.base.export import export
@@ -103,6 +103,7 @@ def _run(context: HostContext, inputs: tuple[NDArray, ...], token: str, method: 
         tensors = [EagerTensor.of(np.asarray(x), kind, graph, device) for x, kind in zip(inputs, kinds)]
         with promotion.OfProgram(), _errors_of(context.op.node_def, context.op):
             results = getattr(registered, method)(registered if context.op.graph.is_program else context.run, tensors)
+        run_limits.require_time()  # the function may have slept past the run's deadline
         return tuple(np.asarray(t._numpy()) for t in results)
 
 

@@ -71,15 +71,19 @@ class Batching:
         """A Batcher for a version of a model."""
         return Batcher(self)
 
-    def stop(self) -> None:
-        """Ends the threads when what is queued has run."""
-        self.threads.shutdown()
+    def stop(self, deadline: float | None = None) -> None:
+        """Ends the threads when what is queued has run; after the deadline, in monotonic seconds, what runs is left alone."""
+        is_over = deadline is not None and time.monotonic() >= deadline
+        self.threads.shutdown(wait=not is_over, cancel_futures=is_over)
 
 
 class _Task(NamedTuple):
+    """A request's rows, or some of them; `deadline` is when nobody waits for its result any more, in monotonic seconds, or None."""
+
     feeds: Mapping[str, NDArray]
     size: int
     added: float
+    deadline: float | None
     result: Future
 
 
@@ -114,7 +118,9 @@ class Batcher:
         with self._lock:
             queue = self._queues.setdefault(key, _Queue())
         began = time.monotonic()
-        tasks = [_Task(piece, len(next(iter(piece.values()))), began, Future()) for piece in _pieces(feeds, size, self._batching.batch)]
+        deadline = began + seconds if seconds else None
+        pieces = _pieces(feeds, size, self._batching.batch)
+        tasks = [_Task(piece, len(next(iter(piece.values()))), began, deadline, Future()) for piece in pieces]
         with queue.grown:
             if queue.size + size > self._batching.queued * self._batching.batch:
                 raise errors.UnavailableError(None, None, _FULL)
@@ -124,7 +130,7 @@ class Batcher:
         for _ in tasks:
             self._batching.threads.submit(self._work, queue, run, tuple(fetches))
         try:
-            results = [task.result.result(max(0, began + seconds - time.monotonic()) if seconds else None) for task in tasks]
+            results = [task.result.result(None if deadline is None else max(0, deadline - time.monotonic())) for task in tasks]
         except TimeoutError:
             raise errors.DeadlineExceededError(None, None, "Deadline Exceeded while the request waited for its batch") from None
         finally:
@@ -183,7 +189,10 @@ class Batcher:
         rows = sum(task.size for task in tasks)
         padded = next((size for size in self._batching.sizes if size >= rows), rows)
         feeds = {name: _joined([task.feeds[name] for task in tasks], padded - rows) for name in tasks[0].feeds}
-        outputs = run(feeds, fetches, 0)
+        # The batch ends when its last request does: a run of rows that nobody waits for would hold the thread.
+        deadlines = [task.deadline for task in tasks]
+        latest = max((deadline for deadline in deadlines if deadline is not None), default=0.0)
+        outputs = run(feeds, fetches, 0 if None in deadlines else max(1e-3, latest - time.monotonic()))
         for value in outputs:
             if not value.ndim:
                 raise errors.FailedPreconditionError(None, None, "Batched output tensor has 0 dimensions")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import os
 import signal
 import sys
 import threading
@@ -26,6 +27,11 @@ _HELP = {
     "rest_api_timeout_in_ms": "time limit of an HTTP request",
     "max_waiting_requests": "requests of a port that may wait while others are answered; more are refused",
     "rest_api_max_body_bytes": "the longest body of an HTTP request",
+    "rest_api_max_inflated_bytes": "the most bytes that a compressed body of an HTTP request has when it is inflated",
+    "rest_api_max_connections": "HTTP connections that are open at the same time; the one that has waited longest for a request makes room for a new one",
+    "rest_api_header_seconds": "seconds in which the head of an HTTP request must come",
+    "max_request_elements": "the most elements that the tensors of a gRPC request have together",
+    "drain_seconds": "seconds that requests under way have after SIGTERM; then their connections are closed",
     "host": "address to listen at",
     "processes": "processes that share the ports",
     "model_name": "name of the model, without model_config_file",
@@ -120,5 +126,8 @@ def _serve(settings: Settings, group: processes.Group | None = None) -> int:
         sys.stderr.write(f"Exporting HTTP/REST API at:{settings.host}:{server.http.port} ...\n")
     sys.stderr.flush()
     ending.wait()
-    server.stop()
+    if not server.stop():
+        sys.stderr.write(f"Requests did not end within {settings.drain_seconds:g} seconds; their connections are closed.\n")
+        sys.stderr.flush()
+        os._exit(0)  # the interpreter would wait for their threads
     return 0

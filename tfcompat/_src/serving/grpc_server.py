@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,6 +23,7 @@ PREDICTION, MODEL, HEALTH = "tensorflow.serving.PredictionService", "tensorflow.
 SESSION = "tensorflow.serving.SessionService"
 HEALTHY_SERVICES = ("", "ModelService", "PredictionService")
 MOST_WAITING = 1000
+MOST_ELEMENTS = 2**26
 _LARGEST_MESSAGE = 2**31 - 1
 _MOST_DIMENSIONS = 64
 """Of an array, by NumPy."""
@@ -36,16 +37,17 @@ class Services:
 
     Args:
       manager: of the models. is_alone: whether no other process listens at the same port.
+      most_elements: that the tensors of a request have together.
     """
 
-    def __init__(self, manager: Manager, is_alone: bool = True) -> None:
-        self._manager, self._is_alone = manager, is_alone
+    def __init__(self, manager: Manager, is_alone: bool = True, most_elements: int = MOST_ELEMENTS) -> None:
+        self._manager, self._is_alone, self._most_elements = manager, is_alone, most_elements
 
     def Predict(self, request: Any, seconds: float) -> Any:
         name = inference.signature_name(request.model_spec)
 
         def predicted(servable: Servable) -> Any:
-            inputs = {key: _array(key, value) for key, value in request.inputs.items()}
+            inputs = _arrays(request.inputs, self._most_elements)
             outputs = inference.predict(servable, name, inputs, request.output_filter, seconds)
             return predict_response(servable, request.model_spec, outputs)
 
@@ -64,7 +66,7 @@ class Services:
         return self._infer("MultiInference", request, spec, lambda servable: inference.multi_inference(servable, request, seconds))
 
     def _infer(self, method: str, request: object, spec: Any, work: Callable[[Servable], Any]) -> Any:
-        with counted(spec.name, method, "GRPC"), self._manager.use(spec) as servable:
+        with counted(self._manager.label(spec.name), method, "GRPC"), self._manager.use(spec) as servable:
             reply = work(servable)
             self._manager.logs.add(servable, method, lambda: (request, reply))
             return reply
@@ -91,38 +93,43 @@ class Services:
                 )  # fmt: skip
             if request.config.WhichOneof("config") != "model_config_list":
                 raise errors.InvalidArgumentError(None, None, "ServerModelConfig needs to be of type model_config_list")
-            self._manager.reload(request.config)
+            self._manager.reload(request.config, seconds)
         except wire.FAILURES as e:  # this method tells failures in its reply
             reply.status.error_code, reply.status.error_message = wire.status_of(e)
         return reply
 
 
-def _array(key: str, proto: Any) -> NDArray:
-    """The array of a TensorProto; one whose last value stands for many is no longer than what a message could hold."""
+def _arrays(protos: Mapping[str, Any], most: int) -> dict[str, NDArray]:
+    """The arrays of a request's TensorProtos; errors.InvalidArgumentError if they have more than `most` elements together."""
+    total = sum(_count(key, proto) for key, proto in protos.items())
+    if total > most:
+        raise inference.invalid(f"The inputs have {total} elements; this server takes {most} at most (max_request_elements)")
+    return {key: wire.from_proto(proto) for key, proto in protos.items()}
+
+
+def _count(key: str, proto: Any) -> int:
+    """How many elements a TensorProto has, of which the last value may stand for many; 0 for a shape that is none."""
     dimensions = len(proto.tensor_shape.dim)
     if dimensions > _MOST_DIMENSIONS:
         raise inference.invalid(f"Input {key} has {dimensions} dimensions; a tensor has {_MOST_DIMENSIONS} at most")
-    count = math.prod(dim.size for dim in proto.tensor_shape.dim)
-    if count > _LARGEST_MESSAGE:
-        raise inference.invalid(f"Input {key} has {count} elements, which is more than a message can hold")
-    return wire.from_proto(proto)
+    return max(0, math.prod(dim.size for dim in proto.tensor_shape.dim))
 
 
 class Sessions:
     """Answers SessionService: runs of any tensors and operations of a model's graph."""
 
-    def __init__(self, manager: Manager) -> None:
-        self._manager = manager
+    def __init__(self, manager: Manager, most_elements: int = MOST_ELEMENTS) -> None:
+        self._manager, self._most_elements = manager, most_elements
 
     def SessionRun(self, request: Any, seconds: float) -> Any:
-        with counted(request.model_spec.name, "SessionRun", "GRPC"), self._manager.use(request.model_spec) as servable:
+        with counted(self._manager.label(request.model_spec.name), "SessionRun", "GRPC"), self._manager.use(request.model_spec) as servable:
             options = messages.RunOptions()
             options.CopyFrom(request.options)
             if seconds:
                 left = max(1, int(seconds * 1000))
                 options.timeout_in_ms = min(options.timeout_in_ms or left, left)
             reply = messages.serving.SessionRunResponse(model_spec=request.model_spec)
-            feeds = {feed.name: _array(feed.name, feed.tensor) for feed in request.feed}
+            feeds = _arrays({feed.name: feed.tensor for feed in request.feed}, self._most_elements)
             values = servable.run_session(feeds, request.fetch, request.target, options, reply.metadata if options.trace_level else None)
             for name, value in zip(request.fetch, values, strict=True):
                 fill_tensor(reply.tensor.add(name=name).tensor, value)
@@ -194,7 +201,7 @@ class GrpcServer:
     def stop(self, seconds: float | None = None) -> None:
         """Takes no more calls, and returns when those under way are answered, at the latest after `seconds`."""
         self._grpc.stop(seconds if seconds is not None else _FOREVER).wait()
-        self._threads.shutdown()
+        self._threads.shutdown(wait=seconds is None)
 
 
 class _Handlers(grpc.GenericRpcHandler):

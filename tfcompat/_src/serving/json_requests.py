@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,13 +197,22 @@ def _array(flat: list[Any], shape: tuple[int, ...], dtype: dtypes.DType) -> NDAr
         array = np.empty(len(flat), object)
         array[:] = flat
     elif dtype in _FLOATS:
-        with np.errstate(over="ignore"):  # 1e300 is infinite as a float
+        with np.errstate(over="ignore"), _numbers_too_big():  # 1e300 is infinite as a float
             array = np.array(flat, np.float64).astype(dtype.as_numpy_dtype)
     elif dtype in _INTEGERS and np.dtype(dtype.as_numpy_dtype).itemsize < 4:
         array = np.array(flat, np.int32).astype(dtype.as_numpy_dtype)
     else:
         array = np.array(flat, dtype.as_numpy_dtype)
     return array.reshape(shape)
+
+
+@contextlib.contextmanager
+def _numbers_too_big() -> Iterator[None]:
+    """A block in which an integer without a double is an error of the request, as in TensorFlow Serving's parser."""
+    try:
+        yield
+    except OverflowError:
+        raise invalid("JSON Parse error: Number too big to be stored in double.") from None
 
 
 def _shape_of(value: object) -> tuple[int, ...]:
@@ -327,7 +337,8 @@ def _add_to_feature(value: Any, name: str, feature: Any) -> None:
         if stored >= 2**63:
             raise invalid(f"Feature: {name} has uint64_t element. Only int64_t is supported.")
         if stored < -(2**63):
-            kind, stored = "float_list", float(stored)
+            with _numbers_too_big():
+                kind, stored = "float_list", float(stored)
     else:
         raise invalid(f"Feature: {name} has element with unexpected JSON type: {_type_name(value)}")
     held = feature.WhichOneof("kind")

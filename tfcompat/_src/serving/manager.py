@@ -7,6 +7,7 @@ fails, the version before it stays. One thread does all of this; requests only c
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 import traceback
@@ -18,6 +19,7 @@ from tfcompat._src.cluster import wire
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
 from tfcompat._src.serving import server_config
+from tfcompat._src.serving.metrics import UNKNOWN
 from tfcompat._src.serving.request_log import RequestLogs
 from tfcompat._src.serving.servable import Servable
 
@@ -37,6 +39,11 @@ class Loading(NamedTuple):
     retries: int = 5
     retry_seconds: float = 60.0
     labels_of_unavailable: bool = False
+
+
+def _timeout(deadline: float, forever: Any = -1) -> Any:
+    """Seconds until a deadline, or `forever` for one that never comes."""
+    return forever if deadline == math.inf else max(0.0, deadline - time.monotonic())
 
 
 class Version:
@@ -80,7 +87,7 @@ class Manager:
         self._models: dict[str, Model] = {}
         self._changed = threading.Condition()  # guards all states, and tells of their changes
         self._working = threading.RLock()  # held by whoever loads and unloads
-        self._reloading = threading.Lock()
+        self._reloading, self._looking = threading.Lock(), threading.Lock()
         self._wake = threading.Event()
         self._is_stopping = False
         self._thread: threading.Thread | None = None
@@ -152,6 +159,10 @@ class Manager:
                 )
         return reply
 
+    def label(self, name: str) -> str:
+        """The name of a model as a label of metrics, of which requests for models that the server has never had make none."""
+        return name if name in self._models else UNKNOWN
+
     def names(self) -> list[str]:
         """The models that the configuration names, or of which there are versions yet."""
         with self._changed:
@@ -178,18 +189,25 @@ class Manager:
         """
         self._thread = threading.Thread(target=self._follow, name="tfcompat-serving-manager", daemon=True)
         self._thread.start()
-        self.reload(config)
+        self._serve(config, math.inf, waits_for_versions=True)
 
-    def reload(self, config: object) -> None:
+    def reload(self, config: object, seconds: float = 0) -> None:
         """Serves exactly the models of a ModelServerConfig; returns when each has an AVAILABLE version.
 
+        Args:
+          seconds: how long it may take at most; 0 for any time.
+
         Raises:
+          errors.DeadlineExceededError: the time is over; loading goes on. errors.NotFoundError: a model has no versions.
           errors.InvalidArgumentError: the configuration contradicts itself. errors.NotFoundError: a base path does not exist, or there
           is no such collector of logs.
           errors.FailedPreconditionError: a label names a version that is not AVAILABLE. errors.UnknownError: no version of a model
           could be loaded. Of the models, what could be loaded is served.
         """
-        with self._reloading:
+        self._serve(config, time.monotonic() + seconds if seconds else math.inf)
+
+    def _serve(self, config: object, deadline: float, waits_for_versions: bool = False) -> None:
+        with self._reload_before(deadline):
             configs = server_config.models_of(config)
             for model_config in configs.values():
                 server_config.versions(model_config)  # raises where there is no such folder
@@ -200,15 +218,30 @@ class Manager:
                         model.config = None
                 for name, model_config in configs.items():
                     self._models.setdefault(name, Model(model_config)).config = model_config
-            self.poll()
+            self._look_at_all()
             self._wake.set()
-            self._wait_until_loaded(list(configs))
+            self._wait_until_loaded(list(configs), deadline, waits_for_versions)
             self._assign_labels(configs)
 
-    def _wait_until_loaded(self, names: list[str]) -> None:
-        """Waits until of each model all wanted versions are loaded, or have failed for good."""
+    @contextlib.contextmanager
+    def _reload_before(self, deadline: float) -> Iterator[None]:
+        """A block that one caller at a time is in; DeadlineExceededError where others stay in it until the deadline."""
+        if not self._reloading.acquire(timeout=_timeout(deadline)):
+            raise errors.DeadlineExceededError(None, None, "Deadline Exceeded while another configuration was loaded")
+        try:
+            yield
+        finally:
+            self._reloading.release()
+
+    def _wait_until_loaded(self, names: list[str], deadline: float, waits_for_versions: bool) -> None:
+        """Waits until of each model all wanted versions are loaded, or have failed for good, and where asked to, until there are any."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_stopping or all(map(self._is_settled, names)))
+            absent = [name for name in names if not self._wanted(name)]
+            settled = names if waits_for_versions else [name for name in names if name not in absent]
+            if not self._changed.wait_for(lambda: self._is_stopping or all(map(self._is_settled, settled)), _timeout(deadline, None)):
+                raise errors.DeadlineExceededError(None, None, "Deadline Exceeded while models were loaded")
+            if absent and not waits_for_versions:
+                raise errors.NotFoundError(None, None, f"Could not find any versions of model(s) {', '.join(absent)}; they are served when there are")
             failed = [
                 (name, version) for name in names for version in self._models[name].with_state(END)
                 if version.is_wanted and not self._models[name].with_state(AVAILABLE)
@@ -217,8 +250,11 @@ class Manager:
             listed = ", ".join(f"{{name: {name} version: {version.number}}} due to error: {version.error[1]}" for name, version in failed)
             raise errors.UnknownError(None, None, f"{len(failed)} model(s) did not become available: {{{listed}}}")
 
+    def _wanted(self, name: str) -> list[Version]:
+        return [version for version in self._models[name].versions.values() if version.is_wanted]
+
     def _is_settled(self, name: str) -> bool:
-        wanted = [version for version in self._models[name].versions.values() if version.is_wanted]
+        wanted = self._wanted(name)
         return bool(wanted) and all(version.state in (AVAILABLE, END) for version in wanted)
 
     def _assign_labels(self, configs: dict[str, Any]) -> None:
@@ -253,6 +289,11 @@ class Manager:
         waits += [self._loading.poll_seconds] if self._loading.poll_seconds else []
         return min(waits, default=None)
 
+    def _look_at_all(self) -> None:
+        """Looks at the disk once; what is new is loaded by the manager's thread."""
+        for name, model in list(self._models.items()):
+            self._look(name, model)
+
     def poll(self) -> None:
         """Looks at the disk once, loads what is new, and unloads what is not wanted and not used any more."""
         with self._working:
@@ -264,6 +305,11 @@ class Manager:
                 self._unload(model)
 
     def _look(self, name: str, model: Model) -> None:
+        with self._looking:  # an older view of the disk must not replace a newer one
+            self._compare(name, model)
+
+    def _compare(self, name: str, model: Model) -> None:
+        """Takes up what versions there are on the disk now."""
         try:
             wanted = server_config.versions(model.config) if model.config is not None else {}
         except errors.NotFoundError as e:
@@ -327,8 +373,9 @@ class Manager:
                 version.state = END
             self._changed.notify_all()
 
-    def stop(self) -> None:
-        """Takes no more requests, waits for the end of those under way, and unloads everything."""
+    def stop(self, seconds: float = math.inf) -> None:
+        """Takes no more requests, waits for the end of those under way, and unloads everything; after `seconds` it leaves what is in use."""
+        deadline = time.monotonic() + seconds
         with self._changed:
             self._is_stopping = True
             for model in self._models.values():
@@ -336,12 +383,12 @@ class Manager:
             self._changed.notify_all()
         self._wake.set()
         if self._thread is not None:
-            self._thread.join()
-        while True:
+            self._thread.join(None if seconds == math.inf else seconds)
+        while time.monotonic() < deadline and not (self._thread is not None and self._thread.is_alive()):
             self._wake.clear()
             self.poll()
             with self._changed:
                 if not any(model.with_state(AVAILABLE, UNLOADING) for model in self._models.values()):
                     break
-            self._wake.wait()
+            self._wake.wait(_timeout(deadline, None))
         self.logs.close()

@@ -125,12 +125,15 @@ def text(values: Totals) -> str:
     return "\n".join([*found, ""])
 
 
+UNKNOWN = ""
+
+
 @contextlib.contextmanager
 def counted(model: str, method: str, entry: str) -> Iterator[None]:
     """A block that answers a request: it counts with its status, and where it succeeds, its time does.
 
     Args:
-      model: the name that the request gives. method: such as "Predict". entry: "GRPC" or "REST".
+      model: the name of the model; UNKNOWN for one that the server does not have, so that requests make no labels. method: such as "Predict". entry: "GRPC" or "REST".
     """
     began = time.monotonic()
     try:

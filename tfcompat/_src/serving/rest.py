@@ -68,7 +68,7 @@ class RestApi:
             return failure(e)
 
     def _infer(self, method: str, spec: Any, body: bytes) -> bytes:
-        with counted(spec.name, method.capitalize(), "REST"), self._manager.use(spec) as servable:
+        with counted(self._manager.label(spec.name), method.capitalize(), "REST"), self._manager.use(spec) as servable:
             document = json_requests.parse(body)
             spec.signature_name = json_requests.signature_name(document)
             if method == "predict":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 import traceback
 from typing import Any, NamedTuple
 
@@ -14,7 +15,15 @@ from tfcompat._src.proto import messages
 from tfcompat._src.serving import grpc_server, metrics, server_config, tls
 from tfcompat._src.serving.batching import Batching
 from tfcompat._src.serving.grpc_server import GrpcServer, Health, Services, Sessions
-from tfcompat._src.serving.http_server import DEFAULT_METRICS_PATH, LARGEST_BODY, MOST_WAITING, HttpServer
+from tfcompat._src.serving.http_server import (
+    DEFAULT_METRICS_PATH,
+    HEADER_SECONDS,
+    LARGEST_BODY,
+    LARGEST_INFLATED,
+    MOST_CONNECTIONS,
+    MOST_WAITING,
+    HttpServer,
+)
 from tfcompat._src.serving.manager import Loading, Manager
 from tfcompat._src.serving.page import Page
 from tfcompat._src.serving.prepare import prepare
@@ -36,6 +45,11 @@ class Settings(NamedTuple):
     rest_api_timeout_in_ms: int = 30000
     max_waiting_requests: int = MOST_WAITING
     rest_api_max_body_bytes: int = LARGEST_BODY
+    rest_api_max_inflated_bytes: int = LARGEST_INFLATED
+    rest_api_max_connections: int = MOST_CONNECTIONS
+    rest_api_header_seconds: float = HEADER_SECONDS
+    max_request_elements: int = grpc_server.MOST_ELEMENTS
+    drain_seconds: float = 30.0
     host: str = "0.0.0.0"
     processes: int = 1
     model_name: str = "default"
@@ -116,15 +130,18 @@ class ModelServer:
             Page(self.manager, totals) if settings.enable_page else None,
             totals,
             self._group is not None,
+            settings.rest_api_max_inflated_bytes,
+            settings.rest_api_max_connections,
+            settings.rest_api_header_seconds,
         )
 
     def _grpc(self) -> GrpcServer:
-        settings, services = self._settings, Services(self.manager, self._group is None)
+        settings, services = self._settings, Services(self.manager, self._group is None, self._settings.max_request_elements)
         answers: dict[str, Any] = {grpc_server.PREDICTION: services, grpc_server.MODEL: services}
         if settings.enable_grpc_healthcheck_service:
             answers[grpc_server.HEALTH] = self._health
         if settings.enable_session_service:
-            answers[grpc_server.SESSION] = Sessions(self.manager)
+            answers[grpc_server.SESSION] = Sessions(self.manager, settings.max_request_elements)
         addresses = [f"{settings.host}:{settings.port}"] if settings.port is not None else []
         addresses += [f"unix:{settings.grpc_socket_path}"] if settings.grpc_socket_path else []
         credentials = tls.grpc_credentials(settings.ssl_config_file) if settings.ssl_config_file else None
@@ -164,19 +181,24 @@ class ModelServer:
             except Exception:  # noqa: BLE001  (the next reading may find it in order)
                 logging.error("Reloading %s failed: %s", self._settings.model_config_file, traceback.format_exc())
 
-    def stop(self) -> None:
-        """Takes no more requests, answers those under way, and gives everything back."""
+    def stop(self) -> bool:
+        """Takes no more requests, answers those under way, and gives everything back; what takes longer than `drain_seconds` is given up.
+
+        Returns:
+          whether all has ended, so that no thread is left.
+        """
+        deadline = time.monotonic() + self._settings.drain_seconds
         self._health.set_serving(False)
         self._stopping.set()
-        if self.http is not None:
-            self.http.stop()
-        if self.grpc is not None:
-            self.grpc.stop()
-        self.manager.stop()
+        for port in (self.http, self.grpc):
+            if port is not None:
+                port.stop(max(0.0, deadline - time.monotonic()))
+        self.manager.stop(max(0.0, deadline - time.monotonic()))
         for follower in self._followers:
-            follower.join()
+            follower.join(max(0.0, deadline - time.monotonic()))
         if self._batching is not None:
-            self._batching.stop()
+            self._batching.stop(deadline)
+        return time.monotonic() < deadline
 
 
 def _batching(settings: Settings) -> Batching | None:

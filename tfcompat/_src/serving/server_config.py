@@ -16,6 +16,8 @@ from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages, pool
 
 PLATFORM = "tensorflow"
+_LARGEST_VERSION = 2**63 - 1
+"""A folder with a larger number is none of a version, as of any other name."""
 
 
 def read(path: str, kind: Any) -> Any:
@@ -92,8 +94,8 @@ def versions(model: Any) -> dict[int, str]:
         raise errors.NotFoundError(None, None, f"Could not find base path {model.base_path} for servable {model.name}")
     found: dict[int, str] = {}
     for name in sorted(file_io.listdir(model.base_path)):
-        if re.fullmatch(r"[0-9]+/?", name):
-            found.setdefault(int(name.rstrip("/")), os.path.join(model.base_path, name.rstrip("/")))
+        if re.fullmatch(r"[0-9]{1,19}", name) and int(name) <= _LARGEST_VERSION:
+            found.setdefault(int(name), os.path.join(model.base_path, name))
     numbers = sorted(found, reverse=True)
     policy = model.model_version_policy
     match policy.WhichOneof("policy_choice"):

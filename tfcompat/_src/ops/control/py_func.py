@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfcompat._src.base import array_memory, confinement, dtypes, errors, nest, promotion
+from tfcompat._src.base import array_memory, confinement, dtypes, errors, nest, promotion, run_limits
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, Effects, NotDifferentiable, op
@@ -129,6 +129,7 @@ def _call(context, inputs, *, token, Tout):
             results = _returned(registered.function(*[_argument(x) for x in inputs]))
     except Exception as e:
         raise error_of_python(e, *node) from e
+    run_limits.require_time()  # the function may have slept past the run's deadline
     results = [array_memory.private(results, i) for i in range(len(results))]
     for result in results:
         if (fault := _unsupported(result)) is not None:
