@@ -110,7 +110,10 @@ def _of_keras(session: Session, path: str) -> Model:
     if not os.path.exists(path):
         raise ConversionError(f"There is no file {path}.")
     set_learning_phase(0)
-    keras = load_model(path, compile=False)
+    try:
+        keras = load_model(path, compile=False, safe=True)
+    except ValueError as e:
+        raise ConversionError(f"{path} cannot be read: {e}") from None
     return Model(session, dict(zip(keras.input_names, keras.inputs)), dict(zip(keras.output_names, keras.outputs)), keras)
 
 

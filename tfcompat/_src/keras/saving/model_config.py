@@ -7,6 +7,7 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.keras.engine import registry
+from tfcompat._src.keras.utils import generic_utils
 
 try:
     import yaml
@@ -48,10 +49,12 @@ def model_from_config(config, custom_objects=None) -> Any:
 @export("keras.models.model_from_json")
 def model_from_json(json_string, custom_objects=None) -> Any:
     """The model that `to_json` described."""
-    return model_from_config(json.loads(json_string), custom_objects=custom_objects)
+    with generic_utils.loading(safe=False):
+        return model_from_config(json.loads(json_string), custom_objects=custom_objects)
 
 
 @export("keras.models.model_from_yaml")
 def model_from_yaml(yaml_string, custom_objects=None) -> Any:
     """The model that `to_yaml` described; ImportError without PyYAML."""
-    return model_from_config(_required_yaml().safe_load(yaml_string), custom_objects=custom_objects)
+    with generic_utils.loading(safe=False):
+        return model_from_config(_required_yaml().safe_load(yaml_string), custom_objects=custom_objects)

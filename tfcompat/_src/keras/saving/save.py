@@ -21,6 +21,7 @@ from tfcompat._src.keras.saving.saving_utils import (
     raise_model_input_error,
 )
 from tfcompat._src.keras.saving.weights import HDF5_EXTENSIONS
+from tfcompat._src.keras.utils import generic_utils
 from tfcompat._src.keras.utils.io_utils import ask_to_proceed_with_overwrite
 from tfcompat._src.saved_model import save as saved_model
 from tfcompat._src.saved_model.files import get_variables_path, read_saved_model
@@ -97,17 +98,25 @@ def _load_saved_model(filepath: str, custom_objects: Any, compile: bool) -> Any:
 
 
 @export("keras.models.load_model")
-def load_model(filepath, custom_objects=None, compile=True) -> Any:
+def load_model(filepath, custom_objects=None, compile=True, *, safe: bool = False) -> Any:
     """Reads a model that `save_model` wrote.
 
     Args:
       filepath: a path, or an open h5py.File.
       custom_objects: dict from names to classes and functions.
       compile: whether to compile it as it was.
+      safe: refuse Python code in the file (Lambda layers), which otherwise runs as in TensorFlow; the variable
+        TFCOMPAT_SAFE_LOADING=1 has all calls do so.
 
     Raises:
-      OSError: it is no HDF5 file or SavedModel. ValueError: it holds no model, or a class is unknown.
+      OSError: it is no HDF5 file or SavedModel.
+      ValueError: it holds no model, a class is unknown, or it is to be safe and has Python code.
     """
+    with generic_utils.loading(safe):
+        return _load_model(filepath, custom_objects, compile)
+
+
+def _load_model(filepath: Any, custom_objects: Any, compile: bool) -> Any:
     if _is_open_file(filepath) or (hdf5_format.h5py is not None and hdf5_format.h5py.is_hdf5(filepath)):
         return hdf5_format.load_model_from_hdf5(filepath, custom_objects, compile)
     if os.path.isdir(filepath):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 import re
+import threading
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -163,6 +166,25 @@ def func_dump(func: Callable) -> tuple[str, Any, Any]:
     return function_code.dumps(func.__code__), func.__defaults__, closure
 
 
+class _Loading(threading.local):
+    runs_code = True
+
+
+_loading = _Loading()
+SAFE_LOADING = "TFCOMPAT_SAFE_LOADING"
+"""The variable of the environment that has all models loaded without the Python code in their files, where it is set and not 0."""
+
+
+@contextlib.contextmanager
+def loading(safe: bool) -> Iterator[None]:
+    """A block that reads a model from a file; if `safe`, or if the environment asks for it, Python code in the file is refused."""
+    outer, _loading.runs_code = _loading.runs_code, _loading.runs_code and not safe and os.environ.get(SAFE_LOADING, "0") in ("", "0")
+    try:
+        yield
+    finally:
+        _loading.runs_code = outer
+
+
 def func_load(
     code: Any, defaults: Any = None, closure: Any = None, globs: Any = None, owner: str = "a layer", key: str = "name"
 ) -> Callable:
@@ -175,8 +197,13 @@ def func_load(
       owner, key: for messages: whose function it is, and which entry of `custom_objects` stands in for it.
 
     Raises:
-      ValueError: another version of Python wrote the code.
+      ValueError: another version of Python wrote the code, or models are loaded without code, see `loading`.
     """
+    if not _loading.runs_code:
+        raise ValueError(
+            f"The file has Python code for {owner}, and is loaded without (safe=True or {SAFE_LOADING}): give the function as "
+            f"custom_objects={{{key!r}: function}}, or load the file without these if you trust whoever wrote it."
+        )
     if isinstance(code, (tuple, list)):
         code, defaults, closure = code
         defaults = tuple(defaults) if isinstance(defaults, list) else defaults
