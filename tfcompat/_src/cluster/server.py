@@ -6,7 +6,7 @@ import functools
 import os
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 
@@ -35,6 +35,8 @@ _SERVED = {
     "grpc.http2.min_ping_interval_without_data_ms": 10_000,
 }  # fmt: skip
 """Close connections that do not begin to speak gRPC within 10 seconds, or whose peer does not answer keep-alive pings."""
+_Request = TypeVar("_Request")
+_Reply = TypeVar("_Reply")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -78,7 +80,9 @@ class Services:
             peers.receive(int(rank), source)
 
 
-def _confined(limits: Confinement | None, method: Callable[[Any, Cancellation], Any], request: Any, cancellation: Cancellation) -> Any:
+def _confined(
+    limits: Confinement | None, method: Callable[[_Request, Cancellation], _Reply], request: _Request, cancellation: Cancellation
+) -> _Reply:  # fmt: skip
     with confined(limits):
         return method(request, cancellation)
 
