@@ -99,9 +99,18 @@ def reduce(e: Equation) -> ToArrays:
     length = math.prod(e.inputs[0].shape[a] for a in axes)
 
     def run(*args: NDArray) -> list[NDArray]:
-        # The initial values count once, whatever the order: the function is associative by XLA's contract.
-        totals = [np.broadcast_to(start, shape) for start in args[count:]]
+        # An initial value is neutral by XLA's contract, so that it may count for several elements. Every element is a right operand
+        # when it is combined first, as in a sequence that begins with the initial value: a function may tell NaN on the left from NaN
+        # on the right (`ops/math/extremes.py`).
+        totals = starts = [np.broadcast_to(start, shape) for start in args[count:]]
         left = [x.transpose(order).reshape(length, *shape) for x in args[:count]]
+        if length > 1:
+            half = length // 2
+            right = [x[half:] for x in left]
+            left = combine([np.broadcast_to(start, (half, *shape)) for start in starts], [x[:half] for x in left])
+            if length % 2:
+                totals = combine(totals, [x[-1] for x in right])
+            left = combine(left, [x[:half] for x in right])
         while left[0].shape[0]:
             # Leading halves of the remaining elements are combined pairwise until one element is left, which is odd.
             half, odd = divmod(left[0].shape[0], 2)

@@ -259,6 +259,17 @@ def _conj(y):
     return lax.conj(y) if y.dtype.kind == "c" else y
 
 
+def _zero_for_zero(gradient: Callable) -> Callable:
+    """The kernel `gradient(y, dy)` with 0 where `dy` is 0, whatever `y` is: zero and infinity make no NaN of it."""
+
+    def kernel(y, dy):
+        zero = lax.full_like(dy, 0)
+        return lax.select(lax.eq(dy, zero), zero, gradient(y, dy))
+
+    return kernel
+
+
+@_zero_for_zero
 def _sqrt_grad(y, dy):
     return lax.div(lax.mul(dy, y.dtype.type(0.5)), _conj(y))
 
@@ -270,6 +281,7 @@ def _sqrt_grad_grad(op: Operation, g: Tensor) -> list:
         return [-conjugate(quotient) * z, 0.5 * quotient]
 
 
+@_zero_for_zero
 def _rsqrt_grad(y, dy):
     y = _conj(y)
     return lax.mul(lax.mul(y.dtype.type(-0.5), dy), lax.mul(y, lax.mul(y, y)))
@@ -281,6 +293,7 @@ def _rsqrt_grad_grad(op: Operation, g: Tensor) -> list:
         return [-1.5 * conjugated * op.inputs[1] * raw.Square(y), raw.RsqrtGrad(y, g)]
 
 
+@_zero_for_zero
 def _reciprocal_grad(y, dy):
     y = _conj(y)
     return lax.neg(lax.mul(dy, lax.mul(y, y)))

@@ -74,8 +74,13 @@ def _relu(x):
     return lax.max(x, x.dtype.type(0))
 
 
+def _multiplied_where(active, gradients):
+    """`gradients` times 1 or 0, as 1.15 computes them: NaN stays NaN. XLA makes a select of a product with a converted bool, which hides it."""
+    return lax.select(active, gradients, lax.mul(gradients, gradients.dtype.type(0)))
+
+
 def _relu_grad(gradients, features):
-    return _where(_positive(features), gradients, 0)
+    return _multiplied_where(_positive(features), gradients)
 
 
 def _relu6(x):
@@ -84,7 +89,7 @@ def _relu6(x):
 
 def _relu6_grad(gradients, features):
     inside = lax.bitwise_and(_positive(features), lax.lt(features, features.dtype.type(6)))
-    return _where(inside, gradients, 0)
+    return _multiplied_where(inside, gradients)
 
 
 def _scaled(x, alpha: float):
