@@ -202,7 +202,7 @@ def test_closing_a_session_cancels_its_loops(is_on_host, closes):
         run_limits.stop()
     thread.join(20)
     assert isinstance(raised[0], tf.errors.CancelledError)
-    assert raised[0].message in ("[_Derived_]Loop execution was cancelled.", "Session has been closed.")
+    assert raised[0].message.split("\n\t [[")[0] in ("[_Derived_]Loop execution was cancelled.", "Session has been closed.")
     if not closes:
         assert session.run(v) == -1.0
 

@@ -81,6 +81,11 @@ class OpError(Exception):
         self._op = self._node_def = None
         self._message += f" [Op:{op_type}]" + (f" name: {name}" if name else "")
 
+    def name_node(self) -> None:
+        """Adds the line with the failed node to the message, as an error has it that a run raises."""
+        if self._op is not None:
+            self._message = with_node(self._message, self._op)
+
     def __str__(self) -> str:
         if self._op is None:
             return self._message
@@ -328,6 +333,10 @@ class OperatorNotAllowedInGraphError(TypeError):
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
+NODE_LINE = "\n\t [["
+"""The beginning of the line of a message that names a node."""
+
+
 def user_frames(op: NodeLike) -> list[Frame]:
     """Returns the (file, line, function, source line) frames that made `op`, outermost first, without tfcompat's own unless all are."""
     frames = [frame[:4] for frame in op.traceback]
@@ -341,15 +350,5 @@ def defined_at(op: NodeLike) -> str:
 
 
 def with_node(message: str, op: NodeLike) -> str:
-    """Returns `message` followed by the failed node, its origin, and the origins of its inputs, in the form of 1.15."""
-    # Inputs that were made in the same line, such as a converted constant, are not worth naming.
-    origin = defined_at(op)
-    inputs = {i.op.name: defined_at(i.op) for i in op.inputs}
-    sources = [f" {name} {where}" for name, where in inputs.items() if where != origin]
-    text = f"{message}\n\t [[node {op.name} {origin} ]]"
-    if not sources:
-        return text
-    return (
-        f"{text}\n\nErrors may have originated from an input operation."
-        f"\nInput Source operations connected to node {op.name}:\n" + "\t\n".join(sources)
-    )
+    """Returns `message` with 1.15's line that names the failed node and where the program made it, unless there is such a line."""
+    return message if NODE_LINE in message else f"{message}{NODE_LINE}node {op.name} {defined_at(op)} ]]"

@@ -5,13 +5,14 @@ An error in a file is raised once; the next element then comes from the next fil
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -44,25 +45,43 @@ def file_names(filenames: NDArray) -> list[str]:
 
 
 def files_in_turn(paths: list[str], read: Callable[[str], Iterator[Element]]) -> DatasetValue:
-    """Returns the dataset of the elements that `read` yields for each path; after an error, it goes on with the next file."""
+    """Returns the dataset of the elements that `read` yields for each path; after an error, it goes on with the next file.
+
+    The end of an iteration closes the generator of the file that is being read, and with it the file.
+    """
 
     def start(scope: Scope) -> Next:
         pending = list(reversed(paths))
         rows: Iterator[Element] = iter(())
+
+        def stop() -> None:
+            pending.clear()
+            _close(rows)
 
         # A generator that raised is exhausted, so that the call after an error opens the next file.
         def element() -> Element:
             nonlocal rows
             while True:
                 for row in rows:
+                    if scope.closed:
+                        _close(rows)
                     return row
                 if not pending:
+                    scope.forget(stop)
                     raise StopIteration
                 rows = read(pending.pop())
 
+        scope.on_end(stop)
         return element
 
     return DatasetValue(start)
+
+
+def _close(rows: Iterator[Element]) -> None:
+    """Closes a generator, unless another thread runs it: that one closes it behind its row."""
+    if isinstance(rows, Generator):
+        with contextlib.suppress(ValueError):  # generator already executing
+            rows.close()
 
 
 def contents(path: str, compression: str) -> Any:
@@ -208,8 +227,8 @@ def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, 
     kinds = list(context.op.attrs["output_types"])
     source, statement = data_source_name.item().decode(), query.item().decode()
 
-    def rows() -> Iterator[Element]:
-        # The query runs when the first row is asked for; text stays bytes, as it need not be UTF-8.
+    def rows(_: str) -> Iterator[Element]:
+        # The query runs when the first row is asked for; text stays bytes, as it need not be UTF-8. One thread at a time uses the connection.
         connection = _database(source)
         connection.text_factory = bytes
         try:
@@ -226,10 +245,7 @@ def _sql(context: HostContext, driver_name: NDArray, data_source_name: NDArray, 
         finally:
             connection.close()
 
-    def start(scope: Scope) -> Next:
-        return rows().__next__
-
-    return DatasetValue(start)
+    return files_in_turn([source], rows)
 
 
 _MEMORY = ("", ":memory:")
@@ -239,7 +255,7 @@ _OPENS_FILES = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_PRAGMA)
 def _database(source: str) -> sqlite3.Connection:
     """Connects to the SQLite database in a file, or to one in memory."""
     # An absolute path is none of SQLite's URIs.
-    connection = sqlite3.connect(source if source in _MEMORY else os.path.abspath(file_io.local(source)))
+    connection = sqlite3.connect(source if source in _MEMORY else os.path.abspath(file_io.local(source)), check_same_thread=False)
     if confinement.current() is not None:
         # A query can open other files too: by ATTACH, by VACUUM INTO (which SQLite reports as ATTACH), and by pragmas.
         connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_DENY if action in _OPENS_FILES else sqlite3.SQLITE_OK)

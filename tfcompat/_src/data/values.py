@@ -72,7 +72,7 @@ class Scope:
         self.shards: dict[int, tuple[int, int]] = {}
         self.kept: dict[Any, Any] = {}
         self.lock = threading.RLock()
-        self._closers: list[Callable[[], None]] = []
+        self._closers: dict[Callable[[], None], None] = {}
         self.closed = False
 
     def fusing(self, names: frozenset[str]) -> Scope:
@@ -106,15 +106,19 @@ class Scope:
     def on_end(self, closer: Callable[[], None]) -> None:
         """Registers `closer`, which runs when the iteration ends, or at once if it has ended."""
         # A dataset may register after the end, if another thread still runs its functions: then nobody else would close it.
-        self._closers.append(closer)
+        self._closers[closer] = None
         if self.closed:
             closer()
+
+    def forget(self, closer: Callable[[], None]) -> None:
+        """Drops a closer whose work is done, as when a file has been read to its end."""
+        self._closers.pop(closer, None)
 
     def end(self) -> None:
         """Releases threads, files and generators, the last registered first."""
         self.closed = True
         while self._closers:
-            self._closers.pop()()
+            self._closers.popitem()[0]()
 
 
 class DatasetValue:

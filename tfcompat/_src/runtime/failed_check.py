@@ -45,7 +45,7 @@ def explained(error: errors.OpError, session: BaseSession, plan: Plan, feeds: Se
     origin = DebuggedRun(session, (), [check], plan.feeds).first_not_finite(feeds, error.drew_from or {})
     if origin is None:
         return None
-    return errors.InvalidArgumentError(error.node_def, check, f"{error.message}\n{origin.message}")
+    return errors.InvalidArgumentError(error.node_def, check, f"{errors.with_node(error.message, check)}\n{origin.message}")
 
 
 def _writes(step: Cluster | HostStep, check: Operation) -> bool:

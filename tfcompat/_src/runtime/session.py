@@ -171,6 +171,14 @@ class BaseSession(SessionInterface):
           errors.UnimplementedError: the options ask for the debugger, and other processes run the steps.
         """
         self._check_open()
+        try:
+            return self._run(fetches, feed_dict, options, run_metadata)
+        except errors.OpError as e:
+            e.name_node()
+            raise
+
+    def _run(self, fetches: object, feed_dict: dict[Any, Any] | None, options: messages.RunOptions | None, run_metadata: messages.RunMetadata | None) -> Any:
+        """Runs as `run` does; errors do not name their node in the text."""
         watched = options is not None and is_watching(options)
         if self._remote:
             if watched:
@@ -427,9 +435,13 @@ class BaseSession(SessionInterface):
             raise errors.InvalidArgumentError(None, None, "Must run 'setup' before performing partial runs!")
         wanted = Fetches(self._graph, fetches)
         feeds = convert_feeds(self._graph, feed_dict or {})
-        with jax_compat.x64():
-            values = handle.go_on(wanted.tensors, wanted.targets, feeds, self._compute_part)
-            return wanted.rebuild([fetched_value(t, values, self.context) for t in wanted.tensors])
+        try:
+            with jax_compat.x64():
+                values = handle.go_on(wanted.tensors, wanted.targets, feeds, self._compute_part)
+                return wanted.rebuild([fetched_value(t, values, self.context) for t in wanted.tensors])
+        except errors.OpError as e:
+            e.name_node()
+            raise
 
     def _compute_part(
         self, fetched: list[Tensor], targets: list[Operation], feeds: dict[Tensor, object], ran: Collection[Operation]

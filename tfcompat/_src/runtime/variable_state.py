@@ -240,16 +240,17 @@ def uninitialized(op: Operation, user: Operation | None = None) -> errors.OpErro
       op: creates the variable or its handle. user: the operation that would read it, if known. As in TensorFlow, one that updates a resource
         variable or gathers from it raises NotFoundError; one that returns its value raises FailedPreconditionError.
     """
+    at = op if user is None else user
     # TF1 ref variables have one message; resource variables are looked up by container and name, and the C++ type is part of the text.
     if op.outputs[0].dtype.name != "resource":
-        return errors.FailedPreconditionError(op.node_def, op, f"Attempting to use uninitialized value {op.name}")
+        return errors.FailedPreconditionError(at.node_def, at, f"Attempting to use uninitialized value {op.name}")
     name = (op.attrs.get("shared_name") or b"").decode() or op.name
     container = (op.attrs.get("container") or b"localhost").decode()
     missing = f"Resource {container}/{name}/N10tensorflow3VarE does not exist."
     if user is not None and not user.spec.facts.reads_through:
         return errors.NotFoundError(user.node_def, user, missing)
     text = f"Error while reading resource variable {name} from Container: {container}. This could mean that the variable was uninitialized."
-    return errors.FailedPreconditionError(op.node_def, op, f"{text} Not found: {missing}")
+    return errors.FailedPreconditionError(at.node_def, at, f"{text} Not found: {missing}")
 
 
 def accesses(

@@ -61,6 +61,12 @@ class Reader(SharedResource):
     def open(self, work: bytes) -> Iterator[Record]:
         raise NotImplementedError
 
+    def cancel(self) -> None:
+        """Wakes waiting threads and closes the file that is being read."""
+        super().cancel()
+        with self.lock:
+            self._files.close()
+
     def reset(self) -> None:
         """Back to the start: no work begun, nothing counted."""
         self._files.close()
