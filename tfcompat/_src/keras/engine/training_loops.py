@@ -20,21 +20,28 @@ from tfcompat._src.saved_model.model_utils.keras_mode_keys import ModeKeys
 
 
 class _Metrics:
-    """The mean loss of the batches, and the last values of the metrics, which are means themselves."""
+    """The mean loss of the batches of an epoch, and the last values of the metrics, which are means themselves.
+
+    As in 1.15, an epoch without a batch has the results of the one before, the loss divided once more by the number of batches.
+    """
 
     def __init__(self, source: Any) -> None:
-        self._source, self.results = source, []
+        self._source, self._results, self._is_new = source, [], True
+
+    def begin(self) -> None:
+        """Begins an epoch, whose first batch replaces the results."""
+        self._is_new = True
 
     def add(self, batch: Batch, outputs: list[Any]) -> None:
         weight = 1 if self._source.uses_steps else batch.end - batch.start
-        total = (self.results[0] if self.results else 0.0) + np.float64(outputs[0]) * weight
-        self.results = [total, *outputs[1:]]
+        before = 0.0 if self._is_new else self._results[0]
+        self._results, self._is_new = [before + np.float64(outputs[0]) * weight, *outputs[1:]], False
 
     def finish(self) -> list[Any]:
-        if not self.results:
+        if not self._results:
             raise ValueError("Empty training data.")
-        self.results[0] /= self._source.count
-        return self.results
+        self._results[0] /= self._source.count
+        return list(self._results)
 
 
 class _Outputs:
@@ -43,6 +50,9 @@ class _Outputs:
     def __init__(self, source: object) -> None:
         self._parts: list[list[Any]] = []
         self._structure: Any = None
+
+    def begin(self) -> None:
+        """Does nothing: a prediction has one epoch."""
 
     def add(self, batch: Batch, outputs: list[Any]) -> None:
         flat = nest.flatten(outputs)
@@ -110,6 +120,7 @@ def _iterate(
     callbacks._call_begin_hook(mode)
     progress.on_train_begin()
     results: Any = None
+    collected = (_Outputs if mode == ModeKeys.PREDICT else _Metrics)(source)
     for epoch in range(initial_epoch, epochs):
         if callbacks.model.stop_training:
             break
@@ -118,7 +129,7 @@ def _iterate(
         if mode == ModeKeys.TRAIN:
             callbacks.on_epoch_begin(epoch, logs)
         progress.on_epoch_begin(epoch, logs)
-        results = _run_epoch(model, source, mode, callbacks, progress, parameters, steps_name, epochs)
+        results = _run_epoch(model, source, collected, mode, callbacks, progress, parameters, steps_name, epochs)
         logs = make_logs(model, logs, results, mode)
         results = results[0] if len(results) == 1 else results
         if validation is not None and not callbacks.model.stop_training:
@@ -136,9 +147,10 @@ def _iterate(
 
 
 def _run_epoch(
-    model: Any, source: Any, mode: str, callbacks: Any, progress: Any, parameters: dict, steps_name: str, epochs: int
+    model: Any, source: Any, collected: _Outputs | _Metrics, mode: str, callbacks: Any, progress: Any, parameters: dict, steps_name: str, epochs: int
 ) -> list[Any]:
-    collected = (_Outputs if mode == ModeKeys.PREDICT else _Metrics)(source)
+    """Runs the batches of an epoch; returns its results as `collected` gives them."""
+    collected.begin()
     batches = source.epoch()
     for number in itertools.count():
         try:
