@@ -1,12 +1,13 @@
 """Reads of TensorArrays that a run would make twice, and uses of closed ones, told from the items of a plan.
 
 A flow carries its elements, so nothing here is freed by a read; programs that 1.15 refuses are refused all the same, as far as
-indices are known when the run is planned, and outside of loops and branches.
+indices are known when the run is planned (or are one tensor), and outside of loops and branches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -52,28 +53,60 @@ def require_order(nodes: Sequence[Node], operations: Sequence[Operation], known:
         _require_open(nodes)
 
 
+@dataclass
+class _Reads:
+    """What the operations so far have read of an array: elements by their number, by the tensor of the index, and all of them."""
+
+    numbers: set[int] = field(default_factory=set)
+    tensors: set[Tensor] = field(default_factory=set)
+    all: bool = False
+
+
 def _require_read_once(operations: Sequence[Operation], known: Mapping[Tensor, np.ndarray]) -> None:
-    seen: dict[Operation, set[int]] = {}
+    seen: dict[Operation, _Reads] = {}
     for op in operations:
         if op.type not in _READS or op.takes[0].op.type == "TensorArrayGradV3":
             continue
         array = array_op(op.takes[0])
-        indices = None if array is None or not array.attrs["clear_after_read"] else _indices(op.takes[1], array, known)
-        if indices is None:
+        if array is None or not array.attrs["clear_after_read"]:
             continue
-        read = seen.setdefault(array, set())
-        for index in np.atleast_1d(indices).tolist():
-            if index in read:
-                raise errors.InvalidArgumentError(
-                    op.node_def, op, f"TensorArray {_name(array)}: Could not read index {index} twice because it was cleared after a previous "
-                    "read (perhaps try setting clear_after_read = false?).",
-                )  # fmt: skip
-            read.add(index)
+        twice = _read(op.takes[1], array, seen.setdefault(array, _Reads()), known)
+        if twice is not None:
+            raise errors.InvalidArgumentError(
+                op.node_def, op, f"TensorArray {_name(array)}: Could not read index {twice} twice because it was cleared after a previous "
+                "read (perhaps try setting clear_after_read = false?).",
+            )  # fmt: skip
+
+
+def _read(index: Tensor, array: Operation, reads: _Reads, known: Mapping[Tensor, np.ndarray]) -> int | str | None:
+    """Adds a read to those of an array; returns the index (or the name of its tensor) that is read a second time, or None.
+
+    Whether it is one must not depend on what a later run knows of the size: a read beside one of all elements is a second one for any size.
+    """
+    indices = _indices(index, array, known)
+    if indices is not None:
+        numbers = np.atleast_1d(indices).tolist()
+        twice = next((n for n in numbers if n in reads.numbers), None)
+        reads.numbers.update(numbers)
+        return numbers[0] if twice is None and reads.all and numbers else twice
+    is_all = _takes_all(index)
+    if is_all and (reads.all or reads.numbers or reads.tensors):
+        return min(reads.numbers, default=0)
+    if reads.all or index in reads.tensors:
+        return index.name
+    reads.all |= is_all
+    reads.tensors.add(index)
+    return None
+
+
+def _takes_all(index: Tensor) -> bool:
+    """Whether indices are those of all elements, as TensorArray.stack makes them."""
+    return index.op.type == "Range" and index.op.takes[1].op.type == "TensorArraySizeV3"
 
 
 def _indices(tensor: Tensor, array: Operation, known: Mapping[Tensor, np.ndarray]) -> np.ndarray | None:
     """The value of the index or indices of a read where it is known; those of all elements are as TensorArray.stack makes them."""
-    if tensor in known or tensor.op.type != "Range" or tensor.op.takes[1].op.type != "TensorArraySizeV3" or array.attrs["dynamic_size"]:
+    if tensor in known or not _takes_all(tensor) or array.attrs["dynamic_size"]:
         return known.get(tensor)
     size = known.get(array.takes[0])
     if size is None:
