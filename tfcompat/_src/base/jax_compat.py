@@ -144,15 +144,16 @@ class x64(jax_threads.Using):  # noqa: N801
 
     Inside, 64-bit dtypes are enabled whatever `jax_enable_x64` is outside (this is faster than `jax.enable_x64`), float32 products have
     float32 precision (see `rounds_products`), NumPy promotes by the rules of NumPy 2, and the exit of the interpreter waits for this
-    thread (see `jax_threads`). An exception in the main thread resets JAX's current trace: if a signal handler raises in the code that
-    would end a trace, JAX leaves it open.
+    thread (see `jax_threads`). An exception in the main thread sets JAX's current trace back to that of the beginning, which is a program's own
+    where it runs a session inside its `jax.jit`: if a signal handler raises in the code that would end a trace, JAX leaves it open.
     """
 
-    __slots__ = ("_is_exact", "_outer", "_precision", "_rule")
+    __slots__ = ("_axes", "_is_exact", "_outer", "_precision", "_rule", "_trace")
 
     def __enter__(self) -> None:
         jax_threads.Using.__enter__(self)
         self._outer = _swap_x64(True)
+        self._trace, self._axes = trace_ctx.trace, trace_ctx.axis_env
         self._is_exact = _computes_on_gpu() and rounds_products()
         if self._is_exact:
             self._precision = _swap_precision("highest")
@@ -165,7 +166,8 @@ class x64(jax_threads.Using):  # noqa: N801
             _set_precision(self._precision)
         _set_x64(self._outer)
         if raised[0] is not None and is_interruptible():
-            trace_ctx.reset()
+            trace_ctx.set_trace(self._trace)
+            trace_ctx.set_axis_env(self._axes)
         jax_threads.Using.__exit__(self)
 
 

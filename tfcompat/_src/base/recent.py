@@ -6,6 +6,7 @@ import collections
 import ctypes
 import itertools
 import os
+import threading
 from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
@@ -27,7 +28,7 @@ _dropped = itertools.count(1)
 class Recent(collections.OrderedDict[K, V]):
     """A map of at most `bound` entries; an assignment beyond that drops the entry that `get` or assignment used longest ago.
 
-    Threads may share one: `_use` allows for entries that another thread has dropped.
+    Threads may share one. The lock is one that its thread may take again, as a signal handler does that runs a session.
 
     Args:
       bound: the number of entries that are kept.
@@ -36,6 +37,7 @@ class Recent(collections.OrderedDict[K, V]):
     def __init__(self, bound: int = SHAPES) -> None:
         super().__init__()
         self.bound = bound
+        self._lock = threading.RLock()
 
     @overload
     def get(self, key: K, default: None = None, /) -> V | None: ...
@@ -49,20 +51,31 @@ class Recent(collections.OrderedDict[K, V]):
     def get(self, key: K, default: object = None, /) -> Any:
         value = dict.get(self, key, default)
         if value is not default and len(self) > 1:
-            self._use(key)
+            with self._lock:
+                if key in self:  # another thread may have dropped it
+                    self.move_to_end(key)
         return value
 
     def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
-        self._use(key)
-        # An OrderedDict keeps the order of use: the first entry is the one used longest ago.
-        while len(self) > self.bound:
-            self.popitem(last=False)
+        dropped = 0
+        with self._lock:
+            super().__setitem__(key, value)
+            self.move_to_end(key)
+            # An OrderedDict keeps the order of use: the first entry is the one used longest ago.
+            while len(self) > self.bound:
+                self.popitem(last=False)
+                dropped += 1
+        for _ in range(dropped):
             _give_back()
 
-    def _use(self, key: K) -> None:
-        if key in self:  # another thread may have dropped it
-            self.move_to_end(key)
+    def __delitem__(self, key: K) -> None:
+        with self._lock:
+            super().__delitem__(key)
+
+    def clear(self) -> None:
+        """Drops all entries."""
+        with self._lock:
+            super().clear()
 
 
 def _give_back() -> None:

@@ -8,10 +8,11 @@ If a check fails, the variables that come out have their old values, so a failed
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -104,6 +105,17 @@ class TraceResult:
         return self.outputs, self.state, self.holds, self.moved
 
 
+@contextlib.contextmanager
+def _settings(capacity: int, flag: jax.Array | None) -> Iterator[None]:
+    """Context manager: the thread-local settings that kernels of TensorArrays and loops read; leaves no tracer behind, after an error neither."""
+    outer = GROWTH.capacity, STOPPING.flag
+    GROWTH.capacity, STOPPING.flag = capacity, flag
+    try:
+        yield
+    finally:
+        GROWTH.capacity, STOPPING.flag = outer
+
+
 def trace_cluster(
     cluster: Cluster, known: dict[Any, NDArray], arguments: Arguments, capacity: int = FIRST_CAPACITY, differentiated: int = 0
 ) -> TraceResult:  # fmt: skip
@@ -125,10 +137,7 @@ def trace_cluster(
     before = dict(state)
     frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
     frame.differentiated, frame.through_updates = differentiated, differentiated > 0
-    # Kernels of TensorArrays and loops read these thread-local settings.
-    GROWTH.capacity = capacity
-    STOPPING.flag = next(iter(large[len(cluster.large) :]), None)
-    with not_finite.watching(cluster.watched):
+    with not_finite.watching(cluster.watched), _settings(capacity, next(iter(large[len(cluster.large) :]), None)):
         run_checks = _lowered(cluster, frame)
     all_ok = conjunction([c.ok for c in run_checks])
     # A variable without value that no traced operation has assigned has no entry.

@@ -128,16 +128,24 @@ def decided_at_once() -> Iterator[None]:
         _HASTE.is_on = before
 
 
+class _Compiling:
+    """How many blocks of `without_interpreter` threads are in."""
+
+    blocks = 0
+    lock = threading.Lock()
+
+
 @contextlib.contextmanager
 def without_interpreter() -> Iterator[None]:
     """Context manager: compiles every cluster, in all threads, as with TFCOMPAT_ENGINE=compile."""
-    # ENGINE is read by each decision. Clusters that have an executable already keep it.
-    global ENGINE
-    before, ENGINE = ENGINE, "compile"
+    # Counted, since blocks of several threads end in any order. Clusters that have an executable already keep it.
+    with _Compiling.lock:
+        _Compiling.blocks += 1
     try:
         yield
     finally:
-        ENGINE = before
+        with _Compiling.lock:
+            _Compiling.blocks -= 1
 
 
 def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
@@ -158,7 +166,7 @@ def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
     if work.samples is not None and work.samples <= SAMPLES_IN_NUMPY and jax_compat.compiles_to_cpu():
         return Decision(Computer.NUMPY, FEW)
     # The interpreter computes on NumPy arrays in host memory, so that accelerators always get compiled programs.
-    if record.is_paid or ENGINE == "compile" or not is_in_host_memory(place) or work.traced is None:
+    if record.is_paid or ENGINE == "compile" or _Compiling.blocks or not is_in_host_memory(place) or work.traced is None:
         return Decision(Computer.COMPILER, "compiled")
     # Forced to interpret: never decided again (`until` is infinite), but what the host cannot hold is compiled above.
     if ENGINE == "interpret":
