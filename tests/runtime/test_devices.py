@@ -131,6 +131,26 @@ def test_each_tower_draws_its_own_random_numbers(four_gpus):
     np.testing.assert_allclose(mesh, separate, rtol=1e-5)
 
 
+@pytest.mark.parametrize("engine", ["interpret", "compile"])
+def test_towers_with_dropout_that_a_feed_switches(four_gpus, monkeypatch, engine):
+    monkeypatch.setenv("TFCOMPAT_ENGINE", engine)
+    training, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [8, 3])
+    optimizer, losses, gradients = tf.train.GradientDescentOptimizer(0.1), [], []
+    for i, part in enumerate(tf.split(x, 2)):
+        with tf.device(f"/gpu:{i}"), tf.variable_scope("net", reuse=bool(i)):
+            hidden = tf.layers.dense(part, 2, kernel_initializer=tf.ones_initializer())
+            losses.append(tf.reduce_mean(tf.layers.dropout(hidden, 0.5, training=training, seed=7)))
+            gradients.append(optimizer.compute_gradients(losses[-1]))
+    loss, train = tf.add_n(losses) / 2.0, optimizer.apply_gradients(averaged(gradients))
+    feed, found = np.arange(24.0).reshape(8, 3), {}
+    for meshed in (True, False):
+        with tf.Session() as session:
+            session.context.placer.mesh_towers = meshed
+            session.run(tf.global_variables_initializer())
+            found[meshed] = [session.run([loss, train], {x: feed, training: on})[0] for on in (True, False, True, False)]
+    np.testing.assert_allclose(found[True], found[False], rtol=1e-5)
+
+
 def test_failing_check_names_the_node_of_its_tower(four_gpus):
     ids = tf.placeholder(tf.int32, [4, 2])
     table = variable("table", [5, 3], 3)

@@ -20,8 +20,8 @@ from tfcompat._src.ops.flow.stack import Stack
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime import trace
-from tfcompat._src.runtime.execute import fetched_value
 from tfcompat._src.runtime.fetch import Fetches, convert_feed
+from tfcompat._src.runtime.fetched_value import fetched_value
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, SessionLife

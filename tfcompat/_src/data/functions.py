@@ -24,8 +24,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import Site, body_at
 from tfcompat._src.runtime.engines.choice import Runs
 from tfcompat._src.runtime.execute import _call as call_kernel
-from tfcompat._src.runtime.execute import execute, fetched_value
-from tfcompat._src.runtime.item import Item, OpItem
+from tfcompat._src.runtime.execute import execute
+from tfcompat._src.runtime.fetched_value import fetched_value
+from tfcompat._src.runtime.item import Item, MergeItem, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.plan import HostStep, Plan
 from tfcompat._src.runtime.plan_guards import Facts, Guard, GuardedCache
@@ -103,7 +104,7 @@ class Prepared:
 
 def _is_plain(item: Item) -> bool:
     """Whether an item is a pure NumPy kernel: no side effects, no context, no variables or resources."""
-    if not isinstance(item, OpItem) or item.type in ROUTES or item.facts.names_variable:
+    if not isinstance(item, OpItem) or isinstance(item, MergeItem) or item.type in ROUTES or item.facts.names_variable:
         return False
     spec = item.spec
     if spec.effects != op_spec.PURE or spec.context or not (spec.side == op_spec.HOST or spec.numpy_kernel):

@@ -26,6 +26,7 @@ from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH, DeviceArray
+from tfcompat._src.ops.random.philox import portable
 from tfcompat._src.runtime import (
     loop_differentiated,  # noqa: F401  (how items are lowered)
     lower_cond,  # noqa: F401
@@ -137,12 +138,12 @@ def trace_cluster(
     before = dict(state)
     frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
     frame.differentiated, frame.through_updates = differentiated, differentiated > 0
-    with not_finite.watching(cluster.watched), _settings(capacity, next(iter(large[len(cluster.large) :]), None)):
+    on_mesh = isinstance(cluster.place, NamedSharding)
+    with not_finite.watching(cluster.watched), _settings(capacity, next(iter(large[len(cluster.large) :]), None)), portable(on_mesh):
         run_checks = _lowered(cluster, frame)
     all_ok = conjunction([c.ok for c in run_checks])
     # A variable without value that no traced operation has assigned has no entry.
     keys = [key for key in cluster.written_keys if key in state]
-    on_mesh = isinstance(cluster.place, NamedSharding)
     new_state = tuple(_committed(keys, frame, before, all_ok, len(run_checks), on_mesh))
     outputs, structure = _flat_outputs(cluster, frame)
     # Towers: outputs and variables are on all devices of the mesh.

@@ -30,7 +30,8 @@ from tfcompat._src.proto import messages
 from tfcompat._src.runtime.debug_graph import DebugGraph
 from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE, Watches
 from tfcompat._src.runtime.engines.choice import Record, Runs
-from tfcompat._src.runtime.execute import fetched_value, run_steps
+from tfcompat._src.runtime.execute import run_steps
+from tfcompat._src.runtime.fetched_value import fetched_value
 from tfcompat._src.runtime.first_not_finite import FirstNotFinite
 from tfcompat._src.runtime.flagged_run import Done, FlaggedRun
 from tfcompat._src.runtime.fold import fold

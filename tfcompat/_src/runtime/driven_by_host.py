@@ -6,7 +6,7 @@ a tape of what each iteration started with; `run_backwards` differentiates the i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -36,7 +36,9 @@ from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, Loop
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
 from tfcompat._src.runtime.plan_guards import GuardedCache
+from tfcompat._src.runtime.routed_item import DEAD, RoutedItem
 from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.structure import Structure, decided
 from tfcompat._src.runtime.variable_state import is_chosen, variable_in, variable_key
 
 Values = dict[Any, Any]
@@ -84,6 +86,51 @@ class HostCond:
         feeds = [t for t in alive if t not in decided]
         dead = frozenset(item.takes).difference(alive)
         return context.planner.part(item.on_side(on), item.joined(on), feeds, decided, dead=dead)
+
+
+class HostRouting:
+    """Runs the nodes that the predicates keep alive, by a plan for their values; plans for the values that were used last are kept.
+
+    Args:
+      item: the nodes. run_steps: runs a plan. show: returns the value of a tensor after a run.
+    """
+
+    def __init__(self, item: RoutedItem, run_steps: RunSteps, show: Show) -> None:
+        self._item, self._run_steps, self._show = item, run_steps, show
+        self._plans: Recent[tuple[bool, ...], tuple[Structure, GuardedCache[Plan]]] = Recent()
+
+    def __call__(self, values: Values, context: RunContext) -> None:
+        item = self._item
+        key = tuple([bool(truth(p, values[p] if p in values else self._show(p, values, context))) for p in item.predicates])
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = decided(item, {p: np.array(on) for p, on in zip(item.predicates, key)}), GuardedCache()
+        structured, plans = found
+        plan = plans.find((), (), ())
+        if plan is None:
+            plan = plans.add(self._plan(structured, values, context))
+        # Gradients need the tapes of loops, which are no tensors.
+        tapes = {key: value for key, value in values.items() if isinstance(key, Item)}
+        inner: Values = {**plan.known, **tapes, **{t: values[t] for t in plan.feeds}}
+        self._run_steps(plan, inner, context)
+        for t in item.outputs:
+            if t in structured.dead or not holds(structured.guarded.get(t, ()), inner):
+                values[t] = DEAD
+            elif is_chosen(t):
+                values[t] = variable_in(t, inner)
+            elif t in inner:
+                values[t] = inner[t]
+
+    def _plan(self, structured: Structure, values: Values, context: RunContext) -> Plan:
+        """Makes the plan of the nodes that are alive."""
+        feeds = [t for t in self._item.takes if t in values and t not in structured.known]
+        wanted = [*(t for t in self._item.outputs if t not in structured.dead), *structured.predicates]
+        return context.planner.part(structured.items, wanted, feeds, structured.known)
+
+
+def holds(guard: Iterable[tuple[Tensor, bool]], values: Values) -> bool:
+    """Whether each predicate of a guard has the value that it needs; one that is dead itself has none."""
+    return all(values.get(p) is not None and bool(values[p]) == wanted for p, wanted in guard)
 
 
 class HostLoop:
@@ -163,7 +210,7 @@ class HostLoop:
             plan = plans.add(self._plan(items, wanted, given, context, record))
         inner = {**plan.known, **{t: given[t] for t in plan.feeds}}
         self._run_steps(plan, inner, context)
-        return [inner[t] if t in inner else self._show(t, inner, context) for t in wanted]
+        return [inner[t] if inner.get(t, DEAD) is not DEAD else self._show(t, inner, context) for t in wanted]
 
     def _plan(self, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext, record: Record) -> Plan:
         """Returns the plan of a part, from the session's cache, which other plans with the same loop share."""

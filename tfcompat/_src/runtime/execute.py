@@ -21,13 +21,13 @@ from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
-from tfcompat._src.proto import messages
 from tfcompat._src.runtime import failure, trace
 from tfcompat._src.runtime.cluster_trace import Arrays, Shapes, input_shapes
 from tfcompat._src.runtime.cond_item import CondItem
-from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, run_backwards
+from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, HostRouting, holds, run_backwards
+from tfcompat._src.runtime.fetched_value import fetched_value
 from tfcompat._src.runtime.fold import near_kernel
-from tfcompat._src.runtime.item import Item
+from tfcompat._src.runtime.item import Item, MergeItem, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.lower import (
     ROUTES,
@@ -35,6 +35,7 @@ from tfcompat._src.runtime.lower import (
     Replan,
     flatten_results,
     gather_inputs,
+    hand_on,
     store_results,
     value_outputs,
 )
@@ -42,6 +43,7 @@ from tfcompat._src.runtime.plan import Cluster, HostStep, NamingStep, Plan, Step
 from tfcompat._src.runtime.postpone import run_apart
 from tfcompat._src.runtime.program import Program
 from tfcompat._src.runtime.program_call import ProgramCall
+from tfcompat._src.runtime.routed_item import DEAD, RoutedItem
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.shape_arithmetic import ShapeArithmetic
 from tfcompat._src.runtime.variable_state import (
@@ -53,7 +55,6 @@ from tfcompat._src.runtime.variable_state import (
     is_ref_read,
     required_variable_op,
     uninitialized,
-    variable_in,
     variable_key,
     variable_op,
 )
@@ -121,8 +122,7 @@ def _run_single(plan: Plan, feeds: Sequence[object], context: RunContext, lent: 
 def _run_all(plan: Plan, feeds: Sequence[object], context: RunContext, lent: bool) -> dict[Tensor, Any]:
     """Runs the steps of a plan in order, and returns the values of all tensors that steps pass on.
 
-    Raises:
-      errors.InvalidArgumentError: a fetched tensor is in a branch that was not taken.
+    Fetched tensors in branches that were not taken are DEAD.
     """
     values: dict[Any, Any] = {**plan.known, **dict(zip(plan.feeds, feeds))}
     # Host operations may retain a feed (a queue, a dataset): they get copies of lent arrays.
@@ -139,10 +139,8 @@ def _run_all(plan: Plan, feeds: Sequence[object], context: RunContext, lent: boo
     # If the sizes are equal in several runs, the next plan assumes them (`Plan.guess`).
     if plan.sizes and not plan.is_stale:
         plan.note_sizes(input_shapes(feeds), values)
-    # A compiled conditional returns zeros for tensors of the other branch. A fetch of one is an error, as in TensorFlow 1.15.
-    for tensor, guard in plan.guarded.items():
-        if any(bool(values[p]) != wanted for p, wanted in guard):
-            raise _without_value(tensor)
+    # A compiled conditional returns zeros for tensors of the other branch.
+    values.update(dict.fromkeys([*plan.dead, *(t for t, guard in plan.guarded.items() if not holds(guard, values))], DEAD))
     return values
 
 
@@ -185,55 +183,6 @@ def run_step(step: Step, plan: Plan, values: dict[Tensor, Any], context: RunCont
         _run_naming_step(step, plan.known, values, context)
     else:
         run_host_step(step, plan.known, values, context)
-
-
-_ARRAYS = {np.ndarray, jax_compat.ArrayImpl}
-"""The types of nearly all values. A lookup here is faster than `isinstance` with jax.Array, which has to check for tracers."""
-
-
-def fetched_value(tensor: Tensor, values: dict[Tensor, Any], context: RunContext) -> Any:
-    """Returns the value of a fetched tensor as `Session.run` returns it: a NumPy array or scalar, or an object of the host.
-
-    Raises:
-      errors.InvalidArgumentError: the tensor has no value, because its branch was not taken.
-    """
-    value = values.get(tensor)
-    # A ref is an alias of its variable: the fetch returns the variable's value at the end of the run.
-    if tensor.dtype._is_ref_dtype and (value is None or isinstance(value, Operation)):
-        op = variable_in(tensor, values) or required_variable_op(tensor)
-        value = context.variable_state.read(op, variable_key(op))
-        values = {tensor: value}
-    if type(value) in _ARRAYS or isinstance(value, (np.ndarray, jax.Array)):
-        # `private` copies an array that others refer to, by its reference count: this function must not hold a reference.
-        del value
-        array = array_memory.private(values, tensor)
-        # Quantized values are structured arrays with one field; 1.15 returns its integers.
-        if array.dtype.names:
-            array = array[array.dtype.names[0]]
-        return array if array.ndim else array[()]
-    variable = variable_in(tensor, values) if tensor.dtype.name == "resource" and (value is None or isinstance(value, Operation)) else None
-    if variable is not None:
-        return _handle_value(variable, context)
-    if value is None:
-        raise _without_value(tensor)
-    # The flow of a TensorArray is a float32 scalar in 1.15; only its data edges matter.
-    if isinstance(value, (DeviceArray, HostArray)):
-        return np.float32(0)
-    return value
-
-
-def _without_value(tensor: Tensor) -> errors.InvalidArgumentError:
-    op = tensor.op
-    return errors.InvalidArgumentError(op.node_def, op, f"Retval[0] does not have value: {tensor.name} is in a branch that was not taken.")
-
-
-def _handle_value(variable: Operation, context: RunContext) -> NDArray:
-    """Returns the handle of a variable as a fetch shows it: the bytes of a serialized ResourceHandleProto."""
-    container, _, name = variable_key(variable).partition("/")
-    handle = messages.ResourceHandleProto(
-        device=context.placer.device_of(variable).name, container=container or "localhost", name=name, maybe_type_name="N10tensorflow3VarE"
-    )
-    return np.frombuffer(bytearray(handle.SerializeToString()), np.dtype([("resource", np.uint8)]))
 
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, Any], values: dict[Any, Any], context: RunContext) -> None:
@@ -382,9 +331,25 @@ def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
 
 def _runner(item: Item) -> Runner:
     """Returns a function that runs an item of a host step. Everything that does not depend on values is decided here, once."""
+    if not isinstance(item, OpItem) or not item.fed:
+        return _runner_of_all(item)
+    fed, run_all = item.fed, _runner_of_all(item)
+
+    def run(values: Values, context: RunContext) -> None:
+        given = {t: values[t] for t in fed}
+        run_all(values, context)
+        values.update(given)
+
+    return run
+
+
+def _runner_of_all(item: Item) -> Runner:
+    """Returns a function that runs an item and stores all of its outputs."""
     # Control flow with host work has plans of its own for branches and bodies.
     if isinstance(item, CondItem):
         return HostCond(item, run_steps, fetched_value)
+    if isinstance(item, RoutedItem):
+        return HostRouting(item, run_steps, fetched_value)
     if isinstance(item, LoopItem):
         return HostLoop(item, run_steps, fetched_value)
     if isinstance(item, LoopGradientItem):
@@ -393,8 +358,10 @@ def _runner(item: Item) -> Runner:
     # A resource handle whose variable is known has no value: users of it resolve the variable themselves.
     if is_identity(op) and op.outputs[0].dtype.name == "resource" and variable_op(op.outputs[0]) is not None:
         return lambda values, context: None
+    if isinstance(item, MergeItem):
+        return _routing(item.reads, lambda frame: hand_on(item, frame))
     if op.type in ROUTES:
-        return lambda values, context: ROUTES[op.type](op, Frame(values, {}))
+        return _routing(item.reads, lambda frame: ROUTES[op.type](op, frame))
     if op.type == "Identity" and _is_stateless(op):
         return _handing_on(*op.takes, *op.outputs)
     # Operations on variables, from the special cases to the general one.
@@ -403,6 +370,16 @@ def _runner(item: Item) -> Runner:
     if op.type == "Identity" and is_ref_read(op) and variable_op(op.takes[0]) is not None:
         return _ref_reader(op)
     return _stateful_runner(op) if _changes_state(op) else _value_runner(op)
+
+
+def _routing(reads: Sequence[Operation], route: Callable[[Frame], None]) -> Runner:
+    """Returns a runner for an operation that only forwards values: `route`, on a frame of those of the run. `reads`: the variables that it may read."""
+    keys = [(variable_key(v), v) for v in reads]
+
+    def run(values: Values, context: RunContext) -> None:
+        route(Frame(values, {key: context.variable_state.view(v, key) for key, v in keys if key in context.variable_state.values}))
+
+    return run
 
 
 def _is_stateless(op: Operation) -> bool:

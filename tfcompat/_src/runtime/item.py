@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tfcompat._src.graph.op_spec import NO_FACTS, PURE, Effects, Facts, OpSpec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.runtime.variable_state import accesses, is_ref_read
+from tfcompat._src.runtime.variable_state import accesses, is_ref_read, possible_variables
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -50,20 +50,43 @@ class Item:
 
 
 class OpItem(Item):
-    """An item of one operation `op`, whose op type is described by `spec`."""
+    """An item of one operation `op`, whose op type is described by `spec`.
+
+    Attributes:
+      fed: the outputs that the run was given values for. Those stay, although the operation runs for its other outputs or a control edge.
+    """
 
     op: Operation
     spec: OpSpec
+    fed: tuple[Tensor, ...]
 
     def __init__(self, op: Operation, fed: Container[Tensor] = ()) -> None:
         reads, writes = accesses(op, fed)
         spec = op.spec
+        given = tuple([t for t in op.outputs if t in fed]) if fed else ()
         # The fields of a frozen dataclass cannot be assigned; one update of its __dict__ is fast, and a plan has thousands of items.
         self.__dict__.update(
-            op=op, spec=spec, name=op._name, type=op.type, order=op.order, takes=op.takes, outputs=op.outputs,
+            op=op, spec=spec, name=op._name, type=op.type, order=op.order, takes=op.takes, fed=given,
+            outputs=op.outputs,
             waits_for=op.waits_for, operations=(op,), stands_for=(op,), reads=reads, writes=writes,
             constants=op.constant_positions(), effects=spec.effects, facts=spec.facts, counted_positions=spec.counted_positions,
         )  # fmt: skip
+
+
+class MergeItem(OpItem):
+    """A Merge of which only one input can be alive. The others are no inputs of the item.
+
+    Attributes:
+      index: the position of that input among those of the Merge.
+    """
+
+    index: int
+
+    def __init__(self, op: Operation, index: int, fed: Container[Tensor] = ()) -> None:
+        super().__init__(op, fed)
+        taken = op.takes[index]
+        reads = possible_variables(taken) if taken.dtype._is_ref_dtype and taken not in fed else []
+        self.__dict__.update(index=index, takes=(taken,), reads=tuple(reads))
 
 
 Node = Operation | Item

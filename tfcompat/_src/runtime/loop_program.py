@@ -30,6 +30,7 @@ from tfcompat._src.runtime.derivatives import Derivatives
 from tfcompat._src.runtime.fold import can_fold, fold
 from tfcompat._src.runtime.item import Item, Node, accesses_of
 from tfcompat._src.runtime.plan_guards import Facts
+from tfcompat._src.runtime.routed_item import RoutedItem
 from tfcompat._src.runtime.variable_state import is_identity, is_ref_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
@@ -181,6 +182,8 @@ class LoopProgram:
         # Each input that must be a NumPy value is traced back to the invariants that it is computed from.
         for item in (*self.condition_items, *self.body_items):
             for flat in opened(item):
+                if isinstance(flat, RoutedItem):
+                    return f"the host chooses what of it runs: {flat.name}", set()
                 for position in self._constants_of(flat):
                     tensor = flat.takes[position]
                     needs = self.static_needs(tensor)

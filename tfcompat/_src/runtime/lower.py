@@ -24,13 +24,12 @@ from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.op_spec import HOST, OpSpec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.control.guards import SELECT, SWITCH
-from tfcompat._src.ops.flow.array_origin import handed_on
+from tfcompat._src.ops.control.guards import SELECT
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime import differentiable, not_finite
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.gradient_rules import Values
-from tfcompat._src.runtime.item import Item, OpItem
+from tfcompat._src.runtime.item import Item, MergeItem, OpItem
 from tfcompat._src.runtime.variable_state import (
     NONE_CHOSEN,
     is_chosen,
@@ -132,7 +131,9 @@ def lower(item: Item, frame: Frame) -> None:
 
 @lower.register
 def _lower_operation(item: OpItem, frame: Frame) -> None:
+    given = {t: frame.values[t] for t in item.fed if t in frame.values}
     run_device_op(item.op, frame)
+    frame.values.update(given)
     not_finite.look_behind(item.op, frame.values, frame.state)
 
 
@@ -281,47 +282,27 @@ def truth(predicate: Tensor, value: T) -> T:
 
 def _switch(op: Operation, frame: Frame) -> None:
     """Routes the input of a Switch whose predicate is known to the output of that side."""
-    side = int(bool(truth(op.inputs[1], frame.values[op.inputs[1]])))
-    if op.inputs[0] in frame.values:
-        frame.values[op.outputs[side]] = frame.values[op.inputs[0]]
+    pass_switch(op, bool(truth(op.takes[1], np.asarray(read(op.takes[1], frame)))), frame)
 
 
-def _merge(op: Operation, frame: Frame) -> None:
-    """Forwards the one input of a Merge that is not dead, where the predicates are known."""
-    for index, tensor in enumerate(op.inputs):
-        if tensor in frame.values:
-            return _put_merged(op, index, frame.values[tensor], frame)
-    # Refs and resource handles have no values: the Switch that an input comes from tells whether it is dead.
-    if op.type == "RefMerge" or op.outputs[0].dtype.name == "resource":
-        for index, tensor in enumerate(op.inputs):
-            if _is_taken(tensor, frame.values):
-                frame.values[op.outputs[1]] = np.array(index, np.int32)
-                if is_chosen(op.outputs[0]):
-                    frame.values[op.outputs[0]] = variable_in(tensor, frame.values)
-                return None
-        return None
-    # A Merge of a ref with values takes the value of the variable.
-    for index, tensor in enumerate(op.inputs):
-        if tensor.dtype._is_ref_dtype:
-            return _put_merged(op, index, frame.state[variable_key(required_variable_op(tensor))], frame)
-    raise RuntimeError(f"No input of the Merge {op.name} has a value in this trace.")
+def pass_switch(op: Operation, on: bool, frame: Frame) -> None:
+    """Forwards the input of a Switch to the output of the side `on`. A ref or handle has no value, unless a run chooses its variable."""
+    (taken, _), output = op.takes, op.outputs[on]
+    if taken in frame.values:
+        frame.values[output] = frame.values[taken]
+    elif taken.dtype._is_ref_dtype and not output.dtype._is_ref_dtype:
+        frame.values[output] = read(taken, frame)
 
 
-def _is_taken(tensor: Tensor, values: Values) -> bool:
-    """Whether a ref or handle comes from the taken side of a Switch."""
-    # Follows the handle up through Identities and control flow to its Switch.
-    source: Tensor | None = tensor
-    while source is not None and source.op.type not in SWITCH:
-        source = handed_on(source)
-    if source is None or source.op.inputs[1] not in values:
-        return False
-    return source.value_index == int(values[source.op.inputs[1]])
-
-
-def _put_merged(op: Operation, index: int, value: object, frame: Frame) -> None:
-    """Sets the outputs of a Merge: the value of its input `index`, and that index."""
-    frame.values[op.outputs[0]] = value
-    frame.values[op.outputs[1]] = np.array(index, np.int32)
+@lower.register
+def hand_on(item: MergeItem, frame: Frame) -> None:
+    """Forwards the one input of a Merge that is alive, and its index. The value of a handle in a run is the operation of a variable that was chosen."""
+    (taken,), (output, index) = item.takes, item.outputs
+    frame.values[index] = np.array(item.index, np.int32)
+    if is_chosen(output):
+        frame.values[output] = variable_in(taken, frame.values)
+    elif variable_op(output) is None or not (output.dtype._is_ref_dtype or output.dtype.name == "resource"):
+        frame.values[output] = read(taken, frame)
 
 
 def _pass_ref(op: Operation, frame: Frame) -> None:
@@ -340,7 +321,7 @@ def _select_ref(op: Operation, frame: Frame) -> None:
 
 
 # Ops that route values instead of computing any: their kernels are these functions of the frame.
-ROUTES = {"Switch": _switch, "RefSwitch": _switch, "Merge": _merge, "RefMerge": _merge, "RefIdentity": _pass_ref, SELECT: _select_ref}
+ROUTES = {"Switch": _switch, "RefSwitch": _switch, "RefIdentity": _pass_ref, SELECT: _select_ref}
 
 
 def gather_inputs(op: Operation, frame: Frame) -> list[object]:

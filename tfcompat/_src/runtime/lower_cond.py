@@ -21,7 +21,9 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.item import OpItem
-from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, truth
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, pass_switch, truth
+from tfcompat._src.runtime.routed_item import RoutedItem
+from tfcompat._src.runtime.structure import decided
 from tfcompat._src.runtime.variable_state import required_variable_op, variable_key
 
 
@@ -33,6 +35,15 @@ def _must_choose(item: CondItem, why: str) -> Replan:
 @lower.register
 def _lower_cond(item: CondItem, frame: Frame) -> None:
     _Lowering(item).trace(frame)
+
+
+@lower.register
+def _lower_routed(item: RoutedItem, frame: Frame) -> None:
+    """Traces the nodes that are alive. Only the gradient of a loop that the host drives gets here, for whose iterations predicates are concrete."""
+    found = decided(item, {p: np.array(bool(truth(p, frame.values[p]))) for p in item.predicates})
+    frame.values.update(found.known)
+    for inner in found.items:
+        lower(inner, frame)
 
 
 class _Lowering:
@@ -93,7 +104,7 @@ class _Lowering:
         """Traces one branch into `frame`; tensors of the other branch become zeros of their shapes."""
         # No branch frame: the branch becomes part of the surrounding program, with its checks and writes.
         for op in self._shared:
-            _pass_switch(op, on, frame)
+            pass_switch(op, on, frame)
         for inner in self.item.branches[on]:
             lower(inner, frame)
         for merge in self.item.merges:
@@ -140,7 +151,7 @@ class _Lowering:
             frame.values.update(dict.fromkeys(self.item.names, np.bool_(on)))
             with collecting() as collected:
                 for op in self._shared:
-                    _pass_switch(op, on, frame)
+                    pass_switch(op, on, frame)
                 for inner in self.item.branches[on]:
                     lower(inner, frame)
             values = {t: frame.values[t] for t in self.item.outputs if t in frame.values and self.item.is_alive(t, on)}
@@ -218,12 +229,6 @@ class _Lowering:
                 flags += [jnp.asarray(True)] * counts[side]
                 shown += [tuple(jnp.zeros(s.shape, s.dtype) for s in values) for values in branches[side][2]]
         return flags, shown
-
-
-def _pass_switch(op: Operation, on: bool, frame: Frame) -> None:
-    """Forwards the input of a Switch on the conditional's predicate to the output of the branch `on`."""
-    if op.takes[0] in frame.values:
-        frame.values[op.outputs[int(on)]] = frame.values[op.takes[0]]
 
 
 def zeros_of(shapes: object) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from tfcompat._src.base import checks
 from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.findings import Finding, Kind
-from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower, run_device_op
+from tfcompat._src.runtime.lower import Frame, Replan, collecting, lower
 from tfcompat._src.runtime.towers import ALL, AXIS, EACH, Meeting, TowersItem
 
 BUCKET_BYTES = 1 << 25
@@ -43,8 +43,8 @@ def _lower_towers(item: TowersItem, frame: Frame) -> None:
         inner = Frame({**static, **dict(zip(shared, shared_values))}, {}, {r[0]: x[0] for r, x in zip(randoms, my_rows)})
         inner.values.update((leaf[0], x[0]) for leaf, x in zip(item.leaves, mine))
         with collecting() as left["checks"]:
-            for row in item.rows:
-                run_device_op(row[0], inner)
+            for part in item.first:
+                lower(part, inner)
         left["reserves"] = inner.reserves
         met = _all_reduced([_contribution(m, inner) for m in item.meetings], [m.mean for m in item.meetings], len(item.jax_devices))
         flags = [(jnp.asarray(c.ok)[None], [jnp.asarray(v)[None] for v in c.traced_values()]) for c in left["checks"]]

@@ -20,6 +20,7 @@ from tfcompat._src.runtime.item import Item, Node, OpItem, is_ref_read_item, nam
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem
 from tfcompat._src.runtime.placement import Placement
 from tfcompat._src.runtime.plan import Cluster, HostStep, NamingStep, Plan, Step
+from tfcompat._src.runtime.routed_item import RoutedItem
 from tfcompat._src.runtime.variable_state import (
     is_chosen,
     possible_variables,
@@ -93,8 +94,8 @@ class Partitioner:
             self._delay(followers)
 
     def _is_driven(self, item: Item) -> bool:
-        """Whether an item is a conditional or loop that the host drives, with a plan for each part."""
-        return item in self.on_host and isinstance(item, CondItem | LoopItem)
+        """Whether an item is control flow that the host drives, with a plan for each part."""
+        return item in self.on_host and isinstance(item, CondItem | LoopItem | RoutedItem)
 
     def _waited_for(self, node: Node, seen: dict[Node, None]) -> list[Item]:
         """Returns the items that a node's control edges wait for, followed through nodes that do not run because their value is known."""
@@ -259,7 +260,7 @@ class Partitioner:
     def _cluster(self, items: list[Item], step: StepKey, uses: dict[Tensor, set[StepKey]]) -> Cluster:
         """Makes a cluster of items, and sorts the tensors that enter it into constants, compile-time inputs and inputs."""
         cluster = Cluster(items, place=step[1], assumed=[(t.op, value) for t, value in self.work.assumed.items()])
-        inside = {t for i in items for t in i.outputs}
+        inside = {t for i in items for t in i.outputs if t not in self.fed}
         fetched = self.placement.fetched
         # Tensors whose values kernels of this cluster need while it is compiled.
         needed = {i.takes[p] for i in items for p in self.placement.constants[i]}
@@ -281,7 +282,7 @@ class Partitioner:
         cluster.large = [t for t in cluster.large if t not in needed]
         cluster.outputs = [
             t for i in items for t in i.outputs
-            if not _is_handle(t) and (t in fetched or any(u != step for u in uses.get(t, ())))
+            if not _is_handle(t) and t not in self.fed and (t in fetched or any(u != step for u in uses.get(t, ())))
         ]  # fmt: skip
         cluster.counted = self._counted(cluster)
         self._collect_state(cluster)

@@ -73,7 +73,7 @@ class Placement:
         self.work, self.known = work, work.known
         self.items = [i for i in work.items if not all(t in self.known for t in i.outputs) or not i.outputs]
         self.fed, self.fetched = set(work.feeds), set(work.fetched)
-        self.producer = {t: i for i in self.items for t in i.outputs}
+        self.producer = {t: i for i in self.items for t in i.outputs if t not in self.fed}
         self.users: dict[Tensor, list[Item]] = {}
         for i in self.items:
             for t in i.takes:

@@ -22,6 +22,7 @@ from tfcompat._src.runtime.fold import near_kernel
 from tfcompat._src.runtime.item import Item, OpItem, constants_of
 from tfcompat._src.runtime.loop_program import LoopGradientItem, LoopItem, host_chooses, loops_of, opened
 from tfcompat._src.runtime.plan import COMPILED
+from tfcompat._src.runtime.routed_item import RoutedItem
 from tfcompat._src.runtime.variable_state import is_chosen, variable_key, variable_op
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Rule:
 
 def _holds_host_work(p: Placement, item: Item) -> bool:
     """Whether the host must drive a conditional or loop: it holds host work, its predicate comes from the host, or an input has no value."""
+    if isinstance(item, RoutedItem):
+        return True
     if not isinstance(item, CondItem | LoopItem):
         return False
     # A predicate on the host: only the branch taken is called, instead of compiling both.

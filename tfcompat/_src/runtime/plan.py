@@ -170,7 +170,7 @@ class Plan:
       is_stale: a run has found that it needs another plan. is_rest: made for the remaining steps of such a run.
       guards: the facts about a run that the plan depends on: runs in which they hold may use it.
       guesses: plans that assume `sizes`, by these.
-      guarded: fetched tensors that have a value in some branches only, with their guards.
+      guarded: fetched tensors that have a value in some branches only, with their guards. dead: those that have none.
       rules: the placement rule of each item. findings: facts about the graph that runs have discovered.
     """
 
@@ -187,6 +187,7 @@ class Plan:
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
+    dead: frozenset[Tensor] = frozenset()
     rules: dict[Item, str] = field(default_factory=dict)
     findings: set[Finding] = field(default_factory=set)
 
@@ -201,7 +202,7 @@ class Plan:
         if len(self.steps) != 1 or not isinstance(cluster := self.steps[0], Cluster):
             return None
         # Anything that needs work before or after the call, or another conversion of feeds than the plain one, takes the long path.
-        more = self.sizes or self.guarded or cluster.statics or cluster.counted or cluster.place is not None
+        more = self.sizes or self.guarded or self.dead or cluster.statics or cluster.counted or cluster.place is not None
         plain = all(t.dtype.is_numpy_compatible and t.dtype.as_numpy_dtype is not object for t in self.feeds)
         if more or not plain or not set(cluster.inputs) <= set(self.feeds) or not set(self.fetched) <= set(cluster.outputs):
             return None

@@ -19,13 +19,12 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.control.guards import Guard
 from tfcompat._src.ops.flow.array_order import require_order
 from tfcompat._src.runtime import structure, verify
 from tfcompat._src.runtime.derivatives import noted_in, with_derivatives
 from tfcompat._src.runtime.engines.choice import NO_RECORD, Record, Runs
 from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.item import Item, OpItem, as_items
+from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.partition import Partitioner
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.placement import Placement, Work
@@ -71,14 +70,14 @@ class Planner:
         Raises:
           errors.InvalidArgumentError: a device does not exist, a fed ref is written, or a TensorArray is used in a wrong order.
         """
-        work, guarded = self.work(graph, request)
+        work, structured = self.work(graph, request)
         items = with_towers(work.items, request.fetched, request.fed, dict(work.known), self.placer, graph.findings)
         plan = self._partitioned(replace(work, items=items))
-        plan.guarded = guarded
+        plan.guarded, plan.dead = structured.guarded, structured.dead
         return plan
 
-    def work(self, graph: Graph, request: Request) -> tuple[Work, dict[Tensor, Guard]]:
-        """Runs the stages before placement; returns their result, and the guards of fetched tensors that are inside of a branch.
+    def work(self, graph: Graph, request: Request) -> tuple[Work, structure.Structure]:
+        """Runs the stages before placement; returns their result, and that of the stage structure, which says what fetched tensors may be dead.
 
         Arguments and errors are as for `plan`.
         """
@@ -97,7 +96,7 @@ class Planner:
         work = Work(
             structured.items, wanted, request.fed, structured.known, request.facts, request.assumed or {}, graph.findings, Record(request.runs)
         )
-        return work, structured.guarded
+        return work, structured
 
     def part(
         self, items: Sequence[Item], wanted: Sequence[Tensor], feeds: Sequence[Tensor], known: Mapping[Tensor, NDArray], record: Record = NO_RECORD,
@@ -117,11 +116,10 @@ class Planner:
         items = list(dict.fromkeys(item for step in steps for item in step.items))
         # Towers are expanded to their operations: that their shapes differ may be why the run needs another plan.
         if any(isinstance(item, TowersItem) for item in items):
-            nodes = [node for item in items for node in (item.stands_for if isinstance(item, TowersItem) else (item,))]
-            owner = {op: item for item in items if not isinstance(item, TowersItem) for op in item.stands_for}
-            items = list(as_items(topological(nodes, owner=owner), ()))
+            items = [part for item in items for part in (item.parts if isinstance(item, TowersItem) else (item,))]
+            items = topological(items, owner={op: item for item in items for op in item.stands_for})
         # Values that the finished steps left are the feeds of the rest.
-        made = {t for item in items for t in item.outputs}
+        made = {t for item in items for t in item.outputs}.difference(plan.feeds)
         used = dict.fromkeys([*(t for item in items for t in item.takes), *plan.fetched])
         feeds = [t for t in used if t in values and t not in made and t not in plan.known]
         rest = self.part(items, plan.fetched, feeds, plan.known)

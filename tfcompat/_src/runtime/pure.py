@@ -20,7 +20,7 @@ from tfcompat._src.graph.op_spec import HOST
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.ops.random.philox import FORM
+from tfcompat._src.ops.random.philox import portable
 from tfcompat._src.runtime.cluster_trace import trace_cluster
 from tfcompat._src.runtime.item import Item, OpItem
 from tfcompat._src.runtime.loop_program import LoopGradientItem, loops_of
@@ -89,13 +89,11 @@ class PureRun:
         rows = jnp.stack([randoms[op] for op in cluster.randoms]) if cluster.randoms else jnp.zeros((0, 6), jnp.uint32)
         arguments = (inputs, tuple([large[t] for t in cluster.large]), read, updated, rows)
         # The caller may shard the function over devices: random numbers are computed in the form that XLA can partition.
-        before, FORM.is_portable = FORM.is_portable, True
         try:
-            result = trace_cluster(cluster, self.known, arguments, capacity, int(is_differentiable))
+            with portable():
+                result = trace_cluster(cluster, self.known, arguments, capacity, int(is_differentiable))
         except Replan as change:
             raise NotImplementedError(f"For inputs of these shapes this run has no JAX function: {change}.") from None
-        finally:
-            FORM.is_portable = before
         # State after the run: variables that were written, and counters advanced by a fixed or computed number of draws.
         notes = result.notes
         moves = {**notes.reserves, **dict(zip(notes.moving, result.moved))}
@@ -216,8 +214,8 @@ def pure_run(
       NotImplementedError: the host takes part in the run, or shapes depend on data; the message names the operations.
     """
     request = Request(fetched, targets, [*feeds, *fixed], Facts(fixed, variables), given=fixed)
-    work, guarded = planner.work(graph, request)
-    for tensor in guarded:
+    work, structured = planner.work(graph, request)
+    for tensor in (*structured.guarded, *structured.dead):
         raise NotImplementedError(f"{tensor.name} has a value in one branch of a conditional only: fetch the result of the conditional.")
     # Placement collects all obstacles first, so that the error lists them together.
     placement = _InOneCluster(work, planner.placer)

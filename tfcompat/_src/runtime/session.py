@@ -30,7 +30,7 @@ from tfcompat._src.runtime.cluster_trace import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.debug_watches import is_watching
 from tfcompat._src.runtime.debugged_run import DebuggedRun
-from tfcompat._src.runtime.execute import execute, fetched_value
+from tfcompat._src.runtime.execute import execute
 from tfcompat._src.runtime.fetch import (
     AnyShape,
     Fetches,
@@ -40,6 +40,7 @@ from tfcompat._src.runtime.fetch import (
     is_plain_key,
     structure_key,
 )
+from tfcompat._src.runtime.fetched_value import fetched_value
 from tfcompat._src.runtime.partial_run import PartialRun
 from tfcompat._src.runtime.partition_graphs import by_device, nodes_of
 from tfcompat._src.runtime.place import Placer

@@ -55,7 +55,7 @@ class ShapeArithmetic:
 
     def _understand(self, item: OpItem) -> bool:
         """Records the parts of an item's output; returns False if the item does more than shape arithmetic."""
-        if len(item.outputs) != 1 or not _is_small(item.outputs[0]) or item.waits_for or item.effects != PURE:
+        if len(item.outputs) != 1 or item.fed or not _is_small(item.outputs[0]) or item.waits_for or item.effects != PURE:
             return False
         # Shape; Cast; operations that move elements.
         if item.facts.tells_sizes:

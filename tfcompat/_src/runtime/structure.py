@@ -7,8 +7,8 @@ the forward and the backward branches of one `tf.cond` are two items.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfcompat._src.base.arrays import NDArray
@@ -20,6 +20,7 @@ from tfcompat._src.ops.control.guards import (
     SWITCH,
     Guard,
     guards_of,
+    is_joint,
     root_predicate,
     same_reads,
 )
@@ -28,10 +29,12 @@ from tfcompat._src.ops.control.loop_ops import ENTER
 from tfcompat._src.ops.control.loop_topology import find_loops, left_loops
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.derivatives import NONE, Derivatives
-from tfcompat._src.runtime.item import Item, Node, accesses_of, as_items, constants_of, operations_of
+from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.item import Item, MergeItem, Node, accesses_of, as_items, constants_of, operations_of
 from tfcompat._src.runtime.loop_program import Building, collapse
 from tfcompat._src.runtime.lower import truth
-from tfcompat._src.runtime.plan_guards import NOTHING_FED, Facts
+from tfcompat._src.runtime.plan_guards import Facts
+from tfcompat._src.runtime.routed_item import RoutedItem, routed_item
 from tfcompat._src.runtime.variable_state import accesses, variable_key, variable_op
 
 
@@ -41,16 +44,17 @@ class Structure:
 
     Attributes:
       known: the tensors with a value before the run, decided predicates among them.
-      guarded: the guards of fetched tensors that are inside of a branch.
+      guarded: the guards of wanted tensors that are inside of a branch. dead: the wanted tensors that have no value.
     """
 
     items: Sequence[Item]
     known: dict[Tensor, NDArray]
     guarded: dict[Tensor, Guard] = field(default_factory=dict)
+    dead: frozenset[Tensor] = frozenset()
 
     @property
     def predicates(self) -> list[Tensor]:
-        """The predicates that decide whether the guarded fetched tensors have values."""
+        """The predicates that decide whether the guarded tensors have values."""
         return list(dict.fromkeys(p for guard in self.guarded.values() for p, _ in guard))
 
 
@@ -67,11 +71,46 @@ def structure(
     # Without control flow every operation is an item.
     if not any(op.type in SWITCH or op.type in ENTER for op in ops):
         return Structure(as_items(ops, fed), known)
-    nodes, known, guards = _decided(_with_loops(ops, known, Building(_part, fed, derivatives)), fetched, fed, facts, known)
-    guarded = {t: guards[t] for t in fetched if guards.get(t)}
-    # Whether a guarded fetch has a value is known only after the run: its predicates are fetched too.
-    without_items = Structure((), {t: v for t, v in known.items() if t not in guarded}, guarded)
-    return Structure(_in_items(nodes, [*fetched, *without_items.predicates], guards, fed), without_items.known, guarded)
+    nodes = _with_loops(ops, known, Building(_part, fed, derivatives))
+    # Feeds such as `training=True` decide predicates only. What else they determine stays unknown: the plan serves other feeds too.
+    return _structured(nodes, fetched, fed, {**facts.decided(nodes), **known})
+
+
+def decided(item: RoutedItem, predicates: Mapping[Tensor, NDArray]) -> Structure:
+    """Returns the items of a routed item where its predicates have these values."""
+    ops = [node for node in item.nodes if isinstance(node, Operation)]
+    return _structured(item.nodes, item.outputs, item.fed, fold(ops, set(item.fed), {**item.known, **predicates}), item.dead)
+
+
+def _structured(nodes: Sequence[Node], wanted: Sequence[Tensor], fed: Collection[Tensor], known: Mapping[Tensor, NDArray], dead: Collection[object] = ()) -> Structure:
+    """Returns the items of nodes, of which `known` decides some predicates. `dead`: nodes and tensors before these that have no value."""
+    known = {**known, **_known_by_another_name(nodes, known)}
+    live, dead = _without_dead(nodes, fed, known, dead)
+    guards = guards_of(live, known, dead)
+    live = [_settled(node, guards, fed, dead) if node.type in MERGE else node for node in live]
+    known = {t: v for t, v in known.items() if t not in dead}
+    # A Switch of a predicate that is known on the side that is taken has nothing left to do.
+    live = [node for node in live if node.type not in SWITCH or not all(t in known or t in dead for t in node.outputs)]
+    routed = _routed(live, wanted, guards, known, fed, dead)
+    if routed is not None:
+        inside = set(routed.nodes)
+        live = [node for node in live if node not in inside]
+        known = {t: v for t, v in known.items() if t not in routed.outputs}
+    inner = () if routed is None else routed.outputs
+    guarded = {t: guards[t] for t in wanted if guards.get(t) and t not in inner}
+    # Whether a guarded tensor has a value is known only after the run: its predicates are wanted too.
+    known = {t: v for t, v in known.items() if t not in guarded}
+    found = Structure((), known, guarded, frozenset(t for t in wanted if t in dead))
+    items = _in_items(live, [*wanted, *found.predicates], guards, fed)
+    return replace(found, items=items if routed is None else (*items, routed))
+
+
+def _known_by_another_name(nodes: Sequence[Node], known: Mapping[Tensor, NDArray]) -> dict[Tensor, NDArray]:
+    """Returns the values of predicates that forward one whose value is known, as the `pred_id` of a conditional does that waits for others."""
+    same = same_reads(nodes)
+    roots = {node.takes[1]: root_predicate(node.takes[1], same) for node in nodes if node.type in SWITCH}
+    values = {root: known[t] for predicate, root in roots.items() for t in (predicate, root) if t in known}
+    return {predicate: values[root] for predicate, root in roots.items() if root in values and predicate not in known}
 
 
 def _with_loops(ops: list[Operation], known: dict[Tensor, NDArray], building: Building) -> list[Node]:
@@ -88,24 +127,54 @@ def _part(
     """Returns the items of the condition or body of a loop, conditionals included, and the known values."""
     if not any(n.type in SWITCH for n in nodes):
         return as_items(nodes, fed), known
-    live, known, guards = _decided(nodes, wanted, set(), NOTHING_FED, known)
-    return _in_items(live, wanted, guards, fed), known
+    found = _structured(nodes, wanted, (), known)
+    return tuple(found.items), found.known
 
 
-def _decided(
-    nodes: list[Node], fetched: list[Tensor], fed: set[Tensor], facts: Facts, known: dict[Tensor, NDArray]
-) -> tuple[list[Node], dict[Tensor, NDArray], dict[Any, Guard]]:
-    """Removes the branches that decided predicates do not take; returns the remaining nodes, the known values, and the guards of the nodes."""
-    # Feeds such as `training=True` decide predicates only. What else they determine stays unknown: the plan serves other feeds too.
-    known = {**facts.decided(nodes), **known}
-    live, dead = _without_dead(nodes, fetched, known, fed)
-    known = {t: v for t, v in known.items() if t not in dead}
-    # A Switch of a predicate that is known on the side that is taken has nothing left to do.
-    live = [n for n in live if n.type not in SWITCH or not all(t in known or t in dead for t in n.outputs)]
-    return live, known, guards_of(live, known)
+def _routed(
+    nodes: list[Node], wanted: Sequence[Tensor], guards: Mapping[object, Guard], known: dict[Tensor, NDArray], fed: Collection[Tensor], dead: Collection[object]
+) -> RoutedItem | None:  # fmt: skip
+    """Returns the item of the nodes of which guards do not tell whether they are alive, and of all that they share branches with; None for none.
+
+    These are the nodes behind a Merge that is not joint. The item begins at the Switches on the predicates behind that Merge, and has all that
+    depends on these.
+    """
+    loose = [node for node in nodes if isinstance(node, Operation) and node.type in MERGE and not is_joint(node, guards, dead)]
+    predicates = {p for merge in loose for t in merge.takes for p, _ in guards.get(t, ())}
+    if not predicates:
+        return None
+    same = same_reads(nodes)
+    further = predicates
+    while further:
+        inside = _behind([node for node in nodes if node.type in SWITCH and root_predicate(node.takes[1], same) in predicates], nodes)
+        # What enters may be dead itself, in a branch of a further predicate.
+        made = _made_by(inside)
+        entering = {s for node in inside for s in (*node.takes, *node.waits_for)} - made
+        further = {p for s in entering for p, _ in guards.get(s, ())} - predicates
+        predicates |= further
+    deciding = [node.takes[1] for node in inside if node.type in SWITCH and root_predicate(node.takes[1], same) in predicates]
+    return routed_item(inside, deciding, wanted, known, fed, dead)
 
 
-def _in_items(nodes: list[Node], wanted: list[Tensor], guards: dict[Any, Guard], fed: Container[Tensor]) -> tuple[Item, ...]:
+def _behind(first: Collection[Node], nodes: Sequence[Node]) -> list[Node]:
+    """Returns the nodes `first` and all that depend on them, by data or control edges, in the order of `nodes`."""
+    found, made = [], _made_by(first)
+    for node in nodes:
+        if node in made or not made.isdisjoint(node.takes) or not made.isdisjoint(node.waits_for):
+            found.append(node)
+            made |= _made_by([node])
+    return found
+
+
+def _made_by(nodes: Iterable[Node]) -> set[object]:
+    """Returns nodes, the operations that they stand for, and their outputs."""
+    made: set[object] = set()
+    for node in nodes:
+        made.update((node, *node.outputs, *(() if isinstance(node, Operation) else node.stands_for)))
+    return made
+
+
+def _in_items(nodes: list[Node], wanted: Sequence[Tensor], guards: dict[Any, Guard], fed: Container[Tensor]) -> tuple[Item, ...]:
     """Returns the items of nodes, with conditional items for the guarded ones."""
     guarded = any(guards[t] for n in nodes for t in n.outputs) or any(guards[n] for n in nodes)
     return _Grouping(nodes, guards, wanted, fed).group(nodes, frozenset()) if guarded else as_items(nodes, fed)
@@ -128,56 +197,44 @@ def asked_status(ops: list[Operation], fed: set[Tensor]) -> list[tuple[Tensor, s
     return [(t, variable_key(v)) for t, v in answers if v is not None and variable_key(v) not in changed]
 
 
+def _settled(merge: Node, guards: dict[Any, Guard], fed: Collection[Tensor], dead: Collection[object]) -> Node:
+    """Returns a Merge as an item of the one input that is alive where it is; the Merge itself if a run decides which that is."""
+    alive = [t for t in merge.takes if t not in dead]
+    if not isinstance(merge, Operation) or len({guards.get(t, frozenset()) for t in alive}) > 1:
+        return merge
+    item = MergeItem(merge, merge.takes.index(alive[0]), fed)
+    guards[item] = guards[merge]
+    return item
+
+
 def _without_dead(
-    nodes: list[Node], fetched: list[Tensor], known: dict[Tensor, NDArray], fed: set[Tensor]
-) -> tuple[list[Node], set[Any]]:
-    """Returns the nodes that still run under the decided predicates, and the dead nodes and tensors, which never have a value.
+    nodes: Sequence[Node], fed: Collection[Tensor], known: Mapping[Tensor, NDArray], before: Collection[object]
+) -> tuple[list[Node], set[object]]:
+    """Returns the nodes that run under the decided predicates, and the dead nodes and tensors, which never have a value.
 
     Deadness propagates as in TensorFlow's executor: a dead input or control input kills a node. A Merge dies only if all of its inputs are
-    dead; a ControlTrigger runs in spite of dead control inputs.
+    dead; a ControlTrigger runs in spite of dead control inputs. Every other node runs, whoever uses it. `before`: the dead ones before these nodes.
     """
-    dead: set[Any] = set()
+    dead: set[object] = set(before)
     guards = guards_of(nodes)
     # Nodes are in topological order, so that one pass reaches everything that dead nodes feed.
     for node in nodes:
-        if node.type not in MERGE and _contradicts(guards[node]):
-            dead.update((node, *node.outputs))
-        elif node.type in MERGE:
-            if all(t in dead for t in node.takes):
-                dead.update((node, *node.outputs))
-        elif any(t in dead for t in node.takes) or (node.type != CONTROL_TRIGGER and any(c in dead for c in node.waits_for)):
-            dead.update((node, *node.outputs))
+        if node.type in MERGE:
+            is_dead = all(t in dead for t in node.takes)
+        else:
+            waits_for = () if node.type == CONTROL_TRIGGER else node.waits_for
+            is_dead = _contradicts(guards[node]) or not (dead.isdisjoint(node.takes) and dead.isdisjoint(waits_for))
+        if is_dead:
+            dead |= _made_by([node]).difference(fed)
         elif node.type in SWITCH and node.takes[1] in known:
             dead.add(node.outputs[0 if bool(truth(node.takes[1], known[node.takes[1]])) else 1])
         dead.update(t for t in node.outputs if _contradicts(guards[t]))
-    if not dead:
-        return nodes, dead
-    # Nodes that only dead ones used are removed as well.
-    targets = [node for node in nodes if node not in dead]
-    needed = _still_needed(targets, dead, fetched, fed, nodes)
-    return [node for node in targets if node in needed], dead
+    return [node for node in nodes if node not in dead], dead
 
 
 def _contradicts(guard: Guard) -> bool:
     """Whether a guard requires both values of a predicate."""
     return len({p for p, _ in guard}) < len(guard)
-
-
-def _still_needed(live: list[Node], dead: set[Any], fetched: list[Tensor], fed: set[Tensor], nodes: list[Node]) -> set[Node]:
-    """Returns the live nodes that fetches need, or that nothing used before either (targets), with their ancestors."""
-    owner: dict[Node, Node] = {t.op: op for op in nodes for t in op.outputs}
-    # A loop item stands for its operations: `owner` maps the operation of each output to the item.
-    consumed = {owner.get(t.op) for op in nodes for t in op.takes} | {owner.get(c, c) for op in nodes for c in op.waits_for}
-    pending: list[Node] = [op for op in live if op not in consumed] + [t.op for t in fetched if t not in fed and t.op not in dead]
-    needed: set[Node] = set()
-    while pending:
-        op = pending.pop()
-        op = owner.get(op, op)
-        if op not in needed and op not in dead:
-            needed.add(op)
-            pending.extend(t.op for t in op.takes if t not in fed and t not in dead)
-            pending.extend(op.waits_for)
-    return needed
 
 
 class _OpenCond:
@@ -208,7 +265,7 @@ class _OpenCond:
 class _Grouping:
     """Turns nodes into items, one nesting level of conditionals at a time."""
 
-    def __init__(self, nodes: list[Node], guards: dict[Any, Guard], wanted: list[Tensor], fed: Container[Tensor]) -> None:
+    def __init__(self, nodes: list[Node], guards: dict[Any, Guard], wanted: Sequence[Tensor], fed: Container[Tensor]) -> None:
         self._guards, self._wanted, self._fed = guards, set(wanted), fed
         self._consumers: dict[Tensor, list[Node]] = {}
         self._predicate_of: dict[Node, Tensor] = {}

@@ -21,7 +21,8 @@ from tfcompat._src.graph.op_spec import DEVICE
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.runtime.item import Item, OpItem
+from tfcompat._src.ops.control.guards import MERGE
+from tfcompat._src.runtime.item import Item, MergeItem, OpItem
 from tfcompat._src.runtime.place import Placer
 from tfcompat._src.runtime.variable_state import accesses, variable_key
 
@@ -56,6 +57,7 @@ class TowersItem(Item):
       rows: the rows of operations, in order. meetings: the sums and means over the towers.
       leaves: rows of inputs, one value per tower. shared: inputs that all towers use.
       each: rows of outputs, one value per tower. jax_devices: the devices of the towers.
+      first: the items of the first tower, in order. parts: the items that this one replaces.
     """
 
     rows: Sequence[Row]
@@ -64,6 +66,8 @@ class TowersItem(Item):
     shared: Sequence[Tensor]
     each: Sequence[Row]
     jax_devices: Sequence[Any]
+    first: Sequence[OpItem]
+    parts: Sequence[Item]
 
     @property
     def mesh(self) -> Mesh:
@@ -92,6 +96,7 @@ def _towers_item(walk: _Walk, meetings: list[Meeting], fetched: Sequence[Tensor]
         waits_for=tuple(dict.fromkeys(c for op in stands_for for c in op.waits_for if c not in stands_for)),
         operations=operations, stands_for=stands_for, constants=frozenset(i for i, t in enumerate(inputs) if t in wanted),
         rows=rows, meetings=meetings, leaves=leaves, shared=shared, each=each, jax_devices=walk.jax_devices,
+        first=[walk.items[row[0]] for row in rows], parts=[item for item in items if stands_for.issuperset(item.stands_for)],
     )  # fmt: skip
 
 
@@ -187,7 +192,7 @@ class _Walk:
     """Walks back from meetings in all towers in parallel, and sorts tensors and operations into rows, leaves and shared tensors."""
 
     def __init__(self, items: Sequence[Item], feeds: Sequence[Tensor], known: dict[Tensor, NDArray], placer: Placer) -> None:
-        self._inside = {item.op for item in items if isinstance(item, OpItem)}
+        self.items = {item.op: item for item in items if isinstance(item, OpItem)}
         self._feeds, self.known, self._placer = set(feeds), known, placer
         self._position = {op: i for i, item in enumerate(items) for op in item.stands_for}
         self._writes = [(i, variable_key(v)) for i, item in enumerate(items) for v in item.writes]
@@ -242,7 +247,7 @@ class _Walk:
                 continue
             self._seen[ops] = None
             self.rows.append(ops)
-            inputs.extend(zip(*[op.takes for op in ops]))
+            inputs.extend(zip(*[self.items[op].takes for op in ops]))
             if len({len(op.waits_for) for op in ops}) == 1:
                 pending.extend(zip(*[op.waits_for for op in ops]))
         return inputs
@@ -270,7 +275,7 @@ class _Walk:
 
     def _may_run_in_tower(self, op: Operation) -> bool:
         """Whether an operation is compiled, has no side effects, and takes and makes arrays only."""
-        if op not in self._inside or not self._feeds.isdisjoint(op.outputs) or any(t in self.known for t in op.outputs):
+        if op not in self.items or not self._feeds.isdisjoint(op.outputs) or any(t in self.known for t in op.outputs):
             return False
         effects = op.spec.effects
         plain = not (effects.reads or effects.writes or effects.external or effects.creates) and not op.spec.facts.names_variable
@@ -278,12 +283,18 @@ class _Walk:
         refs = any(t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))
         return plain and not refs and op.spec.side == DEVICE and kinds.isdisjoint(("string", "resource", "variant"))
 
-    @staticmethod
-    def _is_alike(one: Operation, other: Operation) -> bool:
+    def _is_alike(self, one: Operation, other: Operation) -> bool:
         if one.type != other.type or len(one.takes) != len(other.takes):
+            return False
+        if one.type in MERGE and self._alive(one) != self._alive(other):
             return False
         keys = (set(one.attrs) | set(other.attrs)) - FREE_ATTRS
         return all(_same(one.attrs.get(k), other.attrs.get(k)) for k in keys)
+
+    def _alive(self, merge: Operation) -> int:
+        """The position of the one input of a Merge that is alive."""
+        item = self.items[merge]
+        return item.index if isinstance(item, MergeItem) else -1
 
     def _is_same_constant(self, row: Row) -> bool:
         values = [self.known.get(t) for t in row]
@@ -292,7 +303,7 @@ class _Walk:
     def _is_same_read(self, row: Row) -> bool:
         """Whether all towers read the same variable with no write in between: then the value is shared."""
         reads = [t.op for t in row]
-        if not all(op in self._inside and op.spec.facts.reads_through for op in reads):
+        if not all(op in self.items and op.spec.facts.reads_through for op in reads):
             return False
         variables = {variable_key(v) for op in reads for v in accesses(op)[0]}
         if len(variables) != 1 or not all(accesses(op)[0] for op in reads):

@@ -21,8 +21,11 @@ CONTROL_TRIGGER = "ControlTrigger"
 Guard = frozenset[Any]
 
 
-def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, Guard]:
-    """The guard of each operation and of each output. `ops`: sources first. `known`: predicates that are decided."""
+def guards_of(ops: Iterable[Any], known: Collection[Tensor] = (), dead: Collection[object] = ()) -> dict[Any, Guard]:
+    """The guard of each operation and of each output. `ops`: sources first. `known`: predicates that are decided. `dead`: tensors without a value.
+
+    That of a Merge is exact where `is_joint` holds; any other may be dead although its guard holds.
+    """
     ops = list(ops)
     same = same_reads(ops)
     guards: dict[Any, Guard] = {}
@@ -30,16 +33,28 @@ def guards_of(ops: Iterable[Any], known: Collection[Tensor] = ()) -> dict[Any, G
     for op in ops:
         sources = [guards.get(t, none) for t in op.takes]
         if op.type in MERGE:
-            present = [guards[t] for t in op.takes if t in guards]
+            present = [guards.get(t, none) for t in op.takes if t not in dead]
             guard = frozenset.intersection(*present) if present else none
         else:
             guard = none.union(*sources, *(guards.get(c, none) for c in op.waits_for if op.type != CONTROL_TRIGGER))
         guards[op] = guard
+        if not isinstance(op, Operation):
+            guards.update(dict.fromkeys(op.stands_for, guard))
         for i, t in enumerate(op.outputs):
             guards[t] = guard
             if op.type in SWITCH and op.takes[1] not in known:
                 guards[t] = guard | {(root_predicate(op.takes[1], same), bool(i))}
     return guards
+
+
+def is_joint(merge: Any, guards: Mapping[Any, Guard], dead: Collection[object] = ()) -> bool:
+    """Whether guards tell when a Merge is alive, and by which input: its live inputs have one guard, or are the two sides of one predicate."""
+    of_inputs = [guards.get(t, frozenset()) for t in merge.takes if t not in dead]
+    common = frozenset.intersection(*of_inputs)
+    rests = [guard - common for guard in of_inputs]
+    if not any(rests):
+        return True
+    return len(rests) == 2 and all(len(rest) == 1 for rest in rests) and len({predicate for rest in rests for predicate, _ in rest}) == 1
 
 
 def joined_predicate(merge: Any) -> Tensor | None:

@@ -8,8 +8,10 @@ words.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -111,6 +113,16 @@ class _Form(threading.local):
 
 
 FORM = _Form()
+
+
+@contextlib.contextmanager
+def portable(is_needed: bool = True) -> Iterator[None]:
+    """Context in which this thread traces products in the form that XLA can divide among devices, where that is needed or was so before."""
+    before, FORM.is_portable = FORM.is_portable, FORM.is_portable or is_needed
+    try:
+        yield
+    finally:
+        FORM.is_portable = before
 
 
 def _jax_rounds(xp: ModuleType, key: Array, state: list[Array]) -> list[Array]:
