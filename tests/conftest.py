@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -24,7 +25,7 @@ import pytest  # noqa: E402
 import suite_report  # noqa: E402
 
 from tfcompat._src.platform import logging as tf_logging  # noqa: E402
-from tfcompat._src.runtime import verify  # noqa: E402
+from tfcompat._src.runtime import cache_checks, verify  # noqa: E402
 from tfcompat._src.runtime.engines import choice  # noqa: E402
 
 verify.Switch.is_on = True
@@ -43,6 +44,19 @@ def pytest_collection_finish():
     """Takes the tests themselves out of the garbage collector's sight: it would look through all of them in each full collection."""
     gc.collect()
     gc.freeze()
+
+
+CHECKED_EACH = 20
+"""In one of so many tests, chosen by name, each hit of a cache is checked (`cache_checks.py`); in a long run in all of them."""
+
+
+@pytest.fixture(autouse=True)
+def checked_caches(request):
+    """Whether hits of caches are checked in this test."""
+    before = cache_checks.Switch.is_on
+    cache_checks.Switch.is_on = before or long_run.LongRun.is_on or zlib.crc32(request.node.nodeid.encode()) % CHECKED_EACH == 0
+    yield
+    cache_checks.Switch.is_on = before
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ def made(monkeypatch):
     monkeypatch.setattr(choice, "ENGINE", "interpret")
     found, make = [], trace_family.TraceFamily.made
 
-    def noted(self, arguments):
-        trace = make(self, arguments)
+    def noted(self, arguments, tracing):
+        trace = make(self, arguments, tracing)
         if trace is not None:
             found.append(tuple(a.shape for a in jax.tree.leaves(arguments)))
         return trace
@@ -147,3 +147,37 @@ def test_dataflow_that_differs_is_refused():
         merged_traces.MergedTrace(fit, traces, "the function")
     again = jax_compat.made_trace(lambda *given: merged_traces.MergedTrace(fit, [traces[0], traces[1], jax.make_jaxpr(lambda x, y: x - y)(np.zeros(7), np.zeros(7))], "it")((6,), given), [np.zeros(6)] * 2)
     assert [e.primitive.name for e in again.eqns] == ["sub"] and again.out_avals[0].shape == (6,)
+
+
+NUMBERS = {
+    "remainder": (lambda n: tf.cast(tf.equal(n % 10, 0), tf.float32), lambda n: float(n % 10 == 0)),
+    "branch": (lambda n: tf.cond(tf.equal(n % 10, 0), lambda: tf.constant(1.0), lambda: tf.constant(0.0)), lambda n: float(n % 10 == 0)),
+    "maximum": (lambda n: tf.cast(tf.maximum(n, 15), tf.float32), lambda n: float(max(n, 15))),
+    "third": (lambda n: tf.reduce_sum(tf.ones([n // 3])), lambda n: float(n // 3)),
+    "range": (lambda n: tf.cast(tf.size(tf.range(0, n, 7)), tf.float32), lambda n: float(-(-n // 7))),
+    "window": (lambda n: tf.cast((n > 15) & (n < 18), tf.float32), lambda n: float(15 < n < 18)),
+    "in a loop": (
+        lambda n: tf.while_loop(lambda i, _: i < n, lambda i, s: (i + 1, s + tf.cast(tf.equal(n % 7, 0), tf.float32)), [0, 0.0])[1],
+        lambda n: float(n * (n % 7 == 0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_that_no_polynomial_of_the_sizes_gives(made, name):
+    build, expected = NUMBERS[name]
+    sizes = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 30, 9, 14, 28]
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 4])
+        fetches = build(tf.shape(x)[0]), tf.reduce_sum(x * 2.0)
+        assert [session.run(fetches, {x: np.ones([n, 4])})[0] for n in sizes] == [expected(n) for n in sizes]
+
+
+def test_a_trace_is_derived_only_for_sizes_whose_numbers_it_holds(made):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 4])
+        fetches = tf.equal(tf.shape(x)[0], 20), tf.reduce_sum(x * 2.0)
+        for n in (11, 12, 13, 14, 15, 16, 20, 17, 18, 20):
+            assert session.run(fetches, {x: np.ones([n, 4])})[0] == (n == 20)
+    assert {(17, 4), (18, 4)} <= {shapes[0] for shapes in made}
+    assert not {(20, 4)} & {shapes[0] for shapes in made}

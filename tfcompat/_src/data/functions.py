@@ -22,6 +22,7 @@ from tfcompat._src.graph.attr_values import FunctionRef
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import Site, body_at
+from tfcompat._src.runtime import cache_checks
 from tfcompat._src.runtime.engines.choice import Runs
 from tfcompat._src.runtime.execute import _call as call_kernel
 from tfcompat._src.runtime.execute import execute
@@ -215,10 +216,15 @@ class HostFunction:
         of_node = kept.get(key)
         if of_node is None:
             of_node = kept[key] = GuardedCache()
+
+        def make() -> Prepared:
+            with jax_compat.x64():
+                return Prepared(context, node, reference, self._tensors, self._given, self._device)
+
         prepared = of_node.find((), (), self._variable_state.values)
         if prepared is None:
-            with jax_compat.x64():
-                prepared = of_node.add(Prepared(context, node, reference, self._tensors, self._given, self._device))
+            return of_node.add(make())
+        cache_checks.same_plan(prepared.plan, lambda: make().plan)
         return prepared
 
     def bound(self, scope: Scope, random_state: RandomState | None = None) -> Callable[..., tuple[Any, ...]]:

@@ -33,6 +33,7 @@ from tfcompat._src.runtime import (
     lower_towers,  # noqa: F401
     not_finite,
 )
+from tfcompat._src.runtime.folded_numbers import Folded, noting
 from tfcompat._src.runtime.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
 from tfcompat._src.runtime.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.variable_state import variable_key
@@ -202,7 +203,7 @@ class Tracing:
 
     Attributes:
       known: values known before the run. capacity: the number of elements that growing TensorArrays hold.
-      function: the function to trace. call: the same jitted, with the updated variables donated. notes: those of the last trace.
+      folded: the operations that the last trace evaluated in NumPy. function: the function to trace. call: the same jitted, with the updated variables donated. notes: those of the last trace.
     """
 
     def __init__(
@@ -213,6 +214,7 @@ class Tracing:
         self._family = family
         self._to_interpret: Trace | jax.stages.Traced | None = None
         self.notes = _NOTHING
+        self.folded: list[Folded] = []
         self._notes_by_shapes: dict[tuple[tuple[int, ...], ...], Notes] = {}
         # One function object: JAX caches traces by its identity, so `call`, `trace` and other jitted forms of it share them.
         self.function = self._detached(Tracing._trace)
@@ -235,7 +237,7 @@ class Tracing:
         """The trace for arguments of these shapes, derived from traces for other shapes if that is possible."""
         # Deriving a trace is faster than tracing the kernels for another batch size.
         if self._to_interpret is None:
-            if self._family is not None and (found := self._family.made(arguments)) is not None:
+            if self._family is not None and (found := self._family.made(arguments, self)) is not None:
                 self._to_interpret, self.notes = found
                 self._notes_by_shapes[variable_shapes(arguments)] = self.notes
             else:
@@ -283,7 +285,8 @@ class Tracing:
 
     def _trace(self, *arguments: Any) -> tuple[Any, ...]:
         """The function that JAX traces. Side effect: stores the notes of the trace."""
-        result = self._result(arguments)
+        with noting() as self.folded:
+            result = self._result(arguments)
         self.notes = self._notes_by_shapes[variable_shapes(arguments)] = result.notes
         return result.arrays
 

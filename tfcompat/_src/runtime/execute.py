@@ -21,7 +21,7 @@ from tfcompat._src.graph import constant_value, op_spec
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayHandle, ArrayOverflow, DeviceArray, HostArray
-from tfcompat._src.runtime import failure, trace
+from tfcompat._src.runtime import cache_checks, failure, trace
 from tfcompat._src.runtime.cluster_trace import Arrays, Shapes, input_shapes
 from tfcompat._src.runtime.cond_item import CondItem
 from tfcompat._src.runtime.driven_by_host import HostCond, HostLoop, HostRouting, holds, run_backwards
@@ -208,6 +208,8 @@ def _call_program(
       errors.OpError: a check of the program failed.
     """
     large = tuple([context.large_constants.get(known[t], cluster.place) for t in cluster.large]) if cluster.large else ()
+    for tensor, array in zip(cluster.large, large):
+        cache_checks.same_constant(array, known[tensor])
     if cluster.randoms:
         context.random_state.await_turn(cluster.randoms)
     # A compiled loop on a CPU blocks its thread, and may not end. It polls a flag, so that time limits and signals can stop it.

@@ -26,7 +26,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SELECT
 from tfcompat._src.ops.flow.array_value import DeviceArray
-from tfcompat._src.runtime import differentiable, not_finite
+from tfcompat._src.runtime import differentiable, folded_numbers, not_finite
 from tfcompat._src.runtime.fold import can_fold
 from tfcompat._src.runtime.gradient_rules import Values
 from tfcompat._src.runtime.item import Item, MergeItem, OpItem
@@ -181,6 +181,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
     # A random update is not noted in `frame.writes`: its kernel must not run twice.
     # `store_results` replaces the values of written variables.
     before = {k: frame.state.get(k) for k in _written_keys(op)} if effects.writes and not effects.random else {}
+    folded_numbers.note(op, None, flat)
     store_results(op, flat, frame)
     if before:
         _note_writes(flat, before, lambda: flatten_results(kernel(*arguments, **keywords)), frame)
@@ -237,6 +238,7 @@ def _fold_traced(op: Operation, inputs: Sequence[object], frame: Frame) -> bool:
             results = constant_value.call_numpy_kernel(op, inputs)
     except errors.OpError:
         return False
+    folded_numbers.note(op, inputs, results)
     frame.values.update(zip(op.outputs, results))
     return True
 

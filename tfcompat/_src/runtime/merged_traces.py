@@ -125,7 +125,7 @@ class MergedTrace:
     """
 
     def __init__(self, fit: Fit, closed: Sequence[ClosedJaxpr], where: str) -> None:
-        self._consts = [_array(fit, each, f"a constant of {where}") for each in _together((c.consts for c in closed), where)]
+        self._consts = [merged_array(fit, each, f"a constant of {where}") for each in _together((c.consts for c in closed), where)]
         self._body = _Body(fit, [c.jaxpr for c in closed], where)
 
     @property
@@ -189,7 +189,7 @@ class _Body:
         variables = [atom for atom in atoms if isinstance(atom, Var)]
         # Literals in all traces are merged as a constant; a literal in some traces only has no counterpart.
         if not variables:
-            at = _array(self._fit, [np.asarray(atom.val, array_type(atom).dtype) for atom in literals], f"a number of {self._where}")
+            at = merged_array(self._fit, [np.asarray(atom.val, array_type(atom).dtype) for atom in literals], f"a number of {self._where}")
             self.is_fixed = self.is_fixed and _is_constant(at)
             return at
         if literals or len({known[variable] for variable, known in zip(variables, numbers, strict=True)}) > 1:
@@ -341,7 +341,7 @@ def _is_constant(at: object) -> bool:
     return isinstance(at, _Constant)
 
 
-def _array(fit: Fit, values: Sequence[Value], where: str) -> At:
+def merged_array(fit: Fit, values: Sequence[Value], where: str) -> At:
     """Merges the arrays of one constant.
 
     Four forms are known: equal arrays; equal shapes, merged element by element; one number everywhere; integers at even steps.

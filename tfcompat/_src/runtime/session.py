@@ -25,7 +25,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import devices, failed_check, local_servers, planner, trace
+from tfcompat._src.runtime import cache_checks, devices, failed_check, local_servers, planner, trace
 from tfcompat._src.runtime.cluster_trace import input_shapes
 from tfcompat._src.runtime.config import session_config
 from tfcompat._src.runtime.debug_watches import is_watching
@@ -308,10 +308,15 @@ class BaseSession(SessionInterface):
 
     def _plan_for(self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext) -> Plan:
         """Returns the plan of a prepared run for these feeds, from the cache if one's guards hold."""
+        wanted = prepared.fetches
+
+        def make() -> Plan:
+            return self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context)
+
         plan = prepared.plans.find(prepared.feeds, feeds, context.variable_state.values)
         if plan is None:
-            wanted = prepared.fetches
-            plan = prepared.plans.add(self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context))
+            return prepared.plans.add(make())
+        cache_checks.same_plan(plan, make)
         return plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: Sequence[object], context: RunContext) -> Plan:

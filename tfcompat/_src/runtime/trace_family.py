@@ -2,8 +2,9 @@
 
 When a program has been traced for more shapes than a multilinear polynomial of the differing sizes has coefficients, it is also traced for the
 corners of a box around these sizes. All traces are merged by interpolation (merged_traces.py); for any sizes inside of the box the merged trace
-then replaces tracing, and JAX checks the type of each of its equations. If the traces differ in anything else, as when a kernel changes its
-algorithm with the size, and for sizes outside of the box, shapes are traced one by one.
+then replaces tracing, if the numbers that the program computes from them are what it says (folded_numbers.py); JAX checks the type of each of
+its equations. If the traces differ in anything else, as when a kernel changes its algorithm with the size, and for sizes outside of the box,
+shapes are traced one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import jax
 from tfcompat._src.base import errors
 from tfcompat._src.base.jax_compat import made_trace
 from tfcompat._src.graph.operation import Operation
+from tfcompat._src.runtime import cache_checks
 from tfcompat._src.runtime.cluster_trace import Arguments, Notes, Trace, Tracing
+from tfcompat._src.runtime.folded_numbers import Folded, FoldedNumbers
 from tfcompat._src.runtime.lower import Replan
 from tfcompat._src.runtime.merged_traces import At, Differing, Fit, MergedTrace
 
@@ -37,11 +40,12 @@ SMALLEST, USUAL = 2, 4
 
 @dataclass(frozen=True)
 class _Member:
-    """A trace that JAX made for some sizes, with its notes."""
+    """A trace that JAX made for some sizes, with its notes and the operations that it evaluated in NumPy."""
 
     dims: Dims
     trace: Trace | jax.stages.Traced
     notes: Notes
+    folded: list[Folded]
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class _Box:
 
     Attributes:
       like: the sizes of the arguments at positions that do not differ. groups: positions that share each differing size.
-      lows, highs: bounds, included, of the differing sizes.
+      lows, highs: bounds, included, of the differing sizes. numbers: those that the program computes from sizes.
       reserves: the draws of each random operation, as functions of the sizes. out_info, structure: of the results.
     """
 
@@ -59,18 +63,19 @@ class _Box:
     lows: Dims
     highs: Dims
     merged: MergedTrace
+    numbers: FoldedNumbers
     reserves: dict[Operation, At]
     out_info: object
     structure: jax.tree_util.PyTreeDef | None
 
     def sizes(self, dims: Dims) -> Dims | None:
-        """Returns the differing sizes of arguments, or None if these are not inside of the box."""
+        """Returns the differing sizes of arguments, or None if these are not inside of the box or the program computes other numbers for them."""
         if len(dims) != len(self.like):
             return None
         sizes = _at(dims, self.groups)
         if _substituted(self.like, self.groups, sizes) != dims or not all(a <= x <= b for a, x, b in zip(self.lows, sizes, self.highs, strict=True)):
             return None
-        return sizes
+        return sizes if self.numbers.agree(sizes) else None
 
 
 class TraceFamily:
@@ -81,7 +86,7 @@ class TraceFamily:
         self._box: _Box | None = None
         self._is_over = False
 
-    def made(self, arguments: Arguments) -> tuple[Trace, Notes] | None:
+    def made(self, arguments: Arguments, tracing: Tracing) -> tuple[Trace, Notes] | None:
         """Returns a trace for the shapes of arguments, derived from the merged trace, or None. Its notes have no checks."""
         leaves = jax.tree.leaves(arguments)
         # One evaluation of the merged equations with the numbers of these sizes, which JAX traces: much faster than running the kernels.
@@ -93,8 +98,10 @@ class TraceFamily:
         except (TypeError, ValueError):  # JAX rejects the type of an equation: the sizes matter in a way that the traces did not show
             self._end()
             return None
+        derived = Trace(jaxpr, box.out_info)
+        cache_checks.same_results(derived, lambda: tracing.sibling().trace(arguments), arguments)
         reserves = {op: at(sizes) for op, at in box.reserves.items()}
-        return Trace(jaxpr, box.out_info), Notes(box.structure, (), reserves, (), (), is_of_others=True)
+        return derived, Notes(box.structure, (), reserves, (), (), is_of_others=True)
 
     def add(self, arguments: Arguments, tracing: Tracing) -> None:
         """Adds a trace that JAX made for arguments, and merges the traces if there are enough."""
@@ -103,7 +110,7 @@ class TraceFamily:
         if self._is_over or self._box is not None or len(trace.jaxpr.jaxpr.eqns) < FEW_EQUATIONS:
             return
         dims = _dims(jax.tree.leaves(arguments))
-        members = [*(m for m in self._members if m.dims != dims), _Member(dims, trace, notes)]
+        members = [*(m for m in self._members if m.dims != dims), _Member(dims, trace, notes, tracing.folded)]
         self._members = members[-MOST_MEMBERS:]
         self._merge(self._members, arguments, tracing)
 
@@ -138,11 +145,12 @@ class TraceFamily:
                 raise Differing("the sizes have a factor in common")
             fit = Fit(points)
             merged = MergedTrace(fit, [m.trace.jaxpr for m in alike], "the program")
+            numbers = FoldedNumbers(fit, [m.folded for m in alike])
             reserves = _merged_reserves(fit, [m.notes for m in alike])
         except Differing:
             self._end()
             return
-        self._box = _Box(last.dims, groups, lows, highs, merged, reserves, last.trace.out_info, last.notes.structure)
+        self._box = _Box(last.dims, groups, lows, highs, merged, numbers, reserves, last.trace.out_info, last.notes.structure)
         self._members = []
 
 
@@ -162,7 +170,7 @@ def _traced_at(dims: Dims, arguments: Arguments, tracing: Tracing) -> _Member:
     structs = [jax.ShapeDtypeStruct(tuple(itertools.islice(left, len(a.shape))), a.dtype) for a in jax.tree.leaves(arguments)]
     again = tracing.sibling()
     trace = again.trace(jax.tree.unflatten(jax.tree.structure(arguments), structs))
-    return _Member(dims, trace, again.notes)
+    return _Member(dims, trace, again.notes, again.folded)
 
 
 def _varying(dims_of_each: Sequence[Dims]) -> tuple[tuple[int, ...], ...]:

@@ -217,8 +217,9 @@ class DeviceArray:
 
     @property
     def shape(self) -> tuple:
-        """The shape of the buffer, which tells compiled programs apart."""
-        return () if self.buffer is None else self.buffer.shape
+        """What tells the programs that take this apart, as the shape of an array does: the room, what of it is static, and the buffer's shape."""
+        length = -1 if self.meta.dynamic else int(self.length)
+        return (length, self.capacity, self.written is None, isinstance(self.written, InTurn), *(() if self.buffer is None else self.buffer.shape))
 
     @property
     def capacity(self) -> int:

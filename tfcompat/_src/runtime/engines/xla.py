@@ -10,7 +10,7 @@ from jax.sharding import NamedSharding
 
 from tfcompat._src.base import jax_compat
 from tfcompat._src.runtime import failure, reroll
-from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
+from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
 
 SMALL = 2**16
@@ -89,4 +89,8 @@ def _rerolled(equations: int, tracing: Tracing, arguments: Arguments) -> Callabl
     """The function with repeated equations rolled into loops; None if it is short, runs on a mesh, or has no repeats."""
     if equations < REPEATING or isinstance(tracing.cluster.place, NamedSharding):
         return None
-    return reroll.rerolled(tracing.trace(arguments))
+    rolled, shapes = reroll.rerolled(tracing.trace(arguments)), variable_shapes(arguments)
+    if rolled is None:
+        return None
+    # JAX calls the function again for variables of other shapes, of which this trace knows nothing.
+    return lambda *given: rolled(*given) if variable_shapes(given) == shapes else tracing.function(*given)
