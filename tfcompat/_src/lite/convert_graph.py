@@ -26,6 +26,7 @@ from tfcompat._src.lite.shapes import array_sizes, refine
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.fold import fold
+from tfcompat._src.runtime.plan_guards import NOTHING_FED
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.session import Session
 from tfcompat._src.runtime.structure import structure
@@ -76,7 +77,7 @@ def convert_graph(graph_def: messages.GraphDef, inputs: Sequence[Input], outputs
     low = Lowering(imported.values, imported.names, allowed)
     fed = [low.tensor(t) for t in imported.inputs]
     low.subgraphs.append(lite.Subgraph([], [], []))
-    found = structure(imported.ops, imported.outputs, set(imported.inputs), {}, imported.values)
+    found = structure(imported.ops, imported.outputs, set(imported.inputs), NOTHING_FED, imported.values)
     low.values = dict(found.known)
     lower_items(low, found.items)
     low.subgraphs[0] = finish(low, fed, imported.outputs)
