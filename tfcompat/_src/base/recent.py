@@ -38,6 +38,7 @@ class Recent(collections.OrderedDict[K, V]):
         super().__init__()
         self.bound = bound
         self._lock = threading.RLock()
+        self._last: object = None  # the value used last
 
     @overload
     def get(self, key: K, default: None = None, /) -> V | None: ...
@@ -50,10 +51,12 @@ class Recent(collections.OrderedDict[K, V]):
 
     def get(self, key: K, default: object = None, /) -> Any:
         value = dict.get(self, key, default)
-        if value is not default and len(self) > 1:
+        # A value that is used again and again stays where it is.
+        if value is not self._last and value is not default:
             with self._lock:
                 if key in self:  # another thread may have dropped it
                     self.move_to_end(key)
+                    self._last = value
         return value
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -61,9 +64,10 @@ class Recent(collections.OrderedDict[K, V]):
         with self._lock:
             super().__setitem__(key, value)
             self.move_to_end(key)
+            self._last = value
             # An OrderedDict keeps the order of use: the first entry is the one used longest ago.
             while len(self) > self.bound:
-                self.popitem(last=False)
+                self.popitem(last=False)  # never the value used last, which is at the end
                 dropped += 1
         for _ in range(dropped):
             _give_back()
@@ -71,11 +75,13 @@ class Recent(collections.OrderedDict[K, V]):
     def __delitem__(self, key: K) -> None:
         with self._lock:
             super().__delitem__(key)
+            self._last = None
 
     def clear(self) -> None:
         """Drops all entries."""
         with self._lock:
             super().clear()
+            self._last = None
 
 
 def _give_back() -> None:

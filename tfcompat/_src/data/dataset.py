@@ -570,10 +570,23 @@ class DatasetV2(Trackable, CompositeTensor):
         result = transformation_func(self)
         if not isinstance(result, DatasetV2):
             raise TypeError(f"`transformation_func` must return a Dataset. Got {result}.")
-        # The options of this dataset apply to the result even if the transformation made it from something else.
-        if self not in result._input_datasets:
+        # The options of this dataset apply to the result even if the transformation made it from something else, but for a dataset that this
+        # one itself was made from.
+        if self not in result._input_datasets and not self._comes_from(result):
             result._input_datasets = (self, *result._input_datasets)
         return result
+
+    def _comes_from(self, other: DatasetV2) -> bool:
+        """Whether `other` is this dataset, or one that it was made from, directly or not."""
+        pending, seen = [self], set()
+        while pending:
+            dataset = pending.pop()
+            if dataset is other:
+                return True
+            if id(dataset) not in seen:
+                seen.add(id(dataset))
+                pending += dataset._inputs()
+        return False
 
     def reduce(self, initial_state: object, reduce_func: Callable[..., Any]) -> Any:
         """Folds the elements: computes `state = reduce_func(state, element)` for each; returns the last state.

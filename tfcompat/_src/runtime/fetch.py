@@ -313,8 +313,15 @@ def _fits(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
     return len(sizes) == len(shape) and all([s is None or s == n for s, n in zip(sizes, shape)])
 
 
+_REAL, _MOST = frozenset((np.float32, np.float64)), 3e38
+_HOLD_INT32 = frozenset((np.int32, np.int64, np.float64))
+
+
 def _to_array(tensor: Tensor, value: TensorLike, wanted: npt.DTypeLike, key: object) -> NDArray:
     """Converts a Python or NumPy value to a NumPy array of dtype `wanted`."""
+    # The usual Python numbers, which the dtype holds.
+    if (type(value) is float and wanted in _REAL and -_MOST < value < _MOST) or (type(value) is int and wanted in _HOLD_INT32 and -(2**31) <= value < 2**31):
+        return as_array(value, dtype=wanted)
     if isinstance(value, Tensor):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, lists, numpy ndarrays, "

@@ -62,6 +62,7 @@ class Placement:
     Attributes:
       items: those that run. producer: the item of each tensor. users: the items that take each tensor. owner: the item of each operation.
       on_host: the items that run on the host. rules: the name of the rule that placed each item.
+      arrays: the TensorArrays behind flows, as far as rules have asked.
       statics: the tensors that must be NumPy values before a cluster is compiled.
       decision: the engine for items that both sides could compute.
       constants: the positions of the inputs that each item needs as NumPy values.
@@ -82,6 +83,7 @@ class Placement:
         self.on_host: set[Item] = set()
         self.rules: dict[Item, str] = {}
         self.statics: set[Tensor] = set()
+        self.arrays: dict[Tensor, Operation | None] = {}
         self._traced_static: dict[Tensor, bool] = {}
         self._varying: dict[Tensor, bool] = {}
         self._must_count: dict[LoopItem, bool] = {}

@@ -105,7 +105,7 @@ def _has_host_dtype(p: Placement, item: OpItem | Operation) -> bool:
     for t in (*item.takes, *item.outputs):
         name = t.dtype.base_dtype.name
         # A TensorArray (its handle, or its flow) can be compiled if it is one buffer: numbers, all of one shape.
-        array = array_op(t) if name == "resource" else array_of_flow(t)
+        array = array_op(t) if name == "resource" else array_of_flow(t, p.arrays)
         if array is not None:
             if array.attrs["dtype"].name in ("string", "variant", "resource") or not has_one_element_shape(array):
                 return True

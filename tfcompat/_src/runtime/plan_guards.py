@@ -6,7 +6,7 @@ all of its guards hold: `GuardedCache`. (The guards of torch.compile are made in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from tfcompat._src.base import run_limits
 from tfcompat._src.base.arrays import NDArray, as_array, content_key
-from tfcompat._src.base.recent import SHAPES
+from tfcompat._src.base.recent import SHAPES, Recent
 from tfcompat._src.graph.constant_value import KnownShape, is_constant
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
@@ -95,12 +95,21 @@ class FedPredicates:
         known = fold(self._ops, set(self.leaves).difference(given), given) if self._ops else given
         return {root: known[root] for root in dict.fromkeys(self.roots.values()) if root in known}
 
+    def key(self, feeds: Feeds) -> Hashable:
+        """Returns a key that feeds have in common only if they decide alike: scalars as Python objects, else shapes."""
+        return tuple([_scalar(value) if not value.shape else value.shape for value in map(feeds.__getitem__, self.leaves)])
+
     def _given(self, tensor: Tensor, feeds: Feeds) -> NDArray | KnownShape | None:
         """Returns a fed scalar as an array, the shape of a feed of which no more is used, or None."""
         value = feeds[tensor]
         if self.leaves[tensor]:
             return None if np.ndim(value) else as_array(value)
         return KnownShape(np.shape(value), tensor.dtype.base_dtype.as_numpy_dtype)
+
+
+def _scalar(value: NDArray) -> object:
+    """Returns an array without dimensions as a hashable object. Numbers are told apart by their bytes: 0.0 from -0.0, and NaN equals itself."""
+    return value.item() if value.dtype.kind in "biuO" else as_array(value).tobytes()
 
 
 def _forwarded(tensor: Tensor) -> Tensor:
@@ -141,21 +150,31 @@ def _sources(predicate: Tensor, fed: Collection[Tensor]) -> tuple[dict[Operation
     return ops, used
 
 
-@dataclass(frozen=True, eq=False)
 class Decides:
-    """Which values feeds give to predicates."""
+    """Which values feeds give to predicates.
 
-    predicates: FedPredicates
-    values: Mapping[Tensor, NDArray]
+    Args:
+      values: those that `predicates` has in the run of which this is a fact.
+    """
+
+    def __init__(self, predicates: FedPredicates, values: Mapping[Tensor, NDArray]) -> None:
+        self._predicates, self._values = predicates, values
+        # What feeds of other runs were found to decide, by the bytes and shapes that decide.
+        self._answers: Recent[Hashable, bool] = Recent()
 
     def holds(self, feeds: Feeds, variables: Collection[str]) -> bool:
         """See `Guard`."""
-        now = self.predicates.values(feeds)
-        return now.keys() == self.values.keys() and all(content_key(v) == content_key(self.values[t]) for t, v in now.items())
+        key = self._predicates.key(feeds)
+        answer = self._answers.get(key)
+        if answer is None:
+            now = self._predicates.values(feeds)
+            same = now.keys() == self._values.keys() and all(content_key(v) == content_key(self._values[t]) for t, v in now.items())
+            answer = self._answers[key] = same
+        return answer
 
     def __str__(self) -> str:
-        leaves = ", ".join(t.name for t in self.predicates.leaves)
-        values = ", ".join(f"{t.name} is {value}" for t, value in self.values.items())
+        leaves = ", ".join(t.name for t in self._predicates.leaves)
+        values = ", ".join(f"{t.name} is {value}" for t, value in self._values.items())
         return f"the feeds {leaves} decide: {values or 'no predicate'}"
 
 

@@ -308,15 +308,14 @@ class BaseSession(SessionInterface):
 
     def _plan_for(self, prepared: PreparedRun, feeds: Sequence[object], context: RunContext) -> Plan:
         """Returns the plan of a prepared run for these feeds, from the cache if one's guards hold."""
-        wanted = prepared.fetches
-
-        def make() -> Plan:
-            return self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context)
-
         plan = prepared.plans.find(prepared.feeds, feeds, context.variable_state.values)
+        if plan is not None and not cache_checks.Switch.is_on:
+            return plan
+        wanted = prepared.fetches
+        new = self._plan(wanted.tensors, wanted.targets, prepared.feeds, feeds, context)
         if plan is None:
-            return prepared.plans.add(make())
-        cache_checks.same_plan(plan, make)
+            return prepared.plans.add(new)
+        cache_checks.same_plan(plan, new)
         return plan
 
     def _guessing(self, prepared: PreparedRun, plan: Plan, feeds: Sequence[object], context: RunContext) -> Plan:

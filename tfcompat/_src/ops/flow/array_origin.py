@@ -32,18 +32,36 @@ def array_op(tensor: Tensor) -> Operation | None:
     return None if source is None else source.op
 
 
-def array_of_flow(tensor: Tensor) -> Operation | None:
-    """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow."""
-    if tensor._sizes not in ((), None) or tensor.dtype.name != "float32":
-        return None
-    while tensor.op.type in FORWARDS_FLOW or tensor.op.type in _SUMS or isinstance(tensor.op, CallOperation):
-        if tensor.op.type in _SUMS and (found := array_of_flow(tensor.op.takes[1])) is not None:
-            return found
-        tensor = handed_on(tensor) if isinstance(tensor.op, CallOperation) else tensor.op.takes[0]
-    op = tensor.op
-    if op.type == "TensorArrayV3":
-        return op
-    return array_op(op.takes[0]) if op.type in GIVES_FLOW else None
+def array_of_flow(tensor: Tensor, memo: dict[Tensor, Operation | None] | None = None) -> Operation | None:
+    """The op that makes the TensorArray whose elements a flow carries, or None where a tensor is no flow.
+
+    Args:
+      memo: what earlier calls have found, for one who asks of many tensors of a graph.
+    """
+    known = {} if memo is None else memo
+    # Depth first; a sum is a flow if one of its terms is. In a graph that adds a tensor to itself again and again the paths are many.
+    pending, seen = [tensor], set()
+    while pending:
+        source = pending.pop()
+        if source in known and known[source] is not None:
+            return known[source]
+        if source in seen or source in known or source._sizes not in ((), None) or source.dtype.name != "float32":
+            continue
+        seen.add(source)
+        op = source.op
+        if isinstance(op, CallOperation):
+            pending.append(op.inlined.results[source.value_index])
+        elif op.type in _SUMS:
+            pending += op.takes
+        elif op.type in FORWARDS_FLOW:
+            pending.append(op.takes[0])
+        else:
+            array = op if op.type == "TensorArrayV3" else array_op(op.takes[0]) if op.type in GIVES_FLOW else None
+            if array is not None:
+                known[tensor] = array
+                return array
+    known.update(dict.fromkeys(seen))
+    return None
 
 
 def has_one_element_shape(array: Operation) -> bool:
