@@ -11,12 +11,10 @@ import ctypes
 import functools
 import gc
 import itertools
-import logging
 import math
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -64,22 +62,8 @@ _JOINED_SECONDS, _HEARTBEAT_SECONDS = 120, 30
 Atom = Var | Literal
 """An input of an equation of a jaxpr."""
 
-# JAX logs missing backends at level INFO, and traces and residuals at DEBUG; a program that turns these levels on means its own lines.
-if logging.getLogger("jax").level == logging.NOTSET:  # JAX_LOGGING_LEVEL sets it
-    logging.getLogger("jax").setLevel(logging.WARNING)
-
-# JAX frees arrays in a Python callback of the garbage collector. An exception that a signal handler raises there (Ctrl-C) would be printed
-# and lost, so C calls JAX's function directly instead; it ignores the callback's arguments (phase and statistics).
-_call = ctypes.PyDLL(None)["PyObject_CallNoArgs"]
-_call.argtypes, _call.restype = [ctypes.py_object] * 3, ctypes.py_object
-if _xla_gc_callback in gc.callbacks:
-    gc.callbacks[gc.callbacks.index(_xla_gc_callback)] = functools.partial(_call, _jax.collect_garbage)
-
-# Compiled programs hold file names as UTF-8. Bytes of a name that are not UTF-8, which Python holds as surrogates, are removed.
-_NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
 _config: Any = jax.config  # Any: its options are attributes that are not in its type stubs
-if _config.jax_hlo_source_file_canonicalization_regex is None:
-    _config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
+_NOT_UTF8 = re.compile(r"[\ud800-\udfff]")
 
 # By default XLA CPU computes convolutions with the library YNNPACK, which runs most large ones on one core; it is used for matrix products
 # and reductions only. Products are not fused with their neighbours (LIBRARY_FUSION_TYPE_DOT): in JAX 0.10 that computes wrong results if a
@@ -104,7 +88,30 @@ FOLDERS = tuple(os.path.dirname(str(package.__file__)) + os.sep for package in (
 VERSIONS = f"jax {jax.__version__}, jaxlib {jaxlib.version.__version__}"
 
 
-# ---- settings of JAX ----
+# ---- settings of JAX and of the process, which process_settings.py applies ----
+
+
+def free_arrays_in_c() -> None:
+    """Has the garbage collector call JAX's function that frees arrays from C.
+
+    JAX calls it in a Python callback. An exception that a signal handler raises there (Ctrl-C) would be printed and lost.
+    """
+    # A variadic function, whose list of arguments ends with the null pointer: it does not read the callback's own (phase and statistics).
+    call = ctypes.PyDLL(None)["PyObject_CallFunctionObjArgs"]
+    call.argtypes, call.restype = [ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object], ctypes.py_object
+    if _xla_gc_callback in gc.callbacks:
+        gc.callbacks[gc.callbacks.index(_xla_gc_callback)] = functools.partial(call, _jax.collect_garbage, None)
+
+
+def keep_source_names_utf8() -> None:
+    """Has JAX remove what is not UTF-8 from file names (Python holds it as surrogates): compiled programs hold them as UTF-8."""
+    if _config.jax_hlo_source_file_canonicalization_regex is None:
+        _config.update("jax_hlo_source_file_canonicalization_regex", _NOT_UTF8.pattern)
+
+
+def prepare_for_forks() -> None:
+    """Has forked processes know that they lack JAX's threads."""
+    os.register_at_fork(after_in_child=_be_forked)
 
 
 def keep_programs(folder: str, store: Any, least_seconds: float) -> None:
@@ -178,13 +185,6 @@ def _be_forked() -> None:
     jax_threads.forget_others(may_run=not clients)
     for client in clients:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
-
-
-os.register_at_fork(after_in_child=_be_forked)
-# JAX warns of every fork because of its threads, and Python from 3.12 on because of any threads. A forked process that runs no operations
-# needs no JAX, and one that does gets an error of its own.
-warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
-warnings.filterwarnings("ignore", r"This process \(pid=\d+\) is multi-threaded, use of fork\(\)", DeprecationWarning)
 
 
 # ---- devices and processes ----
@@ -516,4 +516,3 @@ def keep_freed_memory() -> None:
 
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-keep_freed_memory()

@@ -12,7 +12,7 @@ import types
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from typing import Any, NamedTuple
 
-from tfcompat._src.base import jax_processes, jax_threads, nan_search
+from tfcompat._src.base import jax_processes, jax_threads, nan_search, process_settings
 from tfcompat._src.base.tracebacks import folded
 from tfcompat._src.cli import interrupts
 from tfcompat._src.cli.children import inheritance
@@ -115,6 +115,7 @@ def install() -> None:
 
     These are many small objects that live long: the garbage collector leaves those of the imports alone and comes less often.
     """
+    process_settings.apply(process_settings.OF_COMMAND)
     install_as_tensorflow()
     keep_programs()
     gc.freeze()

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import Any
 
+from tfcompat._src.base import process_settings
 from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph import op_spec
@@ -83,6 +84,7 @@ class EagerState:
     @functools.cached_property
     def devices(self) -> list[Device]:
         """The devices that operations run on."""
+        process_settings.apply()
         return session_devices(self.config)
 
     @property

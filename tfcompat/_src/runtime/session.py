@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_search, run_limits
+from tfcompat._src.base import errors, jax_compat, mixed_precision_state, nan_search, process_settings, run_limits
 from tfcompat._src.base.arrays import Array, NDArray
 from tfcompat._src.base.default_stack import SESSIONS
 from tfcompat._src.base.export import export
@@ -91,6 +91,7 @@ class BaseSession(SessionInterface):
     def __init__(self, target: str = "", graph: Graph | None = None, config: messages.ConfigProto | None = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        process_settings.apply()
         if config is not None and not isinstance(config, messages.ConfigProto):
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         if not isinstance(target, (str, bytes)):
