@@ -128,14 +128,14 @@ def store(tmp_path):
 
 
 def entry(store, key=KEY):
-    return store._path / f"{key}-cache"
+    return store.folder / f"{key}-cache"
 
 
 def test_what_is_put_is_found(store):
     assert store.get(KEY) is None
     store.put(KEY, b"program")
     assert store.get(KEY) == b"program"
-    assert [file.name for file in store._path.iterdir()] == [f"{KEY}-cache"]
+    assert [file.name for file in store.folder.iterdir()] == [f"{KEY}-cache"]
 
 
 @pytest.mark.parametrize("change", ["bit", "swapped", "cut", "empty", "another key", "longer"])
@@ -218,9 +218,9 @@ def test_programs_of_other_versions_go(store, tmp_path, monkeypatch):
 
 def test_files_that_vanish_are_no_error(store, tmp_path, monkeypatch):
     store.put(KEY, b"program")
-    listed = program_cache._entries(store._path)
+    listed = program_cache._entries(store.folder)
     scan = program_cache._entries
-    monkeypatch.setattr(program_cache, "_entries", lambda folder: listed if str(getattr(folder, "path", folder)) == str(store._path) else scan(folder))
+    monkeypatch.setattr(program_cache, "_entries", lambda folder: listed if str(getattr(folder, "path", folder)) == str(store.folder) else scan(folder))
     entry(store).unlink()
     assert list(program_cache._files(tmp_path)) == []
     monkeypatch.setattr(program_cache, "_files", lambda _: [(0.0, 7, str(entry(store)))])
@@ -246,7 +246,7 @@ def test_a_write_that_fails_leaves_nothing(store, monkeypatch):
 
     monkeypatch.setattr(program_cache.os, "replace", full)
     store.put(KEY, b"program")
-    assert list(store._path.iterdir()) == []
+    assert list(store.folder.iterdir()) == []
 
 
 def test_the_digest_is_of_key_and_program(store):

@@ -106,16 +106,17 @@ def test_what_is_not_there(folder, arguments, status):
     assert arguments[-1] in found.stderr
 
 
-def test_python_2_source_gets_a_hint(folder):
-    found, _ = same_as_python("python2.py", cwd=folder)
-    assert "Missing parentheses in call to 'print'" in found.stderr
-    assert "Python 2" in found.stderr and "2to3" in found.stderr
+@pytest.mark.parametrize("option", [["--strict"], ["--python", "3"]])
+def test_python_2_source_gets_a_hint(option, folder):
+    found = run(*option, "python2.py", cwd=folder)
+    assert found.returncode == 1 and "Missing parentheses in call to 'print'" in found.stderr
+    assert "seems to be written for Python 2" in found.stderr and "python -m fissix" in found.stderr
 
 
 def test_syntax_error_of_other_kind_gets_none(folder):
     (folder / "wrong.py").write_text("x = (1,\n")
     found, _ = same_as_python("wrong.py", cwd=folder)
-    assert "SyntaxError" in found.stderr and "2to3" not in found.stderr
+    assert "SyntaxError" in found.stderr and "Python 2" not in found.stderr
 
 
 LEGACY = """

@@ -36,23 +36,30 @@ def keep_programs(least_seconds: float = 0.3) -> None:
     Args:
       least_seconds: how long compiling a program must take for it to be kept.
     """
+    found = store(_machine())
+    if found is not None:
+        _drop_unused(found.base)
+        jax_compat.keep_programs(str(found.folder), found, least_seconds)
+
+
+def store(name: str) -> ProgramStore | None:
+    """The store of compiled programs in the folder of a name, 16 hexadecimal digits; None where nothing can be kept."""
     base = _base()
     if base is None:
-        return
-    folder = base / _machine()
+        return None
+    folder = base / name
     with contextlib.suppress(OSError):  # one that is there but cannot be written is read
         base.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     try:
         status = os.lstat(folder)
     except OSError:
-        return  # no such folder can be made: nothing is kept
+        return None  # no such folder can be made
     wrong = _distrust(status) if stat.S_ISDIR(status.st_mode) else "is not a folder"
     if wrong:
         sys.stderr.write(f"tfcompat run: compiled programs are not kept, because {folder} {wrong}\n")
-        return
-    _drop_unused(base)
-    jax_compat.keep_programs(str(folder), ProgramStore(base, folder), least_seconds)
+        return None
+    return ProgramStore(base, folder)
 
 
 def _base() -> Path | None:
@@ -74,7 +81,11 @@ def _machine() -> str:
             found = re.findall(r"^(?:model name|flags|Features)\s*:.*$", file.read(), re.MULTILINE)
         processor = "\n".join(sorted(set(found))) or processor
     python = ".".join(map(str, sys.version_info[:2]))
-    text = "\n".join((platform.system(), platform.machine(), processor, jax_compat.VERSIONS, python))
+    return name_of("\n".join((platform.system(), platform.machine(), processor, jax_compat.VERSIONS, python)))
+
+
+def name_of(text: str) -> str:
+    """The name of the folder of a kind of programs."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -96,12 +107,12 @@ class ProgramStore:
     """
 
     def __init__(self, base: Path, folder: Path) -> None:
-        self._base, self._path = base, folder
+        self.base, self.folder = base, folder
 
     def get(self, key: str) -> bytes | None:
         """The program with a key; None where there is none, or none that can be trusted."""
         try:
-            file = os.open(self._path / f"{key}-cache", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            file = os.open(self.folder / f"{key}-cache", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
         with open(file, "rb") as opened:
@@ -118,15 +129,15 @@ class ProgramStore:
     def put(self, key: str, value: bytes) -> None:
         """Keeps a program, in place of one that could not be used; a full disk or a folder that cannot be written keeps none."""
         with contextlib.suppress(OSError):
-            file, name = tempfile.mkstemp(suffix="-cache", prefix=".", dir=self._path)
+            file, name = tempfile.mkstemp(suffix="-cache", prefix=".", dir=self.folder)
             try:
                 with open(file, "wb") as opened:
                     opened.write(_FORMAT + _digest(key, value) + value)
-                os.replace(name, self._path / f"{key}-cache")
+                os.replace(name, self.folder / f"{key}-cache")
             except OSError:
                 os.unlink(name)
                 raise
-            _drop_unused(self._base)
+            _drop_unused(self.base)
 
 
 def _digest(key: str, value: bytes) -> bytes:

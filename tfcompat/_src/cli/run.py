@@ -18,13 +18,17 @@ from tfcompat._src.cli import interrupts
 from tfcompat._src.cli.children import inheritance
 from tfcompat._src.cli.legacy import restore, sources
 from tfcompat._src.cli.program_cache import keep_programs
+from tfcompat._src.cli.python2 import compiler, evidence, names
+from tfcompat._src.cli.python2 import program as python2
+from tfcompat._src.cli.python2.text import end_line
 from tfcompat._src.shim.install import install_as_tensorflow
 
-ARGUMENTS = "[--strict] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
+ARGUMENTS = "[--strict] [--python 2|3] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
 Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
-Python, NumPy and a few other packages have removed since 2019 is there again, both in this process only.
+Python, NumPy and a few other packages have removed since 2019 is there again, both in this process only. A program of
+Python 2 runs with the syntax and the meaning that Python 2 gave it, and a line says so.
 
   SCRIPT     a file, or a folder or zip archive that holds a __main__.py
   -          the program is read from standard input, as where nothing is named and that is no terminal
@@ -34,10 +38,13 @@ Python, NumPy and a few other packages have removed since 2019 is there again, b
              every Session.run looks for NaNs and infinities. The first run with one ends with an InvalidArgumentError, and so, with
              status 1, does a program that does not catch it: it names the first node in creation order that has one, the line
              that made the node, and the ranges of its inputs
-  --strict   restore nothing that Python, NumPy and others have removed
+  --python 2|3
+             says for which Python the program is written, in place of the evidence in its files
+  --strict   restore nothing that Python, NumPy and others have removed, and run nothing as Python 2
 """
 OWN_FILES = os.path.dirname(__file__) + os.sep
 RUNPY_FILES = (runpy.__file__, "<frozen runpy>")
+HELPERS = os.path.dirname(python2.__file__) + os.sep
 PYTHON_2 = re.compile(
     r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized"
     r"|leading zeros in decimal integer literals|inconsistent use of tabs|invalid (decimal|hexadecimal) literal"
@@ -52,27 +59,34 @@ class Target(NamedTuple):
     arguments: list[str]
     strict: bool
     debug_nans: bool = False
+    python: int | None = None
 
 
 def parse(arguments: list[str]) -> Target | str:
     """The target that a command line names, or what is wrong with it."""
     strict = debug_nans = False
+    python: int | None = None
     while arguments:
         first, arguments = arguments[0], arguments[1:]
         if first == "--strict":
             strict = True
         elif first == "--debug-nans":
             debug_nans = True
+        elif first == "--python" or first.startswith("--python="):
+            version = first.partition("=")[2] if "=" in first else arguments.pop(0) if arguments else ""
+            if version not in ("2", "3"):
+                return f"--python is 2 or 3, not {version!r}"
+            python = int(version)
         elif first[:2] in ("-m", "-c"):
             if not (first[2:] or arguments):
                 return f"argument expected for {first}"
             text = first[2:] or arguments.pop(0)
-            return Target("module" if first[1] == "m" else "code", text, arguments, strict, debug_nans)
+            return Target("module" if first[1] == "m" else "code", text, arguments, strict, debug_nans, python)
         elif first.startswith("-") and first != "-":
             return f"unknown option {first} (options of python itself: python {first} -m tfcompat run ...)"
         else:
-            return Target("script", first, arguments, strict, debug_nans)
-    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else Target("script", "", [], strict, debug_nans)
+            return Target("script", first, arguments, strict, debug_nans, python)
+    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else Target("script", "", [], strict, debug_nans, python)
 
 
 def main(arguments: list[str]) -> int:
@@ -90,6 +104,8 @@ def main(arguments: list[str]) -> int:
         restore.restore()
     inheritance.begin(target.strict)
     nan_search.Switch.is_on = target.debug_nans
+    if is_python2(target):
+        python2.install()
     sys.excepthook = report
     interrupts.keep()
     try:
@@ -97,8 +113,41 @@ def main(arguments: list[str]) -> int:
     except BaseException as error:
         jax_threads.know_status(status_of(error))
         raise
+    finally:
+        if python2.is_installed():
+            end_line()
     jax_threads.know_status(status)
     return status
+
+
+def is_python2(target: Target) -> bool:
+    """Whether to run a program as Python 2; says so where its files decide."""
+    if target.strict or target.python is not None:
+        return target.python == 2
+    source, path, folders = source_of(target)
+    found = evidence.find(source, path, folders)
+    if found is not None:
+        sys.stderr.write(f"tfcompat: {found}\n")
+    return found is not None
+
+
+def source_of(target: Target) -> tuple[bytes, str, list[str]]:
+    """The source of a target, its path, and the folders of its imports; no source where it cannot be read without running any."""
+    path, folder = os.path.join(os.getcwd(), target.text), os.getcwd()
+    if target.kind == "code":
+        return target.text.encode(), "<string>", [folder, *sys.path]
+    if target.kind == "module":
+        path = os.path.join(folder, *target.text.split("."))
+        path = path + ".py" if not os.path.isdir(path) else os.path.join(path, "__main__.py")
+    elif target.text in ("-", ""):
+        return b"", "<stdin>", []
+    else:
+        path = os.path.join(path, "__main__.py") if os.path.isdir(path) else path
+        folder = os.path.dirname(os.path.realpath(path))
+    if not path.endswith(".py") or not os.path.isfile(path):
+        return b"", path, []
+    with open(path, "rb") as file:
+        return file.read(), path, [folder, *sys.path]
 
 
 def status_of(error: BaseException) -> int:
@@ -163,7 +212,7 @@ def prepare(program: str, arguments: list[str], folder: str) -> types.ModuleType
     if not sys.flags.safe_path:
         sys.path[0] = folder
     module = types.ModuleType("__main__")
-    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    module.__dict__["__builtins__"] = names.BUILTIN if python2.is_installed() else sys.modules["builtins"]
     if sys.version_info < (3, 14):  # which makes them of the module's code
         module.__dict__["__annotations__"] = {}
     sys.modules["__main__"] = module
@@ -183,13 +232,32 @@ def execute(source: bytes, path: str, program: str, arguments: list[str], folder
         module.__dict__.update(__cached__=None, __loader__=loader_class("__main__", path))
     if program != "-c":
         module.__dict__["__file__"] = path
-    code = module.__loader__.get_code("__main__") if path.endswith(".pyc") else sources.compiled(source, path)
+    code = module.__loader__.get_code("__main__") if path.endswith(".pyc") else compiled(source, path)
     exec(code, module.__dict__)  # type: ignore[arg-type]  # noqa: S102
     return 0
 
 
+def compiled(source: bytes, path: str) -> types.CodeType:
+    """The code of a program's source: of Python 2 where this process is."""
+    return compiler.compiled(source, path) if python2.is_installed() else sources.compiled(source, path)
+
+
 def _is_own(trace: types.TracebackType) -> bool:
     return trace.tb_frame.f_code.co_filename.startswith(OWN_FILES)
+
+
+def _without_helpers(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without the functions that do what an operator of Python 2 did."""
+    if trace is None or not python2.is_installed():
+        return trace
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(HELPERS):
+            kept.append(trace)
+        trace = trace.tb_next
+    for one, following in zip(kept, [*kept[1:], None]):
+        one.tb_next = following
+    return kept[0] if kept else None
 
 
 def report(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
@@ -201,13 +269,13 @@ def report(kind: type[BaseException], error: BaseException, trace: types.Traceba
     while inner is not None and inner.tb_frame.f_code.co_filename.startswith(RUNPY_FILES):
         inner = inner.tb_next
     if inner is not None or isinstance(error, SyntaxError):
-        error = error.with_traceback(inner)
+        error = error.with_traceback(_without_helpers(inner))
     with folded(error) as note:
         if note and sys.stderr is not None:
             sys.stderr.write(note)
         sys.__excepthook__(kind, error, error.__traceback__)
     if isinstance(error, SyntaxError) and PYTHON_2.search(str(error)):
         sys.stderr.write(
-            f"tfcompat: {error.filename} seems to be written for Python 2: convert it with 2to3 "
-            "(pip install fissix; fissix-2to3 -w FILE), then run it again\n"
+            f"tfcompat: {error.filename} seems to be written for Python 2: run it without --strict and --python 3, or with --python 2, "
+            "or convert it (python -m fissix -w FILE)\n"
         )

@@ -1,4 +1,4 @@
-"""What Python 2 had and Python 3 has not: names, modules, methods and statements. `tfcompat run` restores none of it."""
+"""What Python 2 had and Python 3 has not: names, modules, methods and statements. `tfcompat run` runs such files as Python 2."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-CONVERT = "convert it: pip install fissix; fissix-2to3 -w FILE (the cells of a notebook by hand)"
+CONVERT = "tfcompat run runs a file of Python 2 with its meaning; the cells of a notebook are to be converted by hand"
 
 BUILTINS = {
     "apply": "call the function: f(*args)", "basestring": "str", "buffer": "memoryview", "cmp": "(a > b) - (a < b)", "execfile": "exec(open(path).read())",

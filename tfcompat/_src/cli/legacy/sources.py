@@ -66,7 +66,7 @@ _LOST_HINT = re.compile(rb"\.(%s)\b" % b"|".join(sorted(name.encode() for name i
 _MODE_HINT = re.compile(rb"['\"](r?b?Ur?b?|rbU|rU)['\"]")
 _COMPUTED = (ast.Name, ast.Attribute, ast.BinOp, ast.Call, ast.List, ast.ListComp)
 """Kinds of expressions that may give a list as an index."""
-_LEFT_ALONE = sys.stdlib_module_names | {
+LEFT_ALONE = sys.stdlib_module_names | {
     "tfcompat", "tensorflow", "tensorflow_core", "tensorflow_estimator", "jax", "jaxlib", "numpy", "scipy", "ml_dtypes", "optax", "flax",
     "google", "grpc", "h5py", "PIL", "pandas", "sklearn", "matplotlib", "pytest", "_pytest", "pip", "setuptools",
     "joblib", "mpl_toolkits", "narwhals", "pyparsing",
@@ -97,7 +97,8 @@ def index(given: object) -> Any:
 
 
 class _Rewriting(ast.NodeTransformer):
-    def __init__(self, source: bytes, path: str) -> None:
+    def __init__(self, source: bytes, path: str, has_modes: bool) -> None:
+        self._has_modes = has_modes
         self._makes_slices = _MAKES_SLICES.search(source) is not None
         self._lost = LOST.union(SCALARS) if _is_of_program(path) else LOST
 
@@ -118,7 +119,7 @@ class _Rewriting(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-        if name == "open":
+        if name == "open" and not self._has_modes:
             for mode in (*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "mode")):
                 if isinstance(mode, ast.Constant) and isinstance(mode.value, str):
                     mode.value = mode.value.replace("U", "") or "r"
@@ -136,10 +137,14 @@ def needs_rewriting(source: bytes, path: str) -> bool:
     return bool(has_mode or _LOST_HINT.search(source) or _MAKES_SLICES.search(source) or (_SCALAR_HINT.search(source) and _is_of_program(path)))
 
 
-def rewrite(tree: ast.Module, source: bytes, path: str) -> None:
-    """Rewrites in the tree of a source what was lost, where it has any."""
+def rewrite(tree: ast.Module, source: bytes, path: str, has_modes: bool = False) -> None:
+    """Rewrites in the tree of a source what was lost, where it has any.
+
+    Args:
+      has_modes: `open` knows the mode "U", as that of Python 2 does.
+    """
     if needs_rewriting(source, path):
-        _Rewriting(source, path).visit(tree)
+        _Rewriting(source, path, has_modes).visit(tree)
 
 
 def compiled(source: bytes, path: str) -> types.CodeType:
@@ -164,7 +169,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.partition(".")[0] in _LEFT_ALONE:
+        if fullname.partition(".")[0] in LEFT_ALONE:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         loader = spec and spec.loader
