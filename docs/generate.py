@@ -165,6 +165,14 @@ def differences_page() -> str:
     shapes = "".join(
         f"| `{kind}` | {', '.join(WORDS[word] for word in words)} | {reason} |\n" for kind, (words, reason) in sorted(known["SHAPES"].items())
     )
+    special: dict[str, dict[str, list[str]]] = collections.defaultdict(lambda: collections.defaultdict(list))
+    for (name, where), reason in known["SPECIAL_VALUES"].items():
+        special[where][reason].append(name)
+    elements = "".join(
+        f"| {where} | {reason} | {', '.join(f'`{name}`' for name in sorted(names))} |\n"
+        for where, by_reason in special.items()
+        for reason, names in by_reason.items()
+    )
     return f"""# Differences from 1.15
 
 {NOTE}
@@ -182,6 +190,13 @@ array([inf, inf, inf, inf, inf, inf, inf, inf], dtype=float32)
 ## Graphs, values, gradients
 
 {cases}
+### At special values
+
+Every elementwise operation, gradient kernel, cast and reduction was recorded at zeros, ties, infinities, NaN, denormal numbers and limits.
+
+| elements with | why | operations and types |
+|---|---|---|
+{elements}
 ## Eager execution
 
 {reasons(known["EAGER"])}

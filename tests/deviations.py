@@ -157,3 +157,56 @@ SHAPES: dict[str, tuple[tuple[str, ...], str]] = {
     "Substr": (("refused there",), UNKNOWN_AXIS),
 }
 """By op type: how static shapes may differ (generated/compare_shapes.py), and why."""
+
+# ---- special values: cases of tests/ops/special_value_cases.py, and which of their elements ----
+
+SIGN, DENORMAL, INTEGER_LIMITS = "the sign of zero", "denormal numbers", "the limits of integers"
+NOT_FINITE, EVERYWHERE = "infinities, NaN and the largest numbers", "everywhere"
+
+FLUSHED = "denormal numbers are 0 in arithmetic in both programs, but which functions (and libraries) see them as numbers differs"
+COMPLEX_ZEROS = "complex products and functions are computed by other formulas, which give a zero part the other sign"
+COMPLEX_INFINITE = "complex products and functions of infinite parts are computed by other formulas: C's recover infinities from NaN"
+BRANCH_CUT = "compiled programs pass over the sign of a zero part that says on which side of a branch cut a number is"
+SUM_FROM_ZERO = "1.15 adds to +0, and extremes of zeros of both signs are either; here sums of -0 alone are -0, and -0 < 0"
+WRAPPED_QUOTIENT = "1.15 computes (|x| + |y| - 1) / |y|, whose sum wraps around near the limits; here the floor of the quotient"
+ITERATIONS = "1.15 stops series after a number of steps, or overflows in them; libraries differ in the last digits"
+FROM_LOWEST = "1.15 compares with the lowest finite number first, and begins again after a NaN"
+JOINED = "the compiler joins products and sums into one rounding, and selects where 1.15 multiplies by 0"
+IN_FLOAT32 = "float16 and bfloat16 are summed in float32, or in another order, and rounded once"
+ROUNDED_COMPLEX = "complex quotients and powers are rounded otherwise"
+
+_SPECIAL_VALUES = (
+    (SIGN, COMPLEX_ZEROS, "complex*", "Acosh Asinh Atanh Cumprod Exp Expm1 InvGrad Log1p Pow Prod ReciprocalGrad Rsqrt RsqrtGrad SegmentProd Sign Sin Sinh Sqrt Tan Tanh"),
+    (SIGN, SUM_FROM_ZERO, "*float*", "AvgPool AvgPoolGrad MaxPool MaxPoolGrad Relu Relu6 SegmentMax SegmentMin UnsortedSegmentMax UnsortedSegmentMin"),
+    (SIGN, SUM_FROM_ZERO, "*", "Cumsum SegmentMean SegmentSum"),
+    (SIGN, FLUSHED, "float*", "IgammaGradA Pow"),
+    (SIGN, JOINED, "8", "FakeQuantWithMinMaxArgsGradient"),
+    (INTEGER_LIMITS, WRAPPED_QUOTIENT, "int*", "FloorDiv"),
+    (DENORMAL, FLUSHED, "complex*", "Acosh Angle Asinh Atanh Cos Cosh Exp Expm1 Log Log1p Rsqrt Sigmoid Sign Sin Sinh Sqrt Tan Tanh"),
+    (DENORMAL, FLUSHED, "*float*", "Asin Atan2 Betainc Cumprod Cumsum Igamma IgammaGradA Igammac Lgamma Log Max MaxPool MaxPoolGrad Maximum Min Minimum Polygamma Pow"),
+    (DENORMAL, FLUSHED, "*float*", "RandomGammaGrad Relu Relu6 Relu6Grad ReluGrad RsqrtGrad SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum Tanh"),
+    (DENORMAL, FLUSHED, "*float*", "UnsortedSegmentMax UnsortedSegmentMin Zeta"),
+    (DENORMAL, FLUSHED, "*", "ClipByValue FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient"),
+    (DENORMAL, FLUSHED, "bfloat16/bool", "Cast"),
+    (NOT_FINITE, COMPLEX_INFINITE, "complex*", "Acosh Asinh Atanh ComplexAbs Cos Cosh Cumprod EuclideanNorm Exp Expm1 Log Log1p Pow Prod Rsqrt RsqrtGrad SegmentMean"),
+    (NOT_FINITE, COMPLEX_INFINITE, "complex*", "SegmentProd Sigmoid Sign Sin Sinh Sqrt SqrtGrad Square Tan Tanh UnsortedSegmentProd Xlogy"),
+    (NOT_FINITE, COMPLEX_INFINITE, "complex*", "Cumsum SegmentSum"),
+    (NOT_FINITE, SQUARE_ROOT, "float32*", "EuclideanNorm"),
+    (NOT_FINITE, IN_FLOAT32, "float16*", "AvgPool Mean Sum"),
+    (NOT_FINITE, IN_FLOAT32, "bfloat16", "Softplus"),
+    (NOT_FINITE, ITERATIONS, "float*", "Betainc Igamma IgammaGradA Igammac RandomGammaGrad Zeta"),
+    (NOT_FINITE, FROM_LOWEST, "*float*", "UnsortedSegmentMax UnsortedSegmentMin"),
+    (NOT_FINITE, FLUSHED, "*float*", "SegmentProd"),
+    (NOT_FINITE, JOINED, "*", "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient"),
+    (EVERYWHERE, BRANCH_CUT, "complex*", "Acosh Asinh Sqrt"),
+    (EVERYWHERE, ROUNDED_COMPLEX, "complex*", "Pow Xdivy"),
+    (EVERYWHERE, FROM_LOWEST, "*float*/pairs/*", "ArgMax ArgMin"),
+    (EVERYWHERE, FLUSHED, "*float*", "SegmentProd"),
+    (EVERYWHERE, ITERATIONS, "float64", "Betainc Digamma Igammac Polygamma"),
+    (EVERYWHERE, ITERATIONS, "float*", "Lgamma"),
+    (EVERYWHERE, JOINED, "*", "FakeQuantWithMinMaxArgs"),
+)  # fmt: skip
+SPECIAL_VALUES: dict[tuple[str, str], str] = {
+    (f"{op}/{dtypes}", where): reason for where, reason, dtypes, ops in _SPECIAL_VALUES for op in ops.split()
+}
+"""Elements of results that are not 1.15's at special values; `special_value_cases.WHERE` says which elements are meant."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 from jax import lax
 
@@ -38,8 +39,28 @@ def _require_numeric(source: np.dtype, target: object) -> None:
         raise errors.UnimplementedError(None, None, f"Cast {names[0]} to {names[1]} is not supported")
 
 
-def _cast_numpy(x, *, DstT):
+def _lost_bits(source: np.dtype, target: np.dtype) -> int:
+    """How many bits of its fraction a float loses by a conversion that truncates; 0 where it does not.
+
+    1.15 rounds to bfloat16 whatever is not float32.
+    """
+    to_bfloat16 = target == dtypes.bfloat16.as_numpy_dtype
+    if not {source.kind, target.kind} <= {"f", "V"} or to_bfloat16 and source != np.float32:
+        return 0
+    return max(0, ml_dtypes.finfo(source).nmant - ml_dtypes.finfo(target).nmant)
+
+
+def _kept_bits(dtype: np.dtype, lost: int) -> Any:
+    """The unsigned integer whose set bits are those of `dtype` that are kept."""
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return unsigned.type(np.iinfo(unsigned).max - (2**lost - 1))
+
+
+def _cast_numpy(x, *, DstT, Truncate):
     _require_numeric(x.dtype, DstT)
+    if Truncate and (lost := _lost_bits(x.dtype, DstT)):
+        kept = _kept_bits(x.dtype, lost)
+        x = np.where(np.isnan(x), x, (x.view(kept.dtype) & kept).view(x.dtype))
     if x.dtype.kind == "c" and DstT.kind != "c":
         x = x.real
     if DstT.kind == "b":
@@ -51,14 +72,20 @@ def _cast_numpy(x, *, DstT):
 
 @op("Cast", "(x: SrcT, *, SrcT: type, DstT: type, Truncate: bool = False) -> (y: DstT)",
     shape=unchanged, gradient=_cast_grad, fold=_cast_numpy, facts=Facts(scales_rows=True, converts=True))  # fmt: skip
-def _cast(x, *, DstT):
+def _cast(x, *, DstT, Truncate):
     _require_numeric(x.dtype, DstT)
     if x.dtype == DstT:
         return x
-    if DstT.kind == "b":
-        return lax.ne(x, x.dtype.type(0))
+    if Truncate and (lost := _lost_bits(x.dtype, DstT)):
+        kept = _kept_bits(x.dtype, lost)
+        truncated = lax.bitcast_convert_type(lax.bitwise_and(lax.bitcast_convert_type(x, kept.dtype), kept), x.dtype)
+        x = lax.select(lax.ne(x, x), x, truncated)
     if x.dtype.kind == "c" and DstT.kind != "c":
         x = lax.real(x)
+    if DstT.kind == "b":
+        return lax.ne(x, x.dtype.type(0))
+    if x.dtype.kind in "fV" and DstT == np.uint64:
+        return _float_to_uint64(x)
     if x.dtype.kind in "fV" and DstT.kind in "iu":
         return _float_to_integer(x, DstT)
     return lax.convert_element_type(x, DstT)
@@ -74,6 +101,16 @@ def _float_to_integer(x, target):
     inside = lax.lt(lax.abs(x), limit)
     found = lax.select(inside, lax.convert_element_type(x, wide), lax.full(x.shape, lowest, wide))
     return found if wide == target else lax.convert_element_type(found, target)
+
+
+def _float_to_uint64(x):
+    """By the conversion to int64: of numbers from 2**63 on, 2**63 is subtracted before it, and its bit is turned after it."""
+    half = 2**63
+    if x.dtype.itemsize < 4:
+        x = lax.convert_element_type(x, np.float32)
+    is_upper = lax.ge(x, x.dtype.type(half))
+    lower = _float_to_integer(lax.select(is_upper, lax.sub(x, x.dtype.type(half)), x), np.dtype(np.uint64))
+    return lax.select(is_upper, lax.bitwise_xor(lower, np.uint64(half)), lower)
 
 
 @export("cast", "dtypes.cast")

@@ -103,6 +103,7 @@ def segment_starts(ids: np.ndarray, length: int) -> np.ndarray:
     return starts
 
 
+@np.errstate(all="ignore")
 def reduce_sorted(
     function: np.ufunc, data: np.ndarray, ids: np.ndarray, gap: object, length: int | None = None
 ) -> np.ndarray:
@@ -165,11 +166,13 @@ def row_counts(ids: np.ndarray, length: int, dtype: np.dtype, rank: int) -> np.n
     return counts.reshape((-1,) + (1,) * (rank - 1))
 
 
+@np.errstate(all="ignore")
 def _segment_mean(data, segment_ids):
     total = reduce_sorted(np.add, data, segment_ids, 0)
     counts = row_counts(segment_ids, len(total), data.dtype, data.ndim)
-    whole = data.dtype.kind in "iu"
-    return (np.trunc(total / counts) if whole else total / counts).astype(data.dtype)
+    if data.dtype.kind in "iu":
+        return (total - np.fmod(total, counts)) // counts
+    return (total / counts).astype(data.dtype)
 
 
 def _segment_shape(c: InferenceContext) -> list:

@@ -79,28 +79,55 @@ def _digamma(x):
     return _choose([(_is_pole(x), np.inf)], lax.digamma(x))
 
 
+def _bessel_i1e(x):
+    """An odd function, but for -0, of which it is 0."""
+    return _choose([(x == 0, 0)], lax.bessel_i1e(x))
+
+
+# Where both arguments are larger, JAX's series of the incomplete gamma function takes longer than anybody waits.
+_LARGEST = 1e12
+
+
+def in_gamma_domain(function: Callable) -> Callable:
+    """`function(a, x)` for a > 0 and x >= 0, and not a number elsewhere or where both are finite and large: 1.15's series do not converge there."""
+
+    def kernel(a, x):
+        outside = ~((a > 0) & (x >= 0)) | (a > _LARGEST) & (x > _LARGEST) & (x < np.inf)
+        one = lax.full_like(x, 1)
+        return _choose([(outside, np.nan)], function(lax.select(outside, one, a), lax.select(outside, one, x)))
+
+    return kernel
+
+
 def _igamma(a, x):
     """Zero where `x` is, for every `a`; not a number for infinite `a` where x >= 1, of which versions of JAX think differently."""
-    return _choose([(x == 0, 0), ((a == np.inf) & (x >= 1), np.nan)], lax.igamma(a, x))
+    return _choose([(x == 0, 0), ((a == np.inf) & (x >= 1), np.nan)], in_gamma_domain(lax.igamma)(a, x))
 
 
 def _igammac(a, x):
-    """One less `_igamma`, but 0 where both are infinite."""
-    return _choose([((a == np.inf) & (x == np.inf), 0), ((a == np.inf) & (x >= 1), np.nan)], lax.igammac(a, x))
+    """One less `_igamma`, but 0 where both are infinite, and not a number for every `x` unless a > 0."""
+    cases = [(~(a > 0), np.nan), (x == 0, 1), ((a == np.inf) & (x == np.inf), 0), ((a == np.inf) & (x >= 1), np.nan)]
+    return _choose(cases, in_gamma_domain(lax.igammac)(a, x))
+
+
+def _igamma_grad_a(a, x):
+    """Zero where `x` is, for every `a`, and where `x` is infinite and `a` is not."""
+    return _choose([(x == 0, 0), (a == np.inf, np.nan), ((a > 0) & (x == np.inf), -0.0)], in_gamma_domain(lax.igamma_grad_a)(a, x))
 
 
 def _zeta(x, q):
-    """Not a number for x < 1, infinity for x = 1 and at the poles of q."""
-    is_infinite = (x == 1) | (q <= 0) & (q == lax.floor(q))
+    """Not a number for x < 1, infinity for x = 1, at the poles of q, and for infinite `x` where q < 1."""
+    is_infinite = (x == 1) | (q <= 0) & (q == lax.floor(q)) | (x == np.inf) & (q < 1)
     is_one = (x == np.inf) & (q == 1)
-    return _choose([(~(x >= 1), np.nan), (is_infinite, np.inf), (is_one, 1)], lax.zeta(x, q))
+    return _choose([(x < 1, np.nan), (is_infinite, np.inf), (is_one, 1)], lax.zeta(x, q))
 
 
 def _polygamma(n, x):
-    """Digamma for n = 0, not a number for other n below 1 or between integers."""
+    """Digamma for n = 0, not a number for other n below 1 or between integers, or where n! is infinite and zeta(n + 1, x) is not."""
     at_zero = lax.select(n == 0, _digamma(x), lax.polygamma(n, x))
-    is_infinite = (n > 0) & ((n == np.inf) | (n == lax.floor(n)) & _is_pole(x))
-    return _choose([(is_infinite, np.inf)], at_zero)
+    is_huge = n > _LARGEST
+    is_infinite = is_huge & (x <= 1) | (n > 0) & (n == lax.floor(n)) & _is_pole(x)
+    return _choose([(is_infinite, np.inf), (is_huge, np.nan)], at_zero)
 
 
 _unary("Erf", lax.erf, _erf_grad(1))
@@ -108,7 +135,7 @@ _unary("Erfc", lax.erfc, _erf_grad(-1))
 _unary("Lgamma", lax.lgamma, by_input(lambda x: raw.Digamma(x)))
 _unary("Digamma", _digamma, by_input(lambda x: raw.Polygamma(constant(1, dtype=x.dtype), x)))
 _unary("BesselI0e", lax.bessel_i0e, _i0e_grad)
-_unary("BesselI1e", lax.bessel_i1e, _i1e_grad)
+_unary("BesselI1e", _bessel_i1e, _i1e_grad)
 
 
 def _binary(name: str, first: str, second: str, function: Callable, gradient: Any, **fields: Any) -> None:
@@ -148,7 +175,7 @@ def _zeta_grad(op: Operation, g: Tensor) -> list:
 
 _binary("Igamma", "a", "x", _igamma, _igamma_grad)
 _binary("Igammac", "a", "x", _igammac, _igammac_grad)
-_binary("IgammaGradA", "a", "x", lax.igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
+_binary("IgammaGradA", "a", "x", _igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
 _binary("Polygamma", "a", "x", _polygamma, _polygamma_grad, slope=BY_RULE)
 _binary("Zeta", "x", "q", _zeta, _zeta_grad, slope=BY_RULE)
 
@@ -182,9 +209,10 @@ def _betainc(a, b, x):
                 f"{shape_text(other.shape)}",
             )  # fmt: skip
     shape = np.broadcast_shapes(a.shape, b.shape, x.shape)
+    dtype = x.dtype
     # In float32 the continued fraction loses up to two digits where a or b is large.
-    wide = (lax.convert_element_type(full(v, shape), np.float64) for v in (a, b, x))
-    return lax.convert_element_type(lax.betainc(*wide), x.dtype)
+    a, b, x = (lax.convert_element_type(full(v, shape), np.float64) for v in (a, b, x))
+    return lax.convert_element_type(_choose([(~((a > 0) & (b > 0)), np.nan)], lax.betainc(a, b, x)), dtype)
 
 
 # ---- public functions ----

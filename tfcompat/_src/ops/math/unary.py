@@ -99,8 +99,20 @@ def _round(x):
     return x if x.dtype.kind in "iu" else lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
-def _round_numpy(x):
-    return x if x.dtype.kind in "iu" else np.rint(x)
+def _round_by_floor(x):
+    """The nearest integer, halves to the even one; 0 and not -0 for negative numbers, as 1.15 adds to the floor."""
+    rounded = _round(x)
+    if x.dtype.kind in "iuc":
+        return rounded
+    zero = lax.full_like(x, 0)
+    return lax.select(lax.bitwise_and(lax.eq(rounded, zero), lax.ne(x, zero)), zero, rounded)
+
+
+def _round_by_floor_numpy(x):
+    if x.dtype.kind in "iuc":
+        return x if x.dtype.kind in "iu" else np.rint(x)
+    rounded = np.rint(x)
+    return np.where((rounded == 0) & (x != 0), x.dtype.type(0), rounded)
 
 
 def _square(x):
@@ -220,7 +232,7 @@ _unary("Sign", _SIGNED, _sign, _zeros)
 _unary("Floor", "{" + FLOATS + "}", lax.floor, _ROUNDING, np.floor)
 _unary("Ceil", "{" + FLOATS + "}", lax.ceil, _ROUNDING, np.ceil)
 _unary("Rint", "{" + FLOATS + "}", _round, _ROUNDING, np.rint)
-_unary("Round", _SIGNED, _round, _ROUNDING, _round_numpy)
+_unary("Round", _SIGNED, _round_by_floor, _ROUNDING, _round_by_floor_numpy)
 _unary("IsNan", "{" + FLOATS + "}", _is_nan, _PREDICATE, np.isnan, "bool")
 _unary("IsInf", "{" + FLOATS + "}", _is_inf, _PREDICATE, np.isinf, "bool")
 _unary("IsFinite", "{" + FLOATS + "}", lax.is_finite, _PREDICATE, np.isfinite, "bool")

@@ -23,6 +23,7 @@ from tfcompat._src.ops.array.fill import ones, zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import shape as array_shape
 from tfcompat._src.ops.math.sequence import arange
+from tfcompat._src.ops.math.special import in_gamma_domain
 from tfcompat._src.ops.random import bounded_normal, distributions, rejection
 from tfcompat._src.ops.random.seeds import seed_attrs
 
@@ -230,9 +231,11 @@ op(
     gradient=NotDifferentiable("RandomGammaGrad has no gradient", raises=True),
 )  # fmt: skip
 def _random_gamma_grad(alpha, sample):
-    """In double precision: lax.random_gamma_grad loses four digits of float32 where alpha is large."""
-    wide = jnp.broadcast_arrays(alpha.astype(jnp.float64), sample.astype(jnp.float64))
-    return lax.random_gamma_grad(*wide).astype(sample.dtype)
+    """In double precision: lax.random_gamma_grad loses four digits of float32 where alpha is large. Zero where `sample` is."""
+    dtype = sample.dtype
+    alpha, sample = jnp.broadcast_arrays(alpha.astype(jnp.float64), sample.astype(jnp.float64))
+    slope = in_gamma_domain(lax.random_gamma_grad)(alpha, sample)
+    return jnp.where(sample == 0, 0, jnp.where((alpha > 0) & (alpha < np.inf) & (sample == np.inf), -0.0, slope)).astype(dtype)
 
 
 def _poisson_kernel(xp: ModuleType) -> Callable:
