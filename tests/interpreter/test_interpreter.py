@@ -175,3 +175,13 @@ def test_rows_of_a_transposed_array_are_combined_with_updates(name, axes):
         return getattr(jnp.transpose(x, axes).at[jnp.array([1, 0, 1])], name)(updates)
 
     check(function, x, updates)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [7, 1000, 500_000])
+def test_many_updates_of_rows_are_added_up(dtype, rows):
+    random = np.random.RandomState(4)
+    place, updates = random.randint(0, rows, 20_000), random.randint(-9, 9, (20_000, 16)).astype(dtype)
+    updates[:3, 0] = np.inf, -np.inf, np.nan
+    start = random.randint(-9, 9, (rows, 16)).astype(dtype)
+    check(lambda table, where, given: table.at[where].add(given), start, place, updates)  # whole numbers: every order gives the same sums
