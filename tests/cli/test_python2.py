@@ -1,10 +1,13 @@
 """Programs of Python 2 under `tfcompat run`, against what Python 2.7.18 printed (tests/oracle/record_python2.py)."""
 
 import json
+import re
 from pathlib import Path
 
 import children
 import pytest
+
+from tfcompat._src.cli.python2 import evidence
 
 HERE = Path(__file__).parent
 ROWS = dict(part.split("\n", 1) for part in ("\n" + (HERE / "python2" / "meanings.txt").read_text()).split("\n## ")[1:])
@@ -48,3 +51,40 @@ def test_the_record_is_of_this_table():
 @pytest.mark.parametrize("name", ROWS)
 def test_meaning(name, printed):
     assert printed[name] == RECORDED[name]
+
+
+def test_a_program_of_several_files(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    (tmp_path / "package" / "part.py").write_text("import other\nfrom other import *\nvalue = other.n + m\n")
+    (tmp_path / "package" / "other.py").write_text("n, m = 3, 4\n")
+    (tmp_path / "fails.py").write_text("def f():\n    print 'in f'; return 9 / 0\n\nf()\n")
+    (tmp_path / "main.py").write_text("from package import part\nprint(part.value / 2),\n\nimport fails\n")
+    found = run("main.py", cwd=tmp_path)
+    assert found.stdout == "3 in f\n"
+    assert found.stderr.splitlines()[0] == "tfcompat: fails.py is for Python 2 (print, line 2): / of ints is //"
+    assert re.findall(r'File ".*/(\w+).py", line (\d+), in (\S+)', found.stderr) == [("main", "4", "<module>"), ("fails", "4", "<module>"), ("fails", "2", "f")]
+    assert "    print 'in f'; return 9 / 0\n" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "source, is_python2",
+    [
+        ("for i in xrange(2): print(i / 2.)", True),
+        ("try:\n    xrange\nexcept NameError:\n    xrange = range\nprint(3 / 2)", False),
+        ("import sys\nif sys.version_info[0] < 3:\n    import cPickle\nprint(3 / 2)", False),
+        ("x = f'{3 / 2}'\nprint(x if x else unicode)", False),
+        ("print('a`b<>c', 3 / 2)  # print 3", False),
+        ("def f(reduce): return reduce\nprint(f(3) / 2)", False),
+    ],
+)
+def test_evidence(source, is_python2):
+    found = evidence.find(source.encode(), "/nowhere/program.py", [])
+    assert (found is not None) == is_python2
+
+
+def test_a_hand_decides(tmp_path):
+    (tmp_path / "both.py").write_text("print(7 / 2)\n")
+    assert run("both.py", cwd=tmp_path).stdout == "3.5\n"
+    assert run("--python", "2", "both.py", cwd=tmp_path).stdout == "3\n"
+    assert run("--strict", "both.py", cwd=tmp_path).stdout == "3.5\n"

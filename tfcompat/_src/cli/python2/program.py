@@ -32,9 +32,10 @@ class ProgramLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType:
         return compiler.compiled(self.get_data(self.path), self.path)
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        module = types.ModuleType(spec.name)
         vars(module)["__builtins__"] = vars(names.BUILTIN)
-        exec(self.get_code(module.__name__), vars(module))  # noqa: S102
+        return module
 
 
 class Finder(importlib.abc.MetaPathFinder):
