@@ -245,6 +245,48 @@ def test_derivatives_are_those_of_tensorflow():
         jax.grad(lambda x: fn(params, x)[0])(jnp.ones(2))
 
 
+def _rich(x):
+    """Operations with gradient functions of many kinds, among them some with checks, of 64 bits, and without a second derivative in 1.15."""
+    y = tf.nn.relu(tf.layers.conv1d(tf.reshape(x, [1, 5, 1]), 2, 3, kernel_initializer=tf.constant_initializer(0.3)))
+    y = tf.reduce_max(y, 2) * tf.div_no_nan(x[:3], x[1:4] ** 2 + 1) + tf.gather(tf.nn.softsign(x), [0, 1, 4])
+    wide = tf.cast(x, tf.float64)
+    cross = tf.nn.softmax_cross_entropy_with_logits_v2(labels=[0.1, 0.2, 0.3, 0.4, 0.0], logits=x * 2)  # 1.15's second derivative by labels is not right
+    return tf.reduce_sum(y) * cross + tf.cast(tf.reduce_sum(tf.sqrt(wide**2 + 1e-9)), tf.float32)
+
+
+def test_forward_and_reverse_mode_agree():
+    """Also in both orders for second derivatives, under vmap, and without compiling; central differences tell that all are right."""
+    x = tf.placeholder(tf.float32, [5])
+    y = _rich(x)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        fn, params = tf.to_jax(y, [x])
+    f = lambda x: fn(params, x)[0]
+    at, step = jnp.float32([0.3, -0.2, 1.1, 0.7, -0.9]), 1e-2
+    slopes = jax.grad(f)(at)
+    for found in (jax.jacfwd(f)(at), jax.vmap(lambda t: jax.jvp(f, (at,), (t,))[1])(jnp.eye(5)), jax.jit(jax.vmap(jax.jacfwd(f)))(at[None])[0]):
+        np.testing.assert_allclose(found, slopes, rtol=1e-5)
+    differences = [(f(at + step * t) - f(at - step * t)) / (2 * step) for t in np.eye(5, dtype="f4")]
+    np.testing.assert_allclose(slopes, differences, rtol=0.01, atol=0.01)
+    curvature = jax.jacrev(jax.jacrev(f))(at)
+    for found in (jax.hessian(f)(at), jax.jacfwd(jax.jacfwd(f))(at), jax.jacrev(jax.jacfwd(f))(at)):
+        np.testing.assert_allclose(found, curvature, rtol=1e-4, atol=1e-4)
+    differences = [(jax.grad(f)(at + step * t) - jax.grad(f)(at - step * t)) / (2 * step) for t in np.eye(5, dtype="f4")]
+    np.testing.assert_allclose(curvature, differences, rtol=0.02, atol=0.02)
+
+
+def test_forward_mode_has_the_derivatives_of_tensorflow_at_kinks_and_ties():
+    x = tf.placeholder(tf.float32, [3])
+    many = [tf.nn.relu(x), tf.abs(x), tf.maximum(x, 0.0), tf.nn.softplus(x), tf.nn.leaky_relu(x), tf.math.xlogy(x, 0.0), tf.sqrt(tf.nn.relu(x)), tf.reduce_max(x) * [1.0, 1, 1]]
+    fn, params = tf.to_jax(many, [x])
+    at, direction = jnp.float32([0, -0.0, 0]), jnp.float32([1, 3, -2])
+    tangents = jax.jvp(lambda x: fn(params, x)[0], (at,), (direction,))[1]
+    with tf.Session() as session:
+        slopes = session.run([tf.stack([tf.gradients(y[i], x)[0] for i in range(3)]) for y in many], {x: at})
+    for jacobian, tangent in zip(slopes, tangents):
+        np.testing.assert_allclose(tangent, jacobian @ direction, rtol=1e-6)
+
+
 def test_arrays_of_other_dtypes():
     x = tf.placeholder(tf.float32, [2])
     w, count = tf.get_variable("w", initializer=[1.5, 2.0]), tf.get_variable("n", initializer=np.int64(0), trainable=False)

@@ -116,6 +116,9 @@ def add(check: Check) -> None:
     COLLECTOR.checks.append(check)
 
 
+OF_TRACING = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+"""Exceptions that JAX raises while it traces a kernel, which are raised unchanged though they are of BAD_INPUT too."""
+
 BAD_INPUT = (TypeError, ValueError, LookupError, ArithmeticError)
 """The errors by which NumPy and JAX reject the arguments of a kernel."""
 _TOO_MANY_BYTES = ("array is too big", "Maximum allowed dimension exceeded", "Maximum allowed size exceeded", "maximum supported dimension")
@@ -123,9 +126,7 @@ _TOO_MANY_BYTES = ("array is too big", "Maximum allowed dimension exceeded", "Ma
 
 
 def unfit(op: Any, error: Exception) -> Exception:
-    """Returns the OpError for an `error` that a kernel raised about its inputs and attributes; errors of JAX's tracing are unchanged."""
-    if isinstance(error, (jax.errors.JAXTypeError, jax.errors.JAXIndexError)):
-        return error
+    """Returns the OpError for an `error` that a kernel raised about its inputs and attributes."""
     # NumPy reports such sizes as a ValueError; for 1.15 they are out of memory.
     if any(text in str(error) for text in _TOO_MANY_BYTES):
         return errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {error}")

@@ -43,8 +43,12 @@ try:
     from jax.extend.core import Jaxpr as Jaxpr
     from jax.extend.core import JaxprEqn as JaxprEqn
     from jax.extend.core import Literal as Literal
+    from jax.extend.core import Primitive as Primitive
     from jax.extend.core import Var as Var
     from jax.extend.core import jaxprs_in_params as jaxprs_in_params
+    from jax.interpreters import ad as ad
+    from jax.interpreters import batching as batching
+    from jax.interpreters import mlir as mlir
 
     _no_tracing = no_tracing.swap_local
     _swap_x64, _set_x64 = enable_x64.swap_local, enable_x64.set_local

@@ -134,6 +134,8 @@ def call_numpy_kernel(op: Operation, values: Sequence[object]) -> tuple[NDArray,
             result = kernel(*arguments, **{k: attrs[k] for k in op.spec.fold_attrs})
         except MemoryError as e:
             raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from e
+        except checks.OF_TRACING:
+            raise
         except checks.BAD_INPUT as e:
             raise checks.unfit(op, e) from e
     results = result if isinstance(result, (tuple, list)) else (result,)

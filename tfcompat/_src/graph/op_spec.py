@@ -107,13 +107,6 @@ class NotDifferentiable:
 Gradient = Callable[..., Any] | FromKernel | NotDifferentiable
 
 
-class ByRule:
-    """Type of BY_RULE: where JAX differentiates the kernel (inside a loop), the nodes built by `gradient` compute the cotangents."""
-
-
-BY_RULE = ByRule()
-
-
 # ---- properties for the planner ----
 
 
@@ -211,7 +204,8 @@ class OpSpec:
       shape_only: inputs of which the kernel uses only shape and dtype; such a kernel returns NumPy values.
       fold: a NumPy twin of the kernel that gives the same bits; `True` where the kernel itself is written in NumPy.
       near: a NumPy kernel for floating numbers that is equal but for rounding, for shapes that come once and are not worth compiling.
-      slope: `slope(kernel)` returns a kernel whose JAX derivative is TensorFlow's, for kernels where the two differ; or BY_RULE.
+      exact: whether JAX's derivative of the kernel is what `gradient` computes at every value, infinities and NaN included. Where JAX
+        differentiates kernels (inside a loop), it is used then; for other ops the nodes that `gradient` builds are.
       effects: the side effects.
       side: DEVICE or HOST, see `Side`.
       reserve: for random ops, `reserve(outputs, *inputs, **attrs) -> int`: by how much the random counter advances.
@@ -234,7 +228,7 @@ class OpSpec:
     shape_only: tuple[str, ...] = ()
     fold: Callable[..., Any] | bool | None = None
     near: Callable[..., Any] | None = None
-    slope: Callable[[Callable[..., Any]], Callable[..., Any]] | ByRule | None = None
+    exact: bool = False
     effects: Effects = PURE
     side: Side = DEVICE
     reserve: Callable[..., Any] | None = None

@@ -165,7 +165,8 @@ def _lowered(cluster: Cluster, frame: Frame) -> list[checks.Check]:
 
     If an item after the first check cannot be traced, the trace ends there, with a last check that always fails with the error.
     """
-    with collecting() as found:
+    # Kernels compute with NumPy what is known while tracing, and infinities give no warnings in TensorFlow.
+    with collecting() as found, np.errstate(all="ignore"):
         try:
             not_finite.look_at(not_finite.entering(cluster), frame.values, frame.state)
             for item in cluster.items:

@@ -1,7 +1,8 @@
 """Kernels for differentiated traces (loops): JAX differentiates them, and the derivative is TensorFlow's.
 
-An op registers how its derivative differs from JAX's: `slope` is a function that wraps the kernel, `ByRule` uses the op's gradient
-function, and NotDifferentiable stops gradients.
+The derivative is by the op's gradient function, unless the op says that JAX's gives the same numbers (`exact`) or that there is none
+(NotDifferentiable, which stops gradients). Where 1.15 refuses one, as most second derivatives, it is JAX's: tf.gradients has refused it
+before, and functions of JAX have derivatives of any order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import jax
 
-from tfcompat._src.graph.op_spec import ByRule, NotDifferentiable
+from tfcompat._src.graph.op_spec import PURE, RANDOM, NotDifferentiable
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.runtime.gradient_rules import Lower, by_rule
 
@@ -21,11 +22,12 @@ def _stopped(value: object) -> Any:
     return jax.lax.stop_gradient(value) if isinstance(value, jax.core.Tracer) else value
 
 
-def kernel(op: Operation, lower: Lower) -> Callable[..., Any]:
+def kernel(op: Operation, lower: Lower, in_both_modes: bool) -> Callable[..., Any]:
     """Returns the kernel of an operation with TensorFlow's derivative.
 
     Args:
       lower: traces the nodes that the op's gradient function makes.
+      in_both_modes: whether JAX may differentiate in forward mode too.
 
     Raises:
       NotImplementedError: the node overrides its gradient (tf.custom_gradient, Graph.gradient_override_map).
@@ -35,11 +37,13 @@ def kernel(op: Operation, lower: Lower) -> Callable[..., Any]:
             f"{op.name} (op type {op.type}) cannot be differentiated inside a loop: it has a gradient function of its own, which the derivative "
             "of a compiled loop does not use. Take it out of the loop's body."
         )
-    plain = op.spec.kernel
-    if isinstance(op.spec.slope, ByRule):
-        return by_rule(op, lower)
-    if op.spec.slope is not None:
-        return op.spec.slope(plain)
-    if isinstance(op.spec.gradient, NotDifferentiable):
-        return lambda *values, **attrs: jax.tree.map(_stopped, plain(*values, **attrs))
-    return plain
+    spec = op.spec
+    if isinstance(spec.gradient, NotDifferentiable) and not spec.gradient.raises:
+        return lambda *values, **attrs: jax.tree.map(_stopped, spec.kernel(*values, **attrs))
+    is_by_kernel = spec.exact or not callable(spec.gradient) or _passes_handles(op)
+    return spec.kernel if is_by_kernel else by_rule(op, lower, in_both_modes)
+
+
+def _passes_handles(op: Operation) -> bool:
+    """Whether an operation reads a variable or forwards a handle (a TensorArray's flow aside): it moves values and computes none."""
+    return op.spec.effects not in (PURE, RANDOM) or any(t.dtype.name in ("resource", "variant") or t.dtype._is_ref_dtype for t in (*op.takes, *op.outputs))

@@ -582,6 +582,8 @@ def _call(op: Operation, kernel: Kernel, arguments: list[object], keywords: dict
         raise e.at_node(op.node_def, op) from None
     except MemoryError as e:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
+    except checks.OF_TRACING:
+        raise
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
 

@@ -74,7 +74,7 @@ class Frame:
       lengths: bounds of the trip counts of loops, for gradients. counts: takes the trip counts; None where nobody asks.
       differentiated_here: loops whose gradients are in the same trace. pullbacks: the pullbacks of these.
       writes: the last write of each variable key.
-      through_updates: whether gradients go through updates of variables too.
+      through_updates: whether gradients go through updates of variables too, in any mode and any number of times.
       chosen: the variables behind handles that a host step chooses when it runs.
       dead: tensors of a branch not taken that have no value -> why; raised if they leave the trace.
     """
@@ -164,7 +164,7 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         keywords["rng"] = (row[:2], row[2:])
     # In a differentiated trace kernels come with TensorFlow's derivative, which differs from JAX's for some ops.
     as_it_is = not frame.differentiated or (frame.through_updates and bool(effects.writes))
-    kernel = spec.padded or spec.kernel if as_it_is else differentiable.kernel(op, _lowered)
+    kernel = spec.padded or spec.kernel if as_it_is else _differentiable(op, frame)
     # Kernels report failed conditions on traced values to the collector; errors in shapes or static values are raised here, and get the node.
     checks.COLLECTOR.op = op
     checks.COLLECTOR.guarded = []
@@ -176,6 +176,8 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         raise _with_node(e, op) from None
     except MemoryError as e:
         raise errors.ResourceExhaustedError(op.node_def, op, f"OOM when allocating tensor: {e}") from None
+    except checks.OF_TRACING:
+        raise
     except checks.BAD_INPUT as e:
         raise checks.unfit(op, e) from e
     # A random update is not noted in `frame.writes`: its kernel must not run twice.
@@ -190,19 +192,18 @@ def run_device_op(op: Operation, frame: Frame) -> None:
         frame.reserves[op] = spec.reserve(flat, *arguments, **{k: attrs[k] for k in _reserve_attrs(spec)})
 
 
-def _lowered(ops: list[Operation], values: Values) -> Values:
-    """Traces operations, in topological order, in a frame of their own.
+def _differentiable(op: Operation, frame: Frame) -> Callable[..., object]:
+    """The kernel of an operation that JAX differentiates: in reverse mode as often as the frame says, or in any mode as often as it likes."""
+    is_free = frame.through_updates
+    times = frame.differentiated - (not is_free)
 
-    Args:
-      values: those of their inputs.
+    def lower_gradient(ops: list[Operation], values: Values, is_plain: bool) -> Values:
+        inner = Frame(dict(values), {}, differentiated=0 if is_plain else times, through_updates=is_free)
+        for node in ops:
+            run_device_op(node, inner)
+        return inner.values
 
-    Returns:
-      `values` with the operations' results.
-    """
-    frame = Frame(dict(values), {})
-    for op in ops:
-        run_device_op(op, frame)
-    return frame.values
+    return differentiable.kernel(op, lower_gradient, is_free)
 
 
 def _require_room(results: list[object]) -> None:

@@ -85,7 +85,7 @@ def _pass_gradient(op, grad):
 
 op(
     "PlaceholderWithDefault", "(input: dtype, *, dtype: type, shape: shape) -> (output: dtype)", shape=_default_shape,
-    gradient=_pass_gradient, kernel=_pass,
+    exact=True, gradient=_pass_gradient, kernel=_pass,
 )  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def _no_gradient_allowed(op, grad):
     raise LookupError(f"Gradient explicitly disabled. Reason: {op.get_attr('message')!r}.")
 
 
-define_identity("Identity", facts=Facts(hands_on="input", reads_through=True, scales_rows=True))
+define_identity("Identity", exact=True, facts=Facts(hands_on="input", reads_through=True, scales_rows=True))
 define_identity("Snapshot", NotDifferentiable("1.15 has no gradient of this one", raises=True))
 define_identity("StopGradient", NotDifferentiable("StopGradient stops it"))
 define_identity("PreventGradient", _no_gradient_allowed, text='(input: T, *, T: type, message: string = "") -> (output: T)')
@@ -160,7 +160,7 @@ define_identity(
 
 op(
     "IdentityN", "(input: T, *, T: list(type) >= 1) -> (output: T)", shape=lambda c: list(c.inputs),
-    gradient=lambda op, *grads: list(grads), kernel=_pass, fold=True,
+    exact=True, gradient=lambda op, *grads: list(grads), kernel=_pass, fold=True,
 )  # fmt: skip
 
 op("NoOp", "() -> ()", shape=si.no_outputs, gradient=NotDifferentiable("it has no outputs", raises=True), kernel=lambda: (),
@@ -229,7 +229,7 @@ def _ensure_shape_gradient(op, grad):
 
 @op(
     "EnsureShape", "(input: T, *, shape: shape, T: type) -> (output: T)",
-    shape=lambda c: [si.merge(c.attr("shape").sizes, c.inputs[0])], gradient=_ensure_shape_gradient, fold=True,
+    shape=lambda c: [si.merge(c.attr("shape").sizes, c.inputs[0])], exact=True, gradient=_ensure_shape_gradient, fold=True,
 )  # fmt: skip
 def _ensure_shape(x, *, shape):
     if not shape.is_compatible_with(x.shape):

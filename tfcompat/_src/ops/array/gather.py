@@ -182,7 +182,7 @@ def _places_in_all_batches(sizes: Tensor, indices: Tensor, batch: int) -> Tensor
     "Gather",
     "(params: Tparams, indices: Tindices, *, validate_indices: bool = True, Tparams: type, Tindices: INDEX) -> "
     "(output: Tparams)",
-    shape=_gather_shape, gradient=lambda op, grad: [_embedding_gradient(op, grad), None],
+    shape=_gather_shape, exact=True, gradient=lambda op, grad: [_embedding_gradient(op, grad), None],
     fold=lambda params, indices: _numpy_gather_v2(params, indices, 0, batch_dims=0),
 )  # fmt: skip
 def _gather(params, indices):
@@ -194,7 +194,7 @@ def _gather(params, indices):
     "(params: Tparams, indices: Tindices, axis: Taxis, *, batch_dims: int = 0, Tparams: type, Tindices: INDEX, "
     "Taxis: INDEX) "
     "-> (output: Tparams)",
-    shape=_gather_v2_shape, gradient=_gather_v2_gradient, constants=("axis",), fold=_numpy_gather_v2,
+    shape=_gather_v2_shape, exact=True, gradient=_gather_v2_gradient, constants=("axis",), fold=_numpy_gather_v2,
     facts=Facts(rows_by="indices", picks=True),
 )  # fmt: skip
 def _gather_v2(params, indices, axis, *, batch_dims):

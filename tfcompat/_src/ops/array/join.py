@@ -81,7 +81,7 @@ def _numpy_stack(values: tuple, axis: int) -> np.ndarray:
 
 @op(
     "Pack", "(values: N*T, *, N: int >= 1, T: type, axis: int = 0) -> (output: T)", shape=_pack_shape,
-    gradient=lambda op, grad: unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=functools.partial(_stacked, _numpy_stack),
+    exact=True, gradient=lambda op, grad: unstack(grad, num=op.get_attr("N"), axis=op.get_attr("axis")), fold=functools.partial(_stacked, _numpy_stack),
     facts=Facts(joins="new"),
 )  # fmt: skip
 def _pack(values, *, axis):
@@ -112,7 +112,7 @@ def _check_unpack(value: Any, num: int, axis: int) -> None:
 
 @op(
     "Unpack", "(value: T, *, num: int >= 0, T: type, axis: int = 0) -> (output: num*T)", shape=_unpack_shape,
-    gradient=lambda op, *grads: [stack(list(grads), axis=op.get_attr("axis"))], fold=_numpy_unpack,
+    exact=True, gradient=lambda op, *grads: [stack(list(grads), axis=op.get_attr("axis"))], fold=_numpy_unpack,
 )  # fmt: skip
 def _unpack(value, *, num, axis):
     _check_unpack(value, num, axis)
@@ -325,7 +325,7 @@ def _sparse_columns(kind: type, sizes: list, axis: Tensor, grad: Any) -> list:
 op(
     "Concat", "(concat_dim: int32, values: N*T, *, N: int >= 2, T: type) -> (output: T)",
     shape=lambda c: concat_shape(c, c.inputs[1:], 0),
-    gradient=lambda op, grad: [None, *_slices_gradient(list(op.inputs[1:]), op.inputs[0], grad)],
+    exact=True, gradient=lambda op, grad: [None, *_slices_gradient(list(op.inputs[1:]), op.inputs[0], grad)],
     constants=("concat_dim",), kernel=lambda axis, values: concatenated(jnp, values, axis),
     fold=lambda axis, values: concatenated(np, values, axis),
 )  # fmt: skip
@@ -333,7 +333,7 @@ op(
 op(
     "ConcatV2", "(values: N*T, axis: Tidx, *, N: int >= 2, T: type, Tidx: INDEX = int32) -> (output: T)",
     shape=lambda c: concat_shape(c, c.inputs[:-1], len(c.inputs) - 1),
-    gradient=lambda op, grad: [*_slices_gradient(list(op.inputs[:-1]), op.inputs[len(op.inputs) - 1], grad), None],
+    exact=True, gradient=lambda op, grad: [*_slices_gradient(list(op.inputs[:-1]), op.inputs[len(op.inputs) - 1], grad), None],
     constants=("axis",), kernel=functools.partial(concatenated, jnp), fold=functools.partial(concatenated, np),
     facts=Facts(joins="old"),
 )  # fmt: skip
@@ -438,7 +438,7 @@ def _split_evenly(xp: Any, axis: np.ndarray, value: Any, *, num_split: int) -> t
 @op(
     "Split", "(split_dim: int32, value: T, *, num_split: int >= 1, T: type) -> (output: "
     "num_split*T)", shape=_split_shape,
-    gradient=lambda op, *grads: [None, concat(list(grads), op.inputs[0])], constants=("split_dim",),
+    exact=True, gradient=lambda op, *grads: [None, concat(list(grads), op.inputs[0])], constants=("split_dim",),
     fold=lambda axis, value, *, num_split: _split_evenly(np, axis, value, num_split=num_split),
 )  # fmt: skip
 def _split(axis, value, *, num_split):
@@ -497,7 +497,7 @@ op(
     "SplitV",
     "(value: T, size_splits: Tlen, split_dim: int32, *, num_split: int >= 1, T: type, Tlen: INDEX = int64) -> "
     "(output: num_split*T)",
-    shape=_split_v_shape, gradient=lambda op, *grads: [concat(list(grads), op.inputs[2]), None, None],
+    shape=_split_v_shape, exact=True, gradient=lambda op, *grads: [concat(list(grads), op.inputs[2]), None, None],
     constants=("size_splits", "split_dim"), kernel=functools.partial(_split_by_sizes, jnp),
     fold=functools.partial(_split_by_sizes, np),
 )  # fmt: skip
@@ -579,7 +579,7 @@ def _tiled(tile: Callable[..., Any], x: Any, multiples: np.ndarray) -> Any:
 
 
 op("Tile", "(input: T, multiples: Tmultiples, *, T: type, Tmultiples: INDEX = int32) -> (output: T)", shape=_tile_shape,
-   gradient=_tile_gradient, constants=("multiples",), kernel=functools.partial(_tiled, jnp.tile),
+   exact=True, gradient=_tile_gradient, constants=("multiples",), kernel=functools.partial(_tiled, jnp.tile),
    fold=functools.partial(_tiled, _numpy_tile))  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def _zero(dtype: np.dtype) -> Any:
 
 op(
     "Pad", "(input: T, paddings: Tpaddings, *, T: type, Tpaddings: INDEX = int32) -> (output: T)", shape=_pad_shape,
-    gradient=_pad_gradient, constants=("paddings",), kernel=lambda x, paddings: _padded(x, paddings, 0),
+    exact=True, gradient=_pad_gradient, constants=("paddings",), kernel=lambda x, paddings: _padded(x, paddings, 0),
     fold=lambda x, paddings: _numpy_padded(x, paddings, _zero(x.dtype)),
 )  # fmt: skip
 

@@ -61,7 +61,7 @@ def _checked_perm(x: Any, perm: np.ndarray) -> tuple[int, ...]:
 
 op(
     "Transpose", "(x: T, perm: Tperm, *, T: type, Tperm: INDEX = int32) -> (y: T)", shape=_transpose_shape,
-    gradient=lambda op, grad: [transpose(grad, raw.InvertPermutation(op.inputs[1])), None], constants=("perm",),
+    exact=True, gradient=lambda op, grad: [transpose(grad, raw.InvertPermutation(op.inputs[1])), None], constants=("perm",),
     kernel=lambda x, perm: jnp.transpose(x, _checked_perm(x, perm)),
     fold=lambda x, perm: np.transpose(x, _checked_perm(x, perm)),
 )  # fmt: skip
@@ -157,7 +157,7 @@ def _marked(x: Any, dims: np.ndarray) -> tuple[int, ...]:
 
 op(
     "Reverse", f"(tensor: T, dims: bool, *, T: {{{_REVERSE_TYPES}}}) -> (output: T)", shape=_reverse_v1_shape,
-    gradient=lambda op, grad: [raw.Reverse(grad, op.inputs[1]), None], constants=("dims",),
+    exact=True, gradient=lambda op, grad: [raw.Reverse(grad, op.inputs[1]), None], constants=("dims",),
     kernel=lambda x, dims: lax.rev(jnp.asarray(x), _marked(x, dims)), fold=lambda x, dims: np.flip(x, _marked(x, dims)),
 )  # fmt: skip
 
@@ -192,7 +192,7 @@ def _axes_at_run(axes: np.ndarray, rank: int) -> tuple[int, ...]:
 
 op(
     "ReverseV2", f"(tensor: T, axis: Tidx, *, Tidx: INDEX = int32, T: {{{_REVERSE_TYPES}, bfloat16}}) -> (output: T)",
-    shape=_reverse_shape, gradient=lambda op, grad: [raw.ReverseV2(grad, op.inputs[1]), None], constants=("axis",),
+    shape=_reverse_shape, exact=True, gradient=lambda op, grad: [raw.ReverseV2(grad, op.inputs[1]), None], constants=("axis",),
     kernel=lambda x, axes: lax.rev(jnp.asarray(x), _axes_at_run(axes, x.ndim)),
     fold=lambda x, axes: np.flip(x, _axes_at_run(axes, x.ndim)),
 )  # fmt: skip

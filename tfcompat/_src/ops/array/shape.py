@@ -217,7 +217,7 @@ def reshape_to_input(op, grad):
 
 @op(
     "Reshape", "(tensor: T, shape: Tshape, *, T: type, Tshape: INDEX = int32) -> (output: T)", shape=reshape_shape,
-    gradient=lambda op, grad: [reshape_to_input(op, grad), None], constants=("shape",),
+    exact=True, gradient=lambda op, grad: [reshape_to_input(op, grad), None], constants=("shape",),
     fold=lambda x, sizes: x.reshape(reshaped_sizes(x, sizes)), facts=Facts(hands_on="tensor"),
 )  # fmt: skip
 def _reshape(x, sizes):
@@ -267,7 +267,7 @@ def _expanded_at_run(x: Any, dim: np.ndarray) -> tuple:
 
 @op(
     "ExpandDims", "(input: T, dim: Tdim, *, T: type, Tdim: INDEX = int32) -> (output: T)", shape=_expand_dims_shape,
-    gradient=lambda op, grad: [reshape_to_input(op, grad), None], constants=("dim",),
+    exact=True, gradient=lambda op, grad: [reshape_to_input(op, grad), None], constants=("dim",),
     fold=lambda x, dim: np.reshape(x, _expanded_at_run(x, dim)),
 )  # fmt: skip
 def _expand_dims(x, dim):
@@ -320,7 +320,7 @@ def _squeezed_at_run(x: Any, dims: Any) -> tuple:
 
 @op(
     "Squeeze", "(input: T, *, T: type, squeeze_dims: list(int) >= 0 = []) -> (output: T)", shape=_squeeze_shape,
-    gradient=lambda op, grad: [reshape_to_input(op, grad)],
+    exact=True, gradient=lambda op, grad: [reshape_to_input(op, grad)],
     fold=lambda x, *, squeeze_dims: np.reshape(x, _squeezed_at_run(x, squeeze_dims)),
 )  # fmt: skip
 def _squeeze(x, *, squeeze_dims):

@@ -120,7 +120,7 @@ def _numpy_slice(x, begin, size):
 
 @op(
     "Slice", "(input: T, begin: Index, size: Index, *, T: type, Index: INDEX) -> (output: T)", shape=_slice_shape,
-    gradient=_slice_gradient, constants=("begin", "size"), fold=_numpy_slice, facts=Facts(cuts=True),
+    exact=True, gradient=_slice_gradient, constants=("begin", "size"), fold=_numpy_slice, facts=Facts(cuts=True),
     traceable=lambda op: () if (size := known_value(op.inputs[2])) is None or -1 in size else ("begin",),
 )  # fmt: skip
 def _slice(x, begin, size):
@@ -366,7 +366,7 @@ def _traced_strided_slice(x: Any, begin: Any, strides: np.ndarray, masks: Masks)
 
 @op(
     "StridedSlice", f"(input: T, {_SLICE_INPUTS}, *, T: type, Index: INDEX, {_MASK_ATTRS}) -> (output: T)",
-    shape=_strided_slice_shape, gradient=_strided_slice_gradient, constants=("begin", "end", "strides"),
+    shape=_strided_slice_shape, exact=True, gradient=_strided_slice_gradient, constants=("begin", "end", "strides"),
     fold=_with_masks(_numpy_strided_slice), traceable=_index_is_free, facts=Facts(cuts=True),
 )  # fmt: skip
 @_with_masks

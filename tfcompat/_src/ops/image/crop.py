@@ -11,7 +11,7 @@ from tfcompat._src.base import checks, errors
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import BY_RULE, HOST, RANDOM, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import HOST, RANDOM, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.image.rounding import product, round_half_away
@@ -120,7 +120,7 @@ class _Crops:
     "CropAndResize",
     f"(image: T, boxes: float32, box_ind: int32, crop_size: int32, *, T: {_TYPES}, "
     'method: {"bilinear", "nearest"} = "bilinear", extrapolation_value: float = 0) -> (crops: float32)',
-    shape=_crops_shape, gradient=_crop_and_resize_gradient, constants=("crop_size",), slope=BY_RULE,
+    shape=_crops_shape, gradient=_crop_and_resize_gradient, constants=("crop_size",),
 )  # fmt: skip
 def _crop_and_resize(image, boxes, box_index, crop_size, *, method, extrapolation_value):
     if image.ndim != 4:

@@ -11,7 +11,7 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import BY_RULE, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
@@ -243,7 +243,7 @@ def _wide_svd_gradient(
 
 op(
     "Svd", f"(input: T, *, compute_uv: bool = True, full_matrices: bool = False, T: {lib.TYPES}) -> (s: T, u: T, v: T)",
-    shape=_svd_shape, kernel=_svd, gradient=_svd_gradient, slope=BY_RULE,
+    shape=_svd_shape, kernel=_svd, gradient=_svd_gradient,
 )  # fmt: skip
 op(
     "BatchSvd",

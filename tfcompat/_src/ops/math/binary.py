@@ -12,8 +12,7 @@ from jax import lax
 
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
-from tfcompat._src.base.slopes import selecting
-from tfcompat._src.graph.op_spec import BY_RULE, Facts, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs
 from tfcompat._src.graph.tensor import shape_text
@@ -372,23 +371,23 @@ def _adding(function: Callable) -> Callable:
 
 for _name, _types in (("Add", _ADD), ("AddV2", _ADD_V2)):
     op(
-        _name, f"(x: T, y: T, *, T: {_types}) -> (z: T)", shape=broadcast_inputs, kernel=_adding(broadcasting(lax.add)), gradient=_add_grad,
+        _name, f"(x: T, y: T, *, T: {_types}) -> (z: T)", shape=broadcast_inputs, kernel=_adding(broadcasting(lax.add)), exact=True, gradient=_add_grad,
         fold=_adding(np.add), facts=Facts(counts=1),
     )  # fmt: skip
-_binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract, facts=Facts(counts=-1))
-_binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply, facts=Facts(scales_rows=True))
+_binary("Sub", _MUL, lax.sub, _sub_grad, np.subtract, exact=True, facts=Facts(counts=-1))
+_binary("Mul", _MUL, lax.mul, _mul_grad, np.multiply, exact=True, facts=Facts(scales_rows=True))
 _binary("MulNoNan", _NO_NAN, _multiply_no_nan, _mul_no_nan_grad)
 _binary("Div", _MUL, _divide, _quotient_grad(operator.truediv), _numpy_divide)
 _binary("RealDiv", _MUL, _divide, _quotient_grad(raw.function("RealDiv")), _numpy_divide, facts=Facts(scales_rows=True))
-_binary("DivNoNan", _NO_NAN, _divide_no_nan, _quotient_grad(lambda x, y: div_no_nan(x, y)), slope=BY_RULE)
+_binary("DivNoNan", _NO_NAN, _divide_no_nan, _quotient_grad(lambda x, y: div_no_nan(x, y)))
 _binary("FloorDiv", _MUL, _floor_divide, _STEPWISE, _numpy_floor_divide)
 _binary("TruncateDiv", _MUL, _divide, _STEPWISE, _numpy_divide)
 _binary("FloorMod", _MOD, _floor_modulus, _floor_mod_grad, _numpy_floor_modulus)
 _binary("Mod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
 _binary("TruncateMod", _MOD, _truncated_modulus, _UNDEFINED, _numpy_truncated_modulus)
 _binary("Pow", _SIGNED, _power, _pow_grad, near=np.power)
-_binary("Maximum", _REAL, larger, _selecting_grad("GreaterEqual"), larger_numpy, slope=selecting(lambda x, y: x >= y))
-_binary("Minimum", _REAL, smaller, _selecting_grad("LessEqual"), smaller_numpy, slope=selecting(lambda x, y: x <= y))
+_binary("Maximum", _REAL, larger, _selecting_grad("GreaterEqual"), larger_numpy)
+_binary("Minimum", _REAL, smaller, _selecting_grad("LessEqual"), smaller_numpy)
 _binary("SquaredDifference", _SIGNED, _squared_difference, _squared_difference_grad)
 _binary("Xdivy", _NO_NAN, _xdivy, _xdivy_grad)
 _binary("Xlogy", _NO_NAN, _xlogy, _xlogy_grad)

@@ -71,7 +71,7 @@ def _cast_numpy(x, *, DstT, Truncate):
 
 
 @op("Cast", "(x: SrcT, *, SrcT: type, DstT: type, Truncate: bool = False) -> (y: DstT)",
-    shape=unchanged, gradient=_cast_grad, fold=_cast_numpy, facts=Facts(scales_rows=True, converts=True))  # fmt: skip
+    shape=unchanged, exact=True, gradient=_cast_grad, fold=_cast_numpy, facts=Facts(scales_rows=True, converts=True))  # fmt: skip
 def _cast(x, *, DstT, Truncate):
     _require_numeric(x.dtype, DstT)
     if x.dtype == DstT:

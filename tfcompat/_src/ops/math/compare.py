@@ -158,7 +158,7 @@ def _select_grad(op: Operation, g: Tensor) -> list:
 
 
 op("Select", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
-   shape=_select_shape, kernel=_select, gradient=_select_grad, fold=_select_numpy)  # fmt: skip
+   shape=_select_shape, kernel=_select, exact=True, gradient=_select_grad, fold=_select_numpy)  # fmt: skip
 
 
 def _select_v2_grad(op: Operation, g: Tensor) -> list:
@@ -193,7 +193,7 @@ def _select_v2_numpy(condition, t, e):
 
 
 @op("SelectV2", "(condition: bool, t: T, e: T, *, T: type) -> (output: T)",
-    shape=lambda c: [broadcast(c.inputs[0], broadcast(c.inputs[1], c.inputs[2]))], gradient=_select_v2_grad,
+    shape=lambda c: [broadcast(c.inputs[0], broadcast(c.inputs[1], c.inputs[2]))], exact=True, gradient=_select_v2_grad,
     fold=_select_v2_numpy)  # fmt: skip
 def _select_v2(condition, t, e):
     shape = _common_shape_of_select(condition, t, e)

@@ -11,7 +11,6 @@ from jax import lax
 
 from tfcompat._src.base import checks, errors
 from tfcompat._src.base.export import export
-from tfcompat._src.base.slopes import by_backward
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.shape_inference import merge, merge_size, unchanged, with_rank, with_rank_at_least
 from tfcompat._src.graph.tensor import Tensor, shape_text
@@ -87,7 +86,7 @@ def _args_gradient(op: Operation, g: Tensor) -> list:
 
 
 @op("FakeQuantWithMinMaxArgs", f"(inputs: float32, {_ARGS}) -> (outputs: float32)", shape=unchanged,
-    gradient=_args_gradient, slope=by_backward(lambda g, x, **attrs: (_args_backward(g, x, **attrs),)))  # fmt: skip
+    gradient=_args_gradient)  # fmt: skip
 def _args(x, *, min, max, num_bits, narrow_range):
     return _rounded(x, *_fixed_range(min, max), num_bits, narrow_range)
 
@@ -168,7 +167,6 @@ def _add(name: str, per_channel: bool) -> None:
     op(
         name, f"(inputs: float32, min: float32, max: float32, {_VARS}) -> (outputs: float32)", shape=shape,
         kernel=functools.partial(_vars, per_channel), gradient=gradient, depth=2,
-        slope=by_backward(functools.partial(_vars_backward, per_channel)),
     )  # fmt: skip
     ends = "backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32"
     op(

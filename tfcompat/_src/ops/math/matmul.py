@@ -77,7 +77,7 @@ def _near_batch_matmul(x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
 
 
 @op("MatMul", f"(a: T, b: T, *, transpose_a: bool = False, transpose_b: bool = False, T: {_TYPES}) -> (product: T)",
-    shape=_matmul_shape, gradient=_matmul_grad, near=_near_matmul, facts=COSTLY)  # fmt: skip
+    shape=_matmul_shape, exact=True, gradient=_matmul_grad, near=_near_matmul, facts=COSTLY)  # fmt: skip
 def _matmul(a, b, *, transpose_a, transpose_b):
     for i, x in enumerate((a, b)):
         if x.ndim != 2:
@@ -177,9 +177,9 @@ def _batch_matmul_v2_grad(op: Any, g: Tensor) -> list:
 
 
 _BATCH = f"(x: T, y: T, *, T: {_TYPES}, adj_x: bool = False, adj_y: bool = False) -> (output: T)"
-op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, gradient=_batch_matmul_grad, near=_near_batch_matmul,
+op("BatchMatMul", _BATCH, shape=_batch_matmul_shape, kernel=_batch_matmul_of_equal_batches, exact=True, gradient=_batch_matmul_grad, near=_near_batch_matmul,
    facts=COSTLY)
-op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, gradient=_batch_matmul_v2_grad, near=_near_batch_matmul, facts=COSTLY)
+op("BatchMatMulV2", _BATCH, shape=_batch_matmul_v2_shape, kernel=_batch_matmul, exact=True, gradient=_batch_matmul_v2_grad, near=_near_batch_matmul, facts=COSTLY)
 
 
 # ---- SparseMatMul ----

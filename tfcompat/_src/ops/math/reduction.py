@@ -12,7 +12,7 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.arrays import as_array
 from tfcompat._src.graph.constant_value import constant_value, known_value
-from tfcompat._src.graph.op_spec import BY_RULE, Facts, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import colocate_with, device, executing_eagerly, get_default_graph
 from tfcompat._src.graph.shape_inference import Sizes, num_elements, with_rank, with_rank_at_most
 from tfcompat._src.graph.tensor import shape_text
@@ -270,11 +270,11 @@ def _near_mean(x: Any, axes: Any, *, keep_dims: bool) -> Any:
     return np.mean(x, axis=tuple(np.ravel(axes).tolist()), keepdims=keep_dims, dtype=x.dtype)
 
 
-_reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0), facts=Facts(reduces="sum"))
-_reduction("Mean", "NUMBER", _mean, _mean_grad, near=_near_mean, facts=Facts(reduces="mean"))
+_reduction("Sum", "NUMBER", lax.reduce_sum, _sum_grad, _integer_numpy(np.sum, 0), exact=True, facts=Facts(reduces="sum"))
+_reduction("Mean", "NUMBER", _mean, _mean_grad, exact=True, near=_near_mean, facts=Facts(reduces="mean"))
 _reduction("Prod", "NUMBER", lax.reduce_prod, _prod_grad, _integer_numpy(np.multiply.reduce, 1), facts=Facts(reduces="product"))
-_reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True), slope=BY_RULE)
-_reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False), slope=BY_RULE)
+_reduction("Max", "NUMBER", _extreme(lax.reduce_max, -np.inf, larger), _extreme_grad, _extreme_numpy(np.fmax, lowest=True))
+_reduction("Min", "NUMBER", _extreme(lax.reduce_min, np.inf, smaller), _extreme_grad, _extreme_numpy(np.fmin, lowest=False))
 _reduction("All", "bool", lax.reduce_and, _UNDEFINED, _integer_numpy(np.all))
 _reduction("Any", "bool", lax.reduce_or, _UNDEFINED, _integer_numpy(np.any))
 _reduction("EuclideanNorm", "NUMBER", _euclidean_norm, NotDifferentiable("1.15 defines no gradient"))

@@ -63,7 +63,7 @@ def _repeat_grad(op: Operation, g: Tensor) -> list:
 op("AddN",
    "(inputs: N*T, *, N: int >= 1, T: {float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
    "bfloat16, uint16, complex128, float16, uint32, uint64, variant}) -> (sum: T)",
-   shape=_summed_shape, kernel=_sum_all, gradient=_repeat_grad, fold=_numpy_sum, facts=Facts(adds_all=True))  # fmt: skip
+   shape=_summed_shape, kernel=_sum_all, exact=True, gradient=_repeat_grad, fold=_numpy_sum, facts=Facts(adds_all=True))  # fmt: skip
 op("AccumulateNV2", "(inputs: N*T, *, N: int >= 1, T: NUMBER, shape: shape) -> (sum: T)",
    shape=lambda c: [c.attr("shape").sizes], kernel=_sum_all, gradient=_repeat_grad)  # fmt: skip
 

@@ -13,7 +13,7 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.on_demand import sparse
-from tfcompat._src.graph.op_spec import BY_RULE, HOST, Facts, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
 from tfcompat._src.graph.tensor import shape_text
@@ -397,9 +397,9 @@ def _near_unsorted_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 
 _unsorted("UnsortedSegmentSum", "NUMBER", lax.scatter_add, lambda dtype: 0, _unsorted_sum_grad,
           near=_near_unsorted_sum, facts=Facts(rows_by="segment_ids", row_count="num_segments"))  # fmt: skip
-_unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad, slope=BY_RULE)
-_unsorted("UnsortedSegmentMax", "REAL", _since_nan(lax.scatter_max), lowest, _unsorted_extreme_grad, slope=BY_RULE)
-_unsorted("UnsortedSegmentMin", "REAL", _since_nan(lax.scatter_min), highest, _unsorted_extreme_grad, slope=BY_RULE)
+_unsorted("UnsortedSegmentProd", "NUMBER", lax.scatter_mul, lambda dtype: 1, _unsorted_prod_grad)
+_unsorted("UnsortedSegmentMax", "REAL", _since_nan(lax.scatter_max), lowest, _unsorted_extreme_grad)
+_unsorted("UnsortedSegmentMin", "REAL", _since_nan(lax.scatter_min), highest, _unsorted_extreme_grad)
 
 
 # ---- public functions ----

@@ -10,7 +10,7 @@ from jax import lax
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
-from tfcompat._src.graph.op_spec import BY_RULE, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import broadcast_inputs, merge, unchanged
 from tfcompat._src.graph.tensor import shape_text
@@ -176,8 +176,8 @@ def _zeta_grad(op: Operation, g: Tensor) -> list:
 _binary("Igamma", "a", "x", _igamma, _igamma_grad)
 _binary("Igammac", "a", "x", _igammac, _igammac_grad)
 _binary("IgammaGradA", "a", "x", _igamma_grad_a, NotDifferentiable("no gradient is defined", raises=True))
-_binary("Polygamma", "a", "x", _polygamma, _polygamma_grad, slope=BY_RULE)
-_binary("Zeta", "x", "q", _zeta, _zeta_grad, slope=BY_RULE)
+_binary("Polygamma", "a", "x", _polygamma, _polygamma_grad)
+_binary("Zeta", "x", "q", _zeta, _zeta_grad)
 
 
 # ---- Betainc ----
@@ -199,7 +199,7 @@ def _betainc_grad(op: Operation, g: Tensor) -> list:
     return [None, None, to_x(slope * g)]
 
 
-@op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad, slope=BY_RULE)
+@op("Betainc", "(a: T, b: T, x: T, *, T: {float32, float64}) -> (z: T)", shape=_betainc_shape, gradient=_betainc_grad)
 def _betainc(a, b, x):
     for (name, one), (other_name, other) in (("a", a), ("b", b)), (("b", b), ("x", x)), (("a", a), ("x", x)):
         if one.ndim and other.ndim and one.shape != other.shape:

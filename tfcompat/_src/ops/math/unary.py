@@ -9,7 +9,6 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base.export import export
-from tfcompat._src.base.slopes import sloping
 from tfcompat._src.graph.op_spec import Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import unchanged
@@ -204,14 +203,14 @@ def _by_output(grad_op: str) -> Callable:
     return lambda op, g: [raw.function(grad_op)(op.outputs[0], g)]
 
 
-_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [g * raw.Sign(op.inputs[0])], np.abs, slope=sloping(lax.sign))
-_unary("Neg", _SIGNED, lax.neg, lambda op, g: [-g], np.negative, facts=Facts(scales_rows=True))
+_unary("Abs", _REAL_SIGNED, lax.abs, lambda op, g: [g * raw.Sign(op.inputs[0])], np.abs)
+_unary("Neg", _SIGNED, lax.neg, lambda op, g: [-g], np.negative, exact=True, facts=Facts(scales_rows=True))
 _unary("Reciprocal", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
 _unary("Inv", _SIGNED, _reciprocal, _by_output("ReciprocalGrad"), _reciprocal_numpy)
 _unary("Square", _SIGNED, _square, _square_grad, np.square)
 _unary("Sqrt", _INEXACT, lax.sqrt, _by_output("SqrtGrad"), np.sqrt)
 _unary("Rsqrt", _INEXACT, lax.rsqrt, _by_output("RsqrtGrad"), near=lambda x: x.dtype.type(1) / np.sqrt(x))
-_unary("Exp", _INEXACT, lax.exp, _by_result(lambda y, g: g * y), near=np.exp)
+_unary("Exp", _INEXACT, lax.exp, _by_result(lambda y, g: g * y), exact=True, near=np.exp)
 _unary("Expm1", _INEXACT, lax.expm1, by_input(lambda x: raw.Exp(x)))
 _unary("Log", _INEXACT, lax.log, by_input(lambda x: raw.Reciprocal(x)), near=np.log)
 _unary("Log1p", _INEXACT, lax.log1p, by_input(lambda x: raw.Reciprocal(1 + x)), near=np.log1p)
@@ -227,7 +226,7 @@ _unary("Tanh", _INEXACT, lax.tanh, _by_result(lambda y, g: raw.TanhGrad(y, g)), 
 _unary("Asinh", _INEXACT, lax.asinh, _by_result(lambda y, g: g / raw.Cosh(y)))
 _unary("Acosh", _INEXACT, lax.acosh, _by_result(lambda y, g: g / raw.Sinh(y)))
 _unary("Atanh", _INEXACT, lax.atanh, by_input(_of_squared("Sub")))
-_unary("Sigmoid", _INEXACT, lax.logistic, _by_result(lambda y, g: raw.SigmoidGrad(y, g)), near=lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)))
+_unary("Sigmoid", _INEXACT, lax.logistic, _by_result(lambda y, g: raw.SigmoidGrad(y, g)), exact=True, near=lambda x: x.dtype.type(1) / (x.dtype.type(1) + np.exp(-x)))
 _unary("Sign", _SIGNED, _sign, _zeros)
 _unary("Floor", "{" + FLOATS + "}", lax.floor, _ROUNDING, np.floor)
 _unary("Ceil", "{" + FLOATS + "}", lax.ceil, _ROUNDING, np.ceil)

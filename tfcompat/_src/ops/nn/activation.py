@@ -12,7 +12,6 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes
 from tfcompat._src.base.export import export
 from tfcompat._src.base.gradient_registry import RegisterGradient
-from tfcompat._src.base.slopes import clipped
 from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.shape_inference import merged_inputs, unchanged
@@ -185,8 +184,8 @@ _RELU = "{float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, 
 _ALPHA = "alpha: float = 0.2, "
 _NO_SECOND = NotDifferentiable("1.15 has no second derivative of softsign", raises=True)
 
-_activation("Relu", _relu, _by_output("ReluGrad"), _RELU, slope=clipped(lambda x: x > 0))
-_activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL", slope=clipped(lambda x: (x > 0) & (x < 6)))
+_activation("Relu", _relu, _by_output("ReluGrad"), _RELU)
+_activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL")
 _activation("LeakyRelu", _leaky_relu, _leaky_relu_gradient, attrs=_ALPHA, default=" = float32")
 _activation("Elu", _elu, _by_output("EluGrad"))
 _activation("Selu", _selu, _by_output("SeluGrad"))

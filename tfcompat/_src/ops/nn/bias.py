@@ -80,7 +80,7 @@ def _add_along(value, bias, axis: int):
 
 @op(
     "BiasAdd", f"(value: T, bias: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=bias_add_shape,
-    gradient=_bias_add_gradient,
+    exact=True, gradient=_bias_add_gradient,
 )  # fmt: skip
 def _bias_add(value, bias, *, data_format):
     return _add_along(value, bias, 1 if data_format == "NCHW" else value.ndim - 1)

@@ -11,7 +11,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import BY_RULE, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
@@ -116,7 +116,7 @@ def _winners(sums: list, default: Any) -> Any:
 
 @op(
     "Dilation2D", f"(input: T, filter: T, *, {_ATTRS}) -> (output: T)", shape=_dilation_shape,
-    gradient=_dilation_gradient, slope=BY_RULE,
+    gradient=_dilation_gradient,
 )  # fmt: skip
 def _dilation(x, filters, *, strides, rates, padding):
     out, window = _window(x, filters, strides, rates, padding)

@@ -12,7 +12,7 @@ from jax import lax
 
 from tfcompat._src.base import checks, errors
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import BY_RULE, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.slice import slice_ as slice_of
@@ -233,7 +233,7 @@ def _sequence_ops(suffix: str, attrs: str, forward: Callable) -> None:
 
     op(
         f"BlockLSTM{suffix}", f"(seq_len_max: int64, {_CELL_INPUTS}, *, {attrs}) -> ({_PARTS})", depth=2,
-        shape=_sequence_shape, gradient=_sequence_gradient(f"BlockLSTMGrad{suffix}"), kernel=forward, slope=BY_RULE,
+        shape=_sequence_shape, gradient=_sequence_gradient(f"BlockLSTMGrad{suffix}"), kernel=forward,
     )  # fmt: skip
     op(
         f"BlockLSTMGrad{suffix}",

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfcompat._src.base import errors
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import BY_RULE, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import NotDifferentiable, op
 from tfcompat._src.graph.tensor import shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.array.constant import stop_gradient
@@ -298,12 +298,12 @@ op(
 )  # fmt: skip
 op(
     "MaxPool", f"(input: T, *, T: {_MAX_TYPES}, {_WINDOW_2D}, {_FORMAT_MAX}) -> (output: T)", shape=_MAX_SHAPE,
-    gradient=_max_gradient("MaxPoolGrad"), kernel=_max_2d, slope=BY_RULE,
+    gradient=_max_gradient("MaxPoolGrad"), kernel=_max_2d,
 )  # fmt: skip
 op(
     "MaxPoolV2", f"(input: T, ksize: int32, strides: int32, *, T: {_MAX_TYPES}, {_PADDING}, "
     f"{_FORMAT_MAX}) -> (output: T)",
-    shape=_window_inputs_shape, gradient=_max_v2_gradient, kernel=_max_v2, constants=_V2_INPUTS, slope=BY_RULE,
+    shape=_window_inputs_shape, gradient=_max_v2_gradient, kernel=_max_v2, constants=_V2_INPUTS,
 )  # fmt: skip
 op(
     "MaxPoolGrad", f"({_THREE_TENSORS}, *, {_WINDOW_2D}, {_FORMAT_2D}, T: REAL = float32) -> (output: T)",
@@ -325,7 +325,7 @@ op(
 )  # fmt: skip
 op(
     "MaxPool3D", f"(input: T, *, {_ATTRS_3D}, T: {{float16, bfloat16, float32}}) -> (output: T)", shape=_MAX_3D_SHAPE,
-    gradient=_max_gradient("MaxPool3DGrad"), kernel=_pool(pool_kernels.max_pool), slope=BY_RULE,
+    gradient=_max_gradient("MaxPool3DGrad"), kernel=_pool(pool_kernels.max_pool),
 )  # fmt: skip
 op(
     "MaxPool3DGrad",

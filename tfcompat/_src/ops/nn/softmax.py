@@ -13,7 +13,7 @@ from tfcompat._src.base.deprecation import deprecated_argument_lookup
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.constant_value import constant_value
-from tfcompat._src.graph.op_spec import BY_RULE, op
+from tfcompat._src.graph.op_spec import op
 from tfcompat._src.graph.scopes import control_dependencies, name_scope
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
@@ -127,7 +127,7 @@ def _entropy_gradient(op, g, second):
 
 @op(
     "SoftmaxCrossEntropyWithLogits", "(features: T, labels: T, *, T: FLOAT) -> (loss: T, backprop: T)",
-    shape=_entropy_shape, gradient=_entropy_gradient, slope=BY_RULE,
+    shape=_entropy_shape, gradient=_entropy_gradient,
 )  # fmt: skip
 def _softmax_cross_entropy(features, labels):
     features, labels = _same_shape(features, labels)

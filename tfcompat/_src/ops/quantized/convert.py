@@ -11,7 +11,7 @@ from jax import lax
 from tfcompat._src.base import checks
 from tfcompat._src.base.export import export
 from tfcompat._src.graph import shape_inference as si
-from tfcompat._src.graph.op_spec import BY_RULE, HOST, NotDifferentiable, op
+from tfcompat._src.graph.op_spec import HOST, NotDifferentiable, op
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.quantized.values import (
@@ -194,7 +194,7 @@ def _straight_through(op, g):
     "QuantizeAndDequantize",
     "(input: T, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, input_min: float = 0, "
     "input_max: float = 0, T: FLOAT) -> (output: T)",
-    shape=si.unchanged, gradient=_straight_through, slope=BY_RULE,
+    shape=si.unchanged, gradient=_straight_through,
 )  # fmt: skip
 def _quantize_and_dequantize(x, *, signed_input, num_bits, range_given, input_min, input_max):
     if range_given and input_min > input_max:
@@ -207,7 +207,7 @@ def _quantize_and_dequantize(x, *, signed_input, num_bits, range_given, input_mi
     "QuantizeAndDequantizeV2",
     "(input: T, input_min: T, input_max: T, *, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, "
     'T: FLOAT, round_mode: {"HALF_TO_EVEN", "HALF_UP"} = "HALF_TO_EVEN", narrow_range: bool = False) -> (output: T)',
-    shape=_like_input, gradient=_straight_through, slope=BY_RULE,
+    shape=_like_input, gradient=_straight_through,
 )  # fmt: skip
 def _quantize_and_dequantize_v2(x, low, high, *, signed_input, num_bits, range_given, round_mode, narrow_range):
     return _there_and_back(x, low, high, signed_input, num_bits, range_given, round_mode == "HALF_UP", narrow_range)
@@ -217,7 +217,7 @@ def _quantize_and_dequantize_v2(x, low, high, *, signed_input, num_bits, range_g
     "QuantizeAndDequantizeV3",
     "(input: T, input_min: T, input_max: T, num_bits: int32, *, signed_input: bool = True, range_given: bool = True, "
     "T: FLOAT, narrow_range: bool = False) -> (output: T)",
-    shape=_like_input, gradient=_straight_through, constants=("num_bits",), slope=BY_RULE,
+    shape=_like_input, gradient=_straight_through, constants=("num_bits",),
 )  # fmt: skip
 def _quantize_and_dequantize_v3(x, low, high, num_bits, *, signed_input, range_given, narrow_range):
     return _there_and_back(x, low, high, signed_input, int(_only(num_bits, "num_bits")), range_given, False, narrow_range)
