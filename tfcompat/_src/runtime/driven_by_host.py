@@ -6,7 +6,7 @@ a tape of what each iteration started with; `run_backwards` differentiates the i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -51,11 +51,12 @@ class HostCond:
     """Runs the branch that the predicate chooses, by a plan for that branch, which is cached.
 
     Args:
-      item: the conditional. run_steps: runs a plan. show: returns the value of a tensor after a run.
+      item: the conditional. known: the values known before the run. run_steps: runs a plan. show: returns the value of a tensor after a run.
     """
 
-    def __init__(self, item: CondItem, run_steps: RunSteps, show: Show) -> None:
+    def __init__(self, item: CondItem, known: Mapping[Tensor, NDArray], run_steps: RunSteps, show: Show) -> None:
         self._item, self._run_steps, self._show = item, run_steps, show
+        self._known = {t: known[t] for op in item.operations for t in (*op.takes, *op.outputs) if t in known}
         self._plans: Recent[tuple[bool, tuple[Tensor, ...]], GuardedCache[Plan]] = Recent()
 
     def __call__(self, values: Values, context: RunContext) -> None:
@@ -82,7 +83,7 @@ class HostCond:
         """Makes the plan of a branch; `alive` are the inputs that have values."""
         item = self._item
         # Inside the branch the predicate is a constant, so that conditionals on it fold.
-        decided = {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
+        decided = self._known | {t: np.array(on) for t in item.takes if root_predicate(t) is item.predicate}
         feeds = [t for t in alive if t not in decided]
         dead = frozenset(item.takes).difference(alive)
         return context.planner.part(item.on_side(on), item.joined(on), feeds, decided, dead=dead)

@@ -323,20 +323,20 @@ def run_host_step(step: HostStep, known: dict[Tensor, NDArray], values: Values, 
 def _runners(step: HostStep, known: dict[Tensor, NDArray]) -> list[Runner]:
     """Returns the runners of a host step, in order."""
     if step.kept is None:
-        return [_runner(item) for item in step.items]
+        return [_runner(item, known) for item in step.items]
     # Shape arithmetic is evaluated symbolically, in Python integers: its operations need no NumPy kernels.
     shapes = ShapeArithmetic(step.items, step.kept, known)
     runners: list[Runner] = []
     for item in step.items:
-        runners += shapes.makers(item.outputs) if shapes.understands(item) else [_runner(item)]
+        runners += shapes.makers(item.outputs) if shapes.understands(item) else [_runner(item, known)]
     return runners
 
 
-def _runner(item: Item) -> Runner:
+def _runner(item: Item, known: Mapping[Tensor, NDArray]) -> Runner:
     """Returns a function that runs an item of a host step. Everything that does not depend on values is decided here, once."""
     if not isinstance(item, OpItem) or not item.fed:
-        return _runner_of_all(item)
-    fed, run_all = item.fed, _runner_of_all(item)
+        return _runner_of_all(item, known)
+    fed, run_all = item.fed, _runner_of_all(item, known)
 
     def run(values: Values, context: RunContext) -> None:
         given = {t: values[t] for t in fed}
@@ -346,11 +346,11 @@ def _runner(item: Item) -> Runner:
     return run
 
 
-def _runner_of_all(item: Item) -> Runner:
-    """Returns a function that runs an item and stores all of its outputs."""
+def _runner_of_all(item: Item, known: Mapping[Tensor, NDArray]) -> Runner:
+    """Returns a function that runs an item and stores all of its outputs; `known` are the values known before the run."""
     # Control flow with host work has plans of its own for branches and bodies.
     if isinstance(item, CondItem):
-        return HostCond(item, run_steps, fetched_value)
+        return HostCond(item, known, run_steps, fetched_value)
     if isinstance(item, RoutedItem):
         return HostRouting(item, run_steps, fetched_value)
     if isinstance(item, LoopItem):

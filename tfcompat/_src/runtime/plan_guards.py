@@ -71,7 +71,7 @@ class FedPredicates:
       nodes: of a run, in topological order. fed: the fed tensors whose values may decide predicates.
 
     Attributes:
-      roots: for each predicate, the tensor that it forwards. leaves: the fed tensors that decide, and whether by value or by shape only.
+      roots: for each predicate, and for what hands it on, the tensor that they forward. leaves: the fed tensors that decide, and whether by value or by shape only.
     """
 
     def __init__(self, nodes: Iterable[Node], fed: Collection[Tensor]) -> None:
@@ -79,11 +79,12 @@ class FedPredicates:
         self.leaves: dict[Tensor, bool] = {}
         ops: dict[Operation, None] = {}
         for predicate in dict.fromkeys(node.takes[1] for node in nodes if node.type in SWITCH):
-            root = _forwarded(predicate)
+            forwarded = _forwarded(predicate)
+            root = forwarded[-1]
             sources = _sources(root, fed)
             if sources is None:
                 continue
-            self.roots[predicate] = root
+            self.roots.update(dict.fromkeys(forwarded, root))
             ops.update(sources[0])
             for tensor, by_value in sources[1].items():
                 self.leaves[tensor] = by_value or self.leaves.get(tensor, False)
@@ -112,12 +113,14 @@ def _scalar(value: NDArray) -> object:
     return value.item() if value.dtype.kind in "biuO" else as_array(value).tobytes()
 
 
-def _forwarded(tensor: Tensor) -> Tensor:
-    """Returns the tensor that Identity and Switch operations forward to `tensor`, where it is not dead."""
+def _forwarded(tensor: Tensor) -> list[Tensor]:
+    """Returns `tensor`, and the tensors before it that Identity and Switch operations forward to it where it is not dead."""
     # In the branch that is not taken a predicate is dead, and so is every Switch on it: what its value would be does not matter.
+    forwarded = [tensor]
     while tensor.op.type in ("Identity", "Switch") and not tensor.op.waits_for:
         tensor = tensor.op.takes[0]
-    return tensor
+        forwarded.append(tensor)
+    return forwarded
 
 
 def _sources(predicate: Tensor, fed: Collection[Tensor]) -> tuple[dict[Operation, None], dict[Tensor, bool]] | None:
@@ -205,7 +208,7 @@ class Facts:
         return answer
 
     def decided(self, nodes: Iterable[Node]) -> dict[Tensor, NDArray]:
-        """Returns the predicates of the Switches among `nodes` that feeds decide, with their values."""
+        """Returns the predicates of the Switches among `nodes` that feeds decide, and what hands them on, with their values."""
         predicates = FedPredicates(nodes, self._feeds) if self._feeds else None
         if predicates is None or not predicates.leaves:
             return {}
