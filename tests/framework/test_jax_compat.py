@@ -62,7 +62,7 @@ logging.debug("the program's")
 
 
 def test_jax_says_nothing_of_traces_where_a_program_turns_on_all_logs():
-    assert children.python("-c", LOUD).stderr.splitlines() == ["DEBUG:root:the program's"]
+    assert children.python("-m", "tfcompat", "run", "-c", LOUD).stderr.splitlines() == ["DEBUG:root:the program's"]
 
 
 def test_jax_says_what_its_own_setting_asks_for():

@@ -6,6 +6,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.base.arrays import content_key
 from tfcompat._src.base.recent import SHAPES
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.runtime.session import PREPARED_RUNS
 
 
@@ -108,6 +109,47 @@ def test_a_debugged_run_decides_each_time(session):
     for on in (True, False, True):
         expected = [2.0, 8.0] if on else [1.0, 7.0]
         np.testing.assert_array_equal(session.run(value, {training: on}), expected)
+
+
+NESTED = {
+    "in a branch that the run chooses": lambda p, q, x: tf.cond(q, lambda: tf.cond(p, lambda: x + 1, lambda: x + 2), lambda: tf.cond(p, lambda: x + 3, lambda: x + 4)),
+    "around one": lambda p, q, x: tf.cond(p, lambda: tf.cond(q, lambda: x + 1, lambda: tf.cond(p, lambda: x + 2, lambda: x + 3)), lambda: x + 4),
+    "behind another case": lambda p, q, x: tf.case([(tf.identity(q), lambda: x + 1), (tf.identity(p), lambda: x + 2)], default=lambda: x + 3),
+    "beside work of the host": lambda p, q, x: tf.cond(
+        q, lambda: tf.cond(p, lambda: tf.py_func(lambda v: v + 1, [x], tf.float32), lambda: tf.cond(p, lambda: x, lambda: x + 2)), lambda: x + 3
+    ),
+}
+"""Conditionals on the fed p and the computed q. By rows of (p, q), what each adds to x: closed formulas."""
+ADDED = {
+    "in a branch that the run chooses": {(True, True): 1, (False, True): 2, (True, False): 3, (False, False): 4},
+    "around one": {(True, True): 1, (True, False): 2, (False, True): 4, (False, False): 4},
+    "behind another case": {(True, True): 1, (False, True): 1, (True, False): 2, (False, False): 3},
+    "beside work of the host": {(True, True): 1, (False, True): 2, (True, False): 3, (False, False): 3},
+}
+
+
+@pytest.mark.parametrize("engine", ["interpret", "compile"])
+@pytest.mark.parametrize("name", NESTED)
+def test_fed_predicates_among_computed_ones(session, monkeypatch, name, engine):
+    monkeypatch.setattr(choice, "ENGINE", engine)
+    p, x = tf.placeholder(tf.bool, []), tf.placeholder(tf.float32, [2])
+    value = NESTED[name](p, tf.reduce_sum(x) > 0, x)
+    for _ in range(2):
+        for (on, positive), added in ADDED[name].items():
+            given = np.array([3.0, 1.0] if positive else [-3.0, 1.0], np.float32)
+            np.testing.assert_array_equal(session.run(value, {p: on, x: given}), given + added)
+
+
+def test_a_string_that_enters_a_loop_for_nothing(session):
+    word, x = tf.placeholder(tf.string, []), tf.placeholder(tf.float32, [3])
+
+    def body(total, each):
+        joined = tf.cond(total > 100, lambda: tf.strings.length(tf.strings.join([word, word])), lambda: tf.constant(1))
+        del joined
+        return total + each
+
+    total = tf.scan(body, x, 0.0)
+    np.testing.assert_array_equal(session.run(total, {word: "w", x: [1.0, 2.0, 3.0]}), [1.0, 3.0, 6.0])
 
 
 def test_caches_keep_as_many_plans_as_they_say(session):

@@ -116,7 +116,10 @@ class LoopProgram:
     def _sort_variables(self, loop: Loop) -> None:
         """Separates the loop variables that change from loop-invariant values."""
         self.variables: list[Variable] = []
-        self.constants: list[Operation] = [op for op in loop.enters if op.attrs["is_constant"]]
+        # A tensor that enters for operations which this run does not need, as a string, is no input of the loop.
+        taken = {t for op in loop.all_members() for t in op.takes}
+        self.enters = [op for op in loop.enters if op.outputs[0] in taken]
+        self.constants: list[Operation] = [op for op in self.enters if op.attrs["is_constant"]]
         self.aliases: dict[Tensor, Operation] = {}
         self._variable_of: dict[Tensor, Variable] = {}
         changing = set()
@@ -131,7 +134,7 @@ class LoopProgram:
                 self.variables.append(v)
                 self._variable_of.update(dict.fromkeys(inside, v))
             changing.add(v.enter)
-        self.constants += [op for op in loop.enters if op not in changing and op not in self.constants]
+        self.constants += [op for op in self.enters if op not in changing and op not in self.constants]
 
     def _fold_inside(self, loop: Loop, known: Known) -> Known:
         """Constant folding inside the loop: adds to `known` the values of invariants, and of the operations that depend on these alone."""
@@ -454,7 +457,7 @@ def _loop_item(
     every = loop.all_members()
     mine = frozenset([*every, *serving])
     # Several Enter nodes may take the same tensor; the item takes it once.
-    inputs = tuple(dict.fromkeys(op.takes[0] for op in loop.enters))
+    inputs = tuple(dict.fromkeys(op.takes[0] for op in program.enters))
     return LoopItem(
         name=program.name, type="loop", order=max(op.order for op in every), takes=inputs,
         outputs=(*(op.outputs[0] for op in program.exits), *(t for r in records for t in r)),
