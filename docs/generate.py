@@ -197,6 +197,9 @@ Every elementwise operation, gradient kernel, cast and reduction was recorded at
 | elements with | why | operations and types |
 |---|---|---|
 {elements}
+## Runs
+
+{reasons(known["RUNS"])}
 ## Eager execution
 
 {reasons(known["EAGER"])}

@@ -80,6 +80,12 @@ EAGER: dict[str, str] = {
 
 # ---- malformed input: names of rows of tests/generated ----
 
+RUNS: dict[str, str] = {
+    "assign_before_failed_assert": "a step of a run that fails leaves all variables as they were before it; 1.15 keeps the updates that ran before the failure",
+    "assign_beside_read": "an update and a read that nothing orders run in the order in which their nodes were made; 1.15 runs them in any order",
+}
+"""Of runs."""
+
 INTERNAL_NODES = "nodes that only 1.15's runtime makes have no op here"
 WHOLE_SHAPES = "1.15 says it when the value of a tensor is handed to NumPy, which had 32 dimensions then"
 UNREAD_FIELDS = "what no program writes is not read: strings in tensor_content, resources in messages"

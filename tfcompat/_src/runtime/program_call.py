@@ -16,6 +16,7 @@ import jax
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.arrays import as_array
 from tfcompat._src.base.helper_threads import Work, is_interruptible
+from tfcompat._src.graph.operation import Operation
 from tfcompat._src.ops.flow.array_value import ArrayOverflow
 from tfcompat._src.runtime.cluster_trace import Arguments, Arrays, Shapes
 from tfcompat._src.runtime.engines.spoiled import is_spoiled
@@ -35,6 +36,19 @@ def _apart_from(state: Arrays, outputs: Sequence[Any]) -> Sequence[Any]:
     if owned.isdisjoint(map(id, outputs)):
         return outputs
     return [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
+
+
+def _depends_on(op: Operation, source: object) -> bool:
+    """Whether an operation runs after `source` because of data or control edges."""
+    pending, seen = [op], set()
+    while pending:
+        each = pending.pop()
+        if each is source:
+            return True
+        if each not in seen:
+            seen.add(each)
+            pending += [*(t.op for t in each.takes), *each.waits_for]
+    return False
 
 
 class ProgramCall:
@@ -182,11 +196,14 @@ class ProgramCall:
                 raise
         if kept:
             entries = self._state.entries(cluster.written_keys, kept)
-        # Random operations advance even if a check failed, as TensorFlow's kernels have drawn by then. The error keeps the old positions.
+        # Random operations advance even if a check failed, as TensorFlow's kernels have drawn by then, but for those that would have run after
+        # the failed operation. The error keeps the old positions.
         if cluster.randoms and not isinstance(error, _UNDONE):
             if isinstance(error, errors.OpError):
                 error.drew_from = {op.name: moved for op, moved in self._random_state.positions().items()}
-            steps = (*notes.reserves.items(), *zip(notes.moving, moved))
+            steps = [*notes.reserves.items(), *zip(notes.moving, moved)]
+            if error is not None:
+                steps = [(op, advance) for op, advance in steps if not _depends_on(op, getattr(error, "op", None))]
             entries.append(self._random_state.advanced(steps))
         self._prepared.append((iter(entries), notes.outputs(outputs), error))
         return self._prepared[0][1:]
