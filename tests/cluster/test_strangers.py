@@ -8,6 +8,7 @@ from cluster.attack import Attack
 
 import tfcompat as tf
 from tfcompat._src.base.confinement import Confinement, confined, current
+from tfcompat._src.interop.held import Held
 
 _EVENTS = ("open", "os.", "sqlite3.connect", "socket.connect", "subprocess.Popen", "shutil.", "glob.glob")
 
@@ -91,6 +92,15 @@ def test_an_op_connects_to_no_address(name):
 def test_an_op_that_ends_the_process_is_refused(name):
     with confined(Confinement((), "Ask.")), pytest.raises(tf.errors.PermissionDeniedError, match="refuses the op Abort"):
         run_in_turn(reach.PROCESS[name], None)
+
+
+def test_objects_of_python_by_token():
+    held = Held("flax", "Make it again.")
+    with tf.Graph().as_default():
+        token = held.add(lambda: 1)
+        assert held.get(token)() == 1
+        with confined(Confinement((), "Ask.")), pytest.raises(tf.errors.PermissionDeniedError, match="refuses flax objects to graphs of other processes. Ask"):
+            held.get(token)
 
 
 def test_each_string_of_all_op_types_is_refused_or_has_its_reason():

@@ -6,7 +6,7 @@ import itertools
 import weakref
 from typing import Any, Generic, TypeVar
 
-from tfcompat._src.base import errors
+from tfcompat._src.base import confinement, errors
 from tfcompat._src.graph.scopes import get_default_graph
 
 T = TypeVar("T")
@@ -32,7 +32,13 @@ class Held(Generic[T]):
         return token
 
     def get(self, token: str) -> T:
-        """The object of a token; InvalidArgumentError where it is not in this process."""
+        """Returns the object of a token.
+
+        Raises:
+          errors.InvalidArgumentError: it is not in this process.
+          errors.PermissionDeniedError: this runs for a client of a server, which may not have Python objects of the server.
+        """
+        confinement.require_unconfined(f"{self._kind} objects")
         found = self._objects.get(token)
         if found is None:
             raise errors.InvalidArgumentError(None, None, f"the {self._kind} object {token} is not in this process: {self._remedy}")

@@ -62,7 +62,11 @@ def _filled(random: np.random.RandomState, leaf: jax.ShapeDtypeStruct) -> NDArra
 
 
 def _are_equal(one: object, other: object) -> bool:
-    return content_key(np.asarray(one)) == content_key(np.asarray(other))
+    arrays = np.asarray(one), np.asarray(other)
+    # Objects of the host, as lists of tensors, are compared by what they show.
+    if arrays[0].dtype.hasobject:
+        return repr(arrays[0].tolist()) == repr(arrays[1].tolist())
+    return content_key(arrays[0]) == content_key(arrays[1])
 
 
 def _names(plan: Plan) -> str:

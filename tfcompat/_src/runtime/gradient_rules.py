@@ -42,6 +42,9 @@ def by_rule(op: Operation, lower: Lower, in_both_modes: bool) -> Kernel:
     def kernel(*arguments: object, **keywords: object) -> object:
         # Concrete inputs are closed over, as kernels may need NumPy values; the traced ones are the arguments of the function.
         leaves, structure = jax.tree.flatten(arguments)
+        # The flow of a TensorArray is several arrays, which JAX differentiates: operations only hand it on, or make one of zeros.
+        if len(leaves) != len(op.takes):
+            return op.spec.kernel(*arguments, **keywords)
         moving = [i for i, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
         has_checks = False
 

@@ -69,7 +69,7 @@ def structure(
       known: the tensors with a value before the run. derivatives: the loops that are derivatives of others.
     """
     # Without control flow every operation is an item.
-    if not any(op.type in SWITCH or op.type in ENTER for op in ops):
+    if not any(op.type in SWITCH or op.type in MERGE or op.type in ENTER for op in ops):
         return Structure(as_items(ops, fed), known)
     nodes = _with_loops(ops, known, Building(_part, fed, derivatives))
     # Feeds such as `training=True` decide predicates only. What else they determine stays unknown: the plan serves other feeds too.
