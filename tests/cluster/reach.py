@@ -8,7 +8,6 @@ import numpy as np
 import tfcompat as tf
 from tfcompat._src.cluster import server  # noqa: F401  (registers the op types of servers)
 from tfcompat._src.graph import op_spec
-from tfcompat._src.interop import flax_layer, optax_optimizer  # noqa: F401  (the same)
 from tfcompat._src.nodes import raw
 
 TYPES = {"output_types": [tf.string], "output_shapes": [tf.TensorShape([])]}
@@ -170,10 +169,13 @@ REASONS = {
     **dict.fromkeys(("config", "config_proto", "dense_config", "sparse_config", "learner_config", "params", "input_spec", "stats_config",
                      "stream_state", "summaries", "tree_config", "tree_ensemble_config", "tree_ensemble_serialized"), _CONFIG),
     **dict.fromkeys(("devices", "target", "send_device", "recv_device"), _DEVICE),
-    "token": "an object of Python that this process holds, which `interop/held.py` refuses to others",
     "forward": "a node whose kernel is run, and asks for its files as in a node of its own",
 }  # fmt: skip
 """Why strings of other op types name nothing outside of the process, by the name of the input or attribute."""
+
+
+OF_INTEROP = {"token": "an object of Python that this process holds, which `interop/held.py` refuses to others"}
+"""The same for op types that are registered when a program first uses flax or optax."""
 
 
 def strings(spec):
