@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import branch_outcomes
-import branch_programs
+import branch_programs  # noqa: F401  (adds its programs)
 import numpy as np
 import pytest
+import routing_programs  # noqa: F401  (the same)
+from branch_kinds import PROGRAMS
 
 import tfcompat as tf
 from tfcompat._src.ops.control import branch_ops
@@ -21,10 +23,10 @@ class Flow:
 
 
 @pytest.mark.parametrize("engine", ["interpret", "compile"])
-@pytest.mark.parametrize("name", branch_programs.PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_each_run_gives_what_1_15_gives(name, engine, monkeypatch):
     monkeypatch.setenv("TFCOMPAT_ENGINE", engine)
-    found = branch_outcomes.outcomes(branch_programs.PROGRAMS[name], tf, Flow)
+    found = branch_outcomes.outcomes(PROGRAMS[name], tf, Flow)
     assert len(found) == len(RECORDED[name])
     for number, (here, there) in enumerate(zip(found, RECORDED[name])):
         _compare(here, there, number)

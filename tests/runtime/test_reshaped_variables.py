@@ -66,3 +66,20 @@ def test_random_numbers_go_on_as_far_as_each_run_drew():
             session.run(change, {value: np.ones([size])})
             first.append(session.run(drawn)[0])
     np.testing.assert_array_equal(np.float32(first), np.float32([0.386929393, 0.474233747, 0.653193831, 0.622392893, 0.166102409, 0.950419188]))
+
+
+def test_a_program_whose_repeats_are_rolled_into_loops():
+    """Each round is y <- y / 2 + scale * v, for which the sum of 300 rounds from 0 is 2 * scale * v to float32's precision."""
+    v = tf.Variable(np.zeros(3, np.float32), validate_shape=False)
+    given = tf.placeholder(tf.float32, [None])
+    scale = tf.Variable(1.0)
+    y = tf.zeros_like(v)
+    for _ in range(300):
+        y = y * 0.5 + v * scale
+    grown, reshaped = scale.assign(scale * 2.0), tf.assign(v, given, validate_shape=False)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        for number, value in enumerate(([1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0, 8.0], [9.0, 1.0], [1.0, 2.0, 4.0])):
+            session.run(reshaped, {given: value})
+            np.testing.assert_allclose(session.run(y), 2.0 * 2.0**number * np.array(value), rtol=1e-6)
+            session.run(grown)

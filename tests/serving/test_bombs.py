@@ -7,6 +7,7 @@ import threading
 import grpc
 import numpy as np
 import pytest
+from interfaces import Slow
 from serving_clients import Client, spec, status_of
 from serving_golden import X
 
@@ -14,7 +15,6 @@ from tfcompat._src.graph import tensor_proto
 from tfcompat._src.proto import messages
 from tfcompat._src.serving import grpc_server
 from tfcompat._src.serving.http_server import HttpServer
-from tfcompat._src.serving.rest import Reply
 
 PREDICT = "/v1/models/half:predict"
 
@@ -85,22 +85,6 @@ def test_100_mb(prediction):
     big = tensor_proto.make_tensor_proto(np.zeros(25 * 10**6, np.float32))
     assert status_of(prediction.Predict, model_spec=spec(), inputs={"z": big})[0] == "INVALID_ARGUMENT"
     assert len(prediction.Predict(model_spec=spec(version=2), inputs={"x": big}).outputs["y"].float_val) == 25 * 10**6
-
-
-class Slow:
-    """An interface whose replies wait."""
-
-    def __init__(self):
-        self.begun, self.go_on = threading.Semaphore(0), threading.Event()
-
-    def answer(self, method, path, body):
-        self.begun.release()
-        self.go_on.wait()
-        return Reply(200, "application/json", b"{}")
-
-    def Check(self, request, seconds):
-        self.answer("", "", b"")
-        return messages.grpc.health.v1.HealthCheckResponse()
 
 
 def test_http_requests_that_are_too_many():

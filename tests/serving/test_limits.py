@@ -9,6 +9,7 @@ import zlib
 
 import pytest
 from conftest import GOLDEN
+from interfaces import Slow
 from serving_clients import Client, spec
 
 import tfcompat as tf
@@ -28,22 +29,6 @@ class Lengths:
 
     def answer(self, method, path, body):
         return Reply(200, "text/plain", b"%d" % len(body))
-
-
-class Stuck:
-    """An interface whose replies wait until the test is over."""
-
-    def __init__(self):
-        self.begun, self.over = threading.Semaphore(0), threading.Event()
-
-    def answer(self, method, path, body):
-        self.begun.release()
-        self.over.wait()
-        return Reply(200, "text/plain", b"")
-
-    def Check(self, request, seconds):
-        self.answer("", "", b"")
-        return messages.grpc.health.v1.HealthCheckResponse()
 
 
 @pytest.fixture
@@ -226,7 +211,7 @@ def test_a_folder_of_a_number_too_large_is_no_version(tmp_path):
 
 
 def test_draining_has_a_limit():
-    stuck = Stuck()
+    stuck = Slow()
     server = HttpServer(("127.0.0.1", 0), stuck)
     server.start()
     with connect(server.port) as waiting, connect(server.port) as slow:
@@ -235,11 +220,11 @@ def test_draining_has_a_limit():
         stuck.begun.acquire()
         server.stop(0.2)
         assert waiting.recv(1) == b"" and b"200" not in slow.recv(1000)
-    stuck.over.set()
+    stuck.go_on.set()
 
 
 def test_draining_of_grpc_has_a_limit():
-    stuck = Stuck()
+    stuck = Slow()
     server = grpc_server.GrpcServer({grpc_server.HEALTH: stuck}, ["127.0.0.1:0"])
     server.start()
     client = Client(server.port, grpc_server.HEALTH)
@@ -248,5 +233,5 @@ def test_draining_of_grpc_has_a_limit():
     stuck.begun.acquire()
     server.stop(0.2)
     call.join()
-    stuck.over.set()
+    stuck.go_on.set()
     client.close()

@@ -15,7 +15,6 @@ import numpy as np
 
 from tfcompat._src.base import errors, jax_compat
 from tfcompat._src.base.host_context import HostContext
-from tfcompat._src.base.recent import Recent
 from tfcompat._src.data.values import Scope
 from tfcompat._src.graph import constant_value, op_spec, shape_inference
 from tfcompat._src.graph.attr_values import FunctionRef
@@ -30,7 +29,7 @@ from tfcompat._src.runtime.fetched_value import fetched_value
 from tfcompat._src.runtime.item import Item, MergeItem, OpItem
 from tfcompat._src.runtime.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.plan import HostStep, Plan
-from tfcompat._src.runtime.plan_guards import Facts, Guard, GuardedCache
+from tfcompat._src.runtime.plan_guards import Facts, Guard, GuardedCaches
 from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.run_context import RunContext, SessionLife, context_of
@@ -180,7 +179,7 @@ def _numpy_step(item: OpItem, indices: list[int]) -> Callable[[list[Any]], list[
 
 PREPARED_FUNCTIONS = 4096
 """How many prepared functions of datasets a session keeps."""
-_PREPARED: weakref.WeakKeyDictionary[SessionLife, Recent[Hashable, GuardedCache[Prepared]]] = weakref.WeakKeyDictionary()
+_PREPARED: weakref.WeakKeyDictionary[SessionLife, GuardedCaches[Hashable, Prepared]] = weakref.WeakKeyDictionary()
 """The prepared functions of each session, by the key (node, attribute, index, device)."""
 
 
@@ -211,11 +210,8 @@ class HostFunction:
         if self._place is not None:
             reference = reference[self._place]
         # The plans of a session are dropped with it.
-        kept = _PREPARED.setdefault(context.life, Recent(PREPARED_FUNCTIONS))
-        key = node, self._attribute, self._place, self._device
-        of_node = kept.get(key)
-        if of_node is None:
-            of_node = kept[key] = GuardedCache()
+        kept = _PREPARED.setdefault(context.life, GuardedCaches(PREPARED_FUNCTIONS))
+        of_node = kept.of((node, self._attribute, self._place, self._device))
 
         def make() -> Prepared:
             with jax_compat.x64():

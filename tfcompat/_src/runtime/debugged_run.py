@@ -40,7 +40,7 @@ from tfcompat._src.runtime.loop_program import GRADIENTS
 from tfcompat._src.runtime.lower import truth
 from tfcompat._src.runtime.partition_graphs import argument_names, nodes_of
 from tfcompat._src.runtime.plan import Plan
-from tfcompat._src.runtime.plan_guards import Facts, GuardedCache
+from tfcompat._src.runtime.plan_guards import Facts, GuardedCaches
 from tfcompat._src.runtime.planner import Request
 from tfcompat._src.runtime.prune import prune
 from tfcompat._src.runtime.run_context import RunContext
@@ -168,9 +168,9 @@ class DebuggedRun:
         outermost, loop_of = find_loops(self._ops)
         self._order = _ordered([op for op in self._ops if op not in loop_of], outermost, fed)
         # Plans by operation and its inputs with values; numbers of runs by watches; flagged runs by watches.
-        self._plans: Recent[tuple[Operation, tuple[Tensor, ...]], GuardedCache[Plan]] = Recent(max(SHAPES, 4 * len(self._ops)))
+        self._plans: GuardedCaches[tuple[Operation, tuple[Tensor, ...]], Plan] = GuardedCaches(max(SHAPES, 4 * len(self._ops)))
         self._counts: Recent[bytes, itertools.count[int]] = Recent()
-        self._flagged: Recent[tuple[object, ...], GuardedCache[FlaggedRun]] = Recent()
+        self._flagged: GuardedCaches[tuple[object, ...], FlaggedRun] = GuardedCaches()
 
     def run(self, feeds: Sequence[object], options: messages.DebugOptions, metadata: messages.RunMetadata | None) -> list[object]:
         """Runs the fetches and dumps the watched tensors.
@@ -285,9 +285,7 @@ class DebuggedRun:
     def _flagged_run(self, key: tuple[object, ...], feeds: Sequence[object], is_watched: Callable[[], Callable[[Tensor], bool]]) -> FlaggedRun:
         """The run that checks whether tensors are finite, from the cache; `is_watched` makes the predicate that selects the tensors."""
         context = self._session.context
-        cache = self._flagged.get(key)
-        if cache is None:
-            cache = self._flagged[key] = GuardedCache()
+        cache = self._flagged.of(key)
         variables = context.variable_state.values
         flagged = cache.find(self._fed, feeds, variables)
         if flagged is None:
@@ -332,9 +330,7 @@ class DebuggedRun:
         repeated = [*op.input_named("exits"), op.input_named("steps"), op.input_named("counters")] if is_gradient else []
         given = tuple(t for t in op.takes if t in values and t not in repeated)
         # Inputs without values are refs and handles. There is a plan for each set of inputs that have values.
-        cache = self._plans.get((op, given))
-        if cache is None:
-            cache = self._plans[op, given] = GuardedCache()
+        cache = self._plans.of((op, given))
         plan = cache.find(given, [values[t] for t in given], self._session.context.variable_state.values)
         if plan is None:
             make = self._gradient_plan if is_gradient else self._plan

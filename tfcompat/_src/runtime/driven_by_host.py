@@ -35,7 +35,7 @@ from tfcompat._src.runtime.loop_differentiated import (
 from tfcompat._src.runtime.loop_program import CANCELLED, LoopGradientItem, LoopItem, LoopProgram, Wrt
 from tfcompat._src.runtime.lower import Frame, collecting, leaf, lower, primal, truth
 from tfcompat._src.runtime.plan import Plan
-from tfcompat._src.runtime.plan_guards import GuardedCache
+from tfcompat._src.runtime.plan_guards import GuardedCache, GuardedCaches
 from tfcompat._src.runtime.routed_item import DEAD, RoutedItem
 from tfcompat._src.runtime.run_context import RunContext
 from tfcompat._src.runtime.structure import Structure, decided
@@ -57,16 +57,14 @@ class HostCond:
     def __init__(self, item: CondItem, known: Mapping[Tensor, NDArray], run_steps: RunSteps, show: Show) -> None:
         self._item, self._run_steps, self._show = item, run_steps, show
         self._known = {t: known[t] for op in item.operations for t in (*op.takes, *op.outputs) if t in known}
-        self._plans: Recent[tuple[bool, tuple[Tensor, ...]], GuardedCache[Plan]] = Recent()
+        self._plans: GuardedCaches[tuple[bool, tuple[Tensor, ...]], Plan] = GuardedCaches()
 
     def __call__(self, values: Values, context: RunContext) -> None:
         item = self._item
         on = bool(truth(item.predicate, values[item.predicate]))
         # An input may be dead: it comes from a branch inside another conditional. The plan depends on which are.
         alive = tuple(t for t in item.takes if t in values)
-        plans = self._plans.get((on, alive))
-        if plans is None:
-            plans = self._plans[on, alive] = GuardedCache()
+        plans = self._plans.of((on, alive))
         plan = plans.find((), (), ())
         if plan is None:
             plan = plans.add(self._plan(on, alive, context))
@@ -143,7 +141,7 @@ class HostLoop:
 
     def __init__(self, item: LoopItem, run_steps: RunSteps, show: Show) -> None:
         self._item, self._program, self._run_steps, self._show = item, item.program, run_steps, show
-        self._plans: dict[tuple[str, Computer], GuardedCache[Plan]] = {}
+        self._plans: GuardedCaches[tuple[str, Computer], Plan] = GuardedCaches()
         self._steady = NO_RECORD, decide(NOTHING_KNOWN, NO_RECORD).computer
         # For each part ("condition", "body"): the decision by the shapes of loop variables; by None, that for all further shapes.
         self._shapes: dict[str, dict[tuple[Any, ...] | None, tuple[Record, Computer]]] = {}
@@ -203,9 +201,7 @@ class HostLoop:
     def _run_part(self, part: str, items: Sequence[Item], wanted: list[Tensor], given: Values, context: RunContext) -> list[object]:
         """Runs the condition or the body once; returns the values of `wanted`."""
         record, computer = self._decided(part, given)
-        plans = self._plans.get((part, computer))
-        if plans is None:
-            plans = self._plans[part, computer] = GuardedCache()
+        plans = self._plans.of((part, computer))
         plan = plans.find((), (), ())
         if plan is None:
             plan = plans.add(self._plan(items, wanted, given, context, record))
@@ -220,9 +216,7 @@ class HostLoop:
         feeds = [t for t in given if t in used and t not in inside]
         known = tuple([(t, content_key(np.asarray(v))) for t, v in inside.items() if t in used])
         key = (decide(NOTHING_KNOWN, record), tuple([item.operations for item in items]), tuple(wanted), tuple(feeds), known)
-        shared = context.loop_plans.get(key)
-        if shared is None:
-            shared = context.loop_plans[key] = GuardedCache()
+        shared = context.loop_plans.of(key)
         return shared.find((), (), ()) or shared.add(context.planner.part(items, wanted, feeds, inside, record))
 
     def _decided(self, part: str, given: Values) -> tuple[Record, Computer]:

@@ -348,7 +348,7 @@ def _cast(value: TensorLike, wanted: npt.DTypeLike) -> NDArray:
       OverflowError: an int has more than 64 bits. ValueError: lists of unequal length, or tensors in a list.
     """
     # Text in an array is read as an int for bool, as NumPy did; since NumPy 2 every text but "" is True.
-    if np.dtype(wanted) == np.bool_ and isinstance(value, np.ndarray) and value.dtype.kind in "US":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US" and np.dtype(wanted) == np.bool_:
         return new_array([int(text) != 0 for text in value.astype(np.str_).ravel().tolist()], np.bool_).reshape(value.shape)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # NumPy 2 warns of a float beyond the dtype's range

@@ -183,7 +183,7 @@ class Plan:
     sizes: list[Tensor] = field(default_factory=list)
     seen: Recent[Shapes, deque[tuple[int, ...]]] = field(default_factory=Recent)
     guards: tuple[plan_guards.Guard, ...] = ()
-    guesses: Recent[tuple[int, ...], plan_guards.GuardedCache[Plan]] = field(default_factory=Recent)
+    guesses: plan_guards.GuardedCaches[tuple[int, ...], Plan] = field(default_factory=plan_guards.GuardedCaches)
     is_stale: bool = False
     is_rest: bool = False
     guarded: dict[Tensor, Guard] = field(default_factory=dict)

@@ -236,6 +236,7 @@ class Guarded(Protocol):
 
 
 G = TypeVar("G", bound=Guarded)
+K = TypeVar("K", bound=Hashable)
 
 
 class GuardedCache(Generic[G]):
@@ -266,3 +267,14 @@ class GuardedCache(Generic[G]):
         others = [other for other in self._kept if other is not plan and not other.is_stale]
         self._kept = (plan, *others[: self.bound - 1])
         return plan
+
+
+class GuardedCaches(Recent[K, GuardedCache[G]]):
+    """Guarded caches by what their plans have in common."""
+
+    def of(self, key: K) -> GuardedCache[G]:
+        """Returns the cache of a key, an empty one at first."""
+        cache = self.get(key)
+        if cache is None:
+            cache = self[key] = GuardedCache()
+        return cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,9 +13,10 @@ import jax
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.base.host_context import CollectiveMembership, HostContext
-from tfcompat._src.base.recent import SHAPES, Recent
+from tfcompat._src.base.recent import SHAPES
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.runtime.plan_guards import GuardedCaches
 from tfcompat._src.runtime.random_state import RandomState
 from tfcompat._src.runtime.variable_state import Place, VariableState, required_variable_op, variable_key
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tfcompat._src.runtime.local_servers import LocalServer
     from tfcompat._src.runtime.place import Placer
     from tfcompat._src.runtime.plan import Plan
-    from tfcompat._src.runtime.plan_guards import GuardedCache
     from tfcompat._src.runtime.planner import Planner
 
 
@@ -115,7 +115,7 @@ class RunContext:
     task_resources: Mapping[str, dict[str, Any]]
     shares_state: bool
     remote_calls: RemoteCalls | None = None
-    loop_plans: MutableMapping[tuple[Any, ...], GuardedCache[Plan]] = field(default_factory=lambda: Recent(4 * SHAPES))
+    loop_plans: GuardedCaches[tuple[Any, ...], Plan] = field(default_factory=lambda: GuardedCaches(4 * SHAPES))
     large_constants: PlacedConstants = field(default_factory=PlacedConstants)
 
     def is_initialized(self, variable: Tensor | Operation) -> bool:

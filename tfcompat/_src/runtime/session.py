@@ -324,9 +324,7 @@ class BaseSession(SessionInterface):
         seen = plan.guess(input_shapes(feeds))
         if seen is None:
             return plan
-        guesses = plan.guesses.get(seen)
-        if guesses is None:
-            guesses = plan.guesses[seen] = GuardedCache()
+        guesses = plan.guesses.of(seen)
         guessing = guesses.find(prepared.feeds, feeds, context.variable_state.values)
         if guessing is None:
             assumed = {t: np.array(size, np.int32) for t, size in zip(plan.sizes, seen)}

@@ -37,12 +37,15 @@ def divided(x: Any, y: Any) -> Any:
 def _by_method(x: Any, y: Any, otherwise: Callable[[Any, Any], Any]) -> Any:
     """Divides by `__div__` or `__rdiv__` where a type has them."""
     for value, other, name in ((x, y, "__div__"), (y, x, "__rdiv__")):
-        method = getattr(type(value), name, None)
-        if method is not None:
-            result = method(value, other)
-            if result is not NotImplemented:
-                return result
+        if (result := _asked(value, name, other)) is not NotImplemented:
+            return result
     return otherwise(x, y)
+
+
+def _asked(value: Any, name: str, other: Any) -> Any:
+    """Returns the result of a special method of a value's type; NotImplemented if the type has none."""
+    method = getattr(type(value), name, None)
+    return NotImplemented if method is None else method(value, other)
 
 
 def _divided_arrays(x: Any, y: Any) -> Any:
@@ -66,12 +69,8 @@ def divided_in_place(x: Any, y: Any) -> Any:
         if x.dtype.kind in "iu" and np.asarray(y).dtype.kind in "iub":
             return operator.ifloordiv(x, y)
         return operator.itruediv(x, y) if x.dtype.kind != "O" else divided(x, y)
-    method = getattr(type(x), "__idiv__", None)
-    if method is not None:
-        result = method(x, y)
-        if result is not NotImplemented:
-            return result
-    return divided(x, y)
+    result = _asked(x, "__idiv__", y)
+    return divided(x, y) if result is NotImplemented else result
 
 
 # Order
@@ -79,8 +78,7 @@ def divided_in_place(x: Any, y: Any) -> Any:
 
 def compare(x: Any, y: Any) -> int:
     """`cmp(x, y)`."""
-    method = getattr(type(x), "__cmp__", None)
-    if method is not None and (result := method(x, y)) is not NotImplemented:
+    if (result := _asked(x, "__cmp__", y)) is not NotImplemented:
         return result
     if isinstance(x, bytes) != isinstance(y, bytes):
         x, y = (as_text(each) if isinstance(each, bytes) else each for each in (x, y))

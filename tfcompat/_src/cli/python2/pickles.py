@@ -29,7 +29,7 @@ def _codec(name: str) -> codecs.CodecInfo | None:
 codecs.register(_codec)
 
 
-def load(file: Any, **_: Any) -> Any:
+def load(file: Any) -> Any:
     """`pickle.load(file)`."""
     file = bytes_of(file)
     start = file.tell() if file.seekable() else None
@@ -42,7 +42,7 @@ def load(file: Any, **_: Any) -> Any:
         return pickle.load(file, encoding="latin-1")
 
 
-def loads(data: Any, **_: Any) -> Any:
+def loads(data: Any) -> Any:
     """`pickle.loads(data)`."""
     return load(io.BytesIO(as_bytes(data)))
 

@@ -49,7 +49,7 @@ class Random(random.Random):
             j = int(draw() * (i + 1))
             x[i], x[j] = x[j], x[i]
 
-    def sample(self, population: Any, k: int, **_: Any) -> list[Any]:
+    def sample(self, population: Any, k: int) -> list[Any]:  # type: ignore[override]
         """Draws from a pool that shrinks, or, where k is small beside the population, until an index is new."""
         count = len(population)
         if not 0 <= k <= count:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+from collections.abc import Callable
 from typing import Any
 
 _OF_BYTES = frozenset({"hex", "base64", "hex_codec", "base64_codec", "zip", "zlib", "bz2", "quopri", "uu"})
@@ -105,23 +106,28 @@ def called(function: Any, *arguments: Any, **named: Any) -> Any:
     return function(*arguments, **named)
 
 
+def _codec(encoding: str) -> str:
+    return encoding.lower().replace("-", "_").replace(" ", "_")
+
+
+def _recoded(function: Callable[[Any, str], Any], value: Any, name: str) -> Any:
+    """Text by a codec from text to text, or from bytes to bytes."""
+    return function(value, name) if name in _OF_TEXT else as_text(function(as_bytes(value), name))
+
+
 def decode(value: Any, encoding: str = "ascii", errors: str = "strict") -> Any:
     """`value.decode(encoding)` of a byte string."""
-    name = encoding.lower().replace("-", "_").replace(" ", "_")
-    if name in _OF_TEXT:
-        return codecs.decode(value, name)
-    if name in _OF_BYTES:
-        return as_text(codecs.decode(as_bytes(value), name))
+    name = _codec(encoding)
+    if name in _OF_TEXT or name in _OF_BYTES:
+        return _recoded(codecs.decode, value, name)
     return as_bytes(value).decode(_SPELLINGS.get(name, encoding), errors)
 
 
 def encode(value: Any, encoding: str = "ascii", errors: str = "strict") -> Any:
     """`value.encode(encoding)`: a byte string, which is text here."""
-    name = encoding.lower().replace("-", "_").replace(" ", "_")
-    if name in _OF_TEXT:
-        return codecs.encode(value, name)
-    if name in _OF_BYTES:
-        return as_text(codecs.encode(as_bytes(value), name))
+    name = _codec(encoding)
+    if name in _OF_TEXT or name in _OF_BYTES:
+        return _recoded(codecs.encode, value, name)
     if isinstance(value, bytes):
         value = as_text(value)
     return as_text(value.encode(_SPELLINGS.get(name, encoding), errors))
