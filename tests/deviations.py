@@ -82,6 +82,7 @@ EAGER: dict[str, str] = {
 
 RUNS: dict[str, str] = {
     "assign_before_failed_assert": "a step of a run that fails leaves all variables as they were before it; 1.15 keeps the updates that ran before the failure",
+    "gather_that_only_control_edges_use": "an operation that others only wait for runs, and its error is raised; 1.15 does so without its rewriting of graphs, which removes it",
     "assign_beside_read": "an update and a read that nothing orders run in the order in which their nodes were made; 1.15 runs them in any order",
 }
 """Of runs."""

@@ -200,3 +200,39 @@ def test_gradients_need_no_outputs_of_intermediates(state):
         assert session.run(tf.gradients(y, x)) == [12.0]
     with pytest.raises(TypeError, match="state must be"):
         tf.experimental.output_all_intermediates("all")
+
+
+def of_map(change, v):
+    return tf.data.Dataset.range(2).map(lambda i: change(v) + tf.cast(i, tf.float32))
+
+
+BODIES = {
+    "tf.function": lambda change, v: tf.function(lambda: change(v) + 0.0, autograph=False)(),
+    "tf.switch_case": lambda change, v: tf.switch_case(tf.constant(1), [lambda: v + 1.0, lambda: change(v) + 0.0]),
+    "Dataset.map": of_map,
+}
+CHANGES = {
+    "Assign": (lambda v: tf.assign(v, [5.0, 5.0]), "tf.float32, tf.float32", "tf.float32_ref, tf.float32"),
+    "AssignAdd": (lambda v: v.assign_add([1.0, 1.0]), "tf.float32, tf.float32", "tf.float32_ref, tf.float32"),
+    "ScatterAdd": (lambda v: tf.scatter_add(v, [0], [1.0]), "tf.float32, tf.int32, tf.float32", "tf.float32_ref, tf.int32, tf.float32"),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("op_type", CHANGES)
+def test_a_function_does_not_assign_a_ref_from_outside(op_type, body):
+    """TensorFlow 1.15.5 raises with these words, as a function captures the value of a ref."""
+    change, given, expected = CHANGES[op_type]
+    with tf.Graph().as_default():
+        v = tf.Variable([1.0, 2.0], use_resource=False)
+        with pytest.raises(TypeError) as caught:
+            BODIES[body](change, v)
+        assert f"In op '{op_type}', input types ([{given}]) are not compatible with expected types ([{expected}])" in str(caught.value)
+
+
+@pytest.mark.parametrize("body", ["tf.function", "tf.switch_case"])
+def test_a_function_reads_a_ref_from_outside(body):
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable([1.0, 2.0], use_resource=False)
+        session.run(v.initializer)
+        assert session.run(BODIES[body](lambda v: v._ref() * 2.0, v)).tolist() == [2.0, 4.0]

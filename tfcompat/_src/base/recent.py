@@ -28,6 +28,8 @@ _dropped = itertools.count(1)
 class Recent(collections.OrderedDict[K, V]):
     """A map of at most `bound` entries; an assignment beyond that drops the entry that `get` or assignment used longest ago.
 
+    While it is less than half full, `get` does not note a use, which would cost as much as the look-up itself.
+
     Threads may share one. The lock is one that its thread may take again, as a signal handler does that runs a session.
 
     Args:
@@ -38,7 +40,6 @@ class Recent(collections.OrderedDict[K, V]):
         super().__init__()
         self.bound = bound
         self._lock = threading.RLock()
-        self._last: object = None  # the value used last
 
     @overload
     def get(self, key: K, default: None = None, /) -> V | None: ...
@@ -51,12 +52,10 @@ class Recent(collections.OrderedDict[K, V]):
 
     def get(self, key: K, default: object = None, /) -> Any:
         value = dict.get(self, key, default)
-        # A value that is used again and again stays where it is.
-        if value is not self._last and value is not default:
+        if value is not default and 2 * len(self) > self.bound:
             with self._lock:
                 if key in self:  # another thread may have dropped it
                     self.move_to_end(key)
-                    self._last = value
         return value
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -64,10 +63,9 @@ class Recent(collections.OrderedDict[K, V]):
         with self._lock:
             super().__setitem__(key, value)
             self.move_to_end(key)
-            self._last = value
             # An OrderedDict keeps the order of use: the first entry is the one used longest ago.
             while len(self) > self.bound:
-                self.popitem(last=False)  # never the value used last, which is at the end
+                self.popitem(last=False)
                 dropped += 1
         for _ in range(dropped):
             _give_back()
@@ -75,13 +73,11 @@ class Recent(collections.OrderedDict[K, V]):
     def __delitem__(self, key: K) -> None:
         with self._lock:
             super().__delitem__(key)
-            self._last = None
 
     def clear(self) -> None:
         """Drops all entries."""
         with self._lock:
             super().clear()
-            self._last = None
 
 
 def _give_back() -> None:
