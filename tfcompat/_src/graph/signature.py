@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,15 @@ class Signature:
     inferred: frozenset[str]
     explicit: tuple[str, ...]
     input_index: dict[str, int]
+
+    def require_refs(self, name: str, given: Sequence[dtypes.DType]) -> None:
+        """Raises TypeError, in 1.15's words, if an input of the op `name` must be a ref and is given as a value."""
+        args = self.inputs
+        if any(arg.is_list for arg in args) or all(kind._is_ref_dtype for arg, kind in zip(args, given) if arg.is_ref):
+            return
+        types = ", ".join(f"tf.{kind.name}" for kind in given)
+        expected = ", ".join(f"tf.{kind.base_dtype.name}{'_ref' if arg.is_ref else ''}" for arg, kind in zip(args, given))
+        raise TypeError(f"In op '{name}', input types ([{types}]) are not compatible with expected types ([{expected}])")
 
 
 def _split(text: str) -> list[str]:

@@ -169,19 +169,9 @@ class FuncGraph(Graph):
         inputs = [t if t.graph is self else self.capture(t) for t in given]
         # The ref of a variable outside is captured as its value, which nothing in the body can assign.
         if any(t.dtype._is_ref_dtype for t in given):
-            _require_refs(spec, name, inputs)
+            spec.signature.require_refs(name, [t.dtype for t in inputs])
         kwargs["skip_frames"] = kwargs.get("skip_frames", 2) + 1
         return super().make_op(spec, name, inputs, *args, **kwargs)
-
-
-def _require_refs(spec: op_spec.OpSpec, name: str, inputs: Sequence[Tensor]) -> None:
-    """Raises TypeError, in 1.15's words, if an input that must be a ref is none."""
-    args = spec.signature.inputs
-    if any(arg.is_list for arg in args) or all(t.dtype._is_ref_dtype for arg, t in zip(args, inputs) if arg.is_ref):
-        return
-    given = ", ".join(f"tf.{t.dtype.name}" for t in inputs)
-    expected = ", ".join(f"tf.{t.dtype.base_dtype.name}{'_ref' if arg.is_ref else ''}" for arg, t in zip(args, inputs))
-    raise TypeError(f"In op '{name}', input types ([{given}]) are not compatible with expected types ([{expected}])")
 
 
 class GraphFunction:
