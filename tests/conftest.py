@@ -25,8 +25,9 @@ import pytest  # noqa: E402
 import suite_report  # noqa: E402
 
 from tfcompat._src.platform import logging as tf_logging  # noqa: E402
-from tfcompat._src.runtime import cache_checks, verify  # noqa: E402
+from tfcompat._src.runtime.debugging import cache_checks  # noqa: E402
 from tfcompat._src.runtime.engines import choice  # noqa: E402
+from tfcompat._src.runtime.passes import verify  # noqa: E402
 
 verify.Switch.is_on = True
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell leaves it to what it starts in the background, and that to its children

@@ -503,9 +503,9 @@ from tfcompat._src.platform.versions import CXX11_ABI_FLAG as __cxx11_abi_flag__
 from tfcompat._src.platform.versions import GIT_VERSION as __git_version__
 from tfcompat._src.platform.versions import MONOLITHIC_BUILD as __monolithic_build__
 from tfcompat._src.platform.versions import VERSION as __version__
-from tfcompat._src.runtime.session import InteractiveSession as InteractiveSession
-from tfcompat._src.runtime.session import Session as Session
-from tfcompat._src.runtime.session import get_default_session as get_default_session
+from tfcompat._src.runtime.session.session import InteractiveSession as InteractiveSession
+from tfcompat._src.runtime.session.session import Session as Session
+from tfcompat._src.runtime.session.session import get_default_session as get_default_session
 from tfcompat._src.shim.install import install_as_tensorflow as install_as_tensorflow
 from tfcompat._src.shim.modules import pywrap_tensorflow as pywrap_tensorflow
 from tfcompat._src.train.module import Module as Module

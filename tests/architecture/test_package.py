@@ -9,7 +9,7 @@ import children
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime.hardware import HARDWARE
+from tfcompat._src.runtime.devices.hardware import HARDWARE
 
 ROOT = pathlib.Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

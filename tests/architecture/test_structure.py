@@ -151,8 +151,8 @@ def the_runtime_names_no_op_type_but_control_flow(source):
 @rule
 def one_module_calls_the_stages_of_a_plan(source):
     imported = {alias.name for node in source.nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
-    if "Partitioner" in imported and source.name != "runtime/planner.py":
-        yield "runtime/planner.py alone imports Partitioner"
+    if "Partitioner" in imported and source.name != "runtime/passes/pipeline.py":
+        yield "runtime/passes/pipeline.py alone imports Partitioner"
 
 
 @rule
@@ -171,11 +171,11 @@ def what_chooses_engines_alone_knows_one(source):
 
 @rule
 def one_function_says_which_loops_are_derivatives(source):
-    if source.layer not in ("graph", "gradients") and source.name != "runtime/derivatives.py":
+    if source.layer not in ("graph", "gradients") and source.name != "runtime/passes/derivatives.py":
         written = {ast.unparse(n.func.value) for n in source.nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "extend"}
         for node in source.nodes:
             if isinstance(node, ast.Attribute) and node.attr == "loop_derivatives" and ast.unparse(node) not in written:
-                yield f"line {node.lineno}: ask runtime.derivatives.noted_in"
+                yield f"line {node.lineno}: ask runtime.passes.derivatives.noted_in"
 
 
 @rule

@@ -7,8 +7,8 @@ import pytest
 
 from tfcompat._src.base import errors
 from tfcompat._src.cli import doctor, timed_training
+from tfcompat._src.runtime.devices.hardware import Hardware
 from tfcompat._src.runtime.engines import choice
-from tfcompat._src.runtime.hardware import Hardware
 
 
 def test_report(capsys, monkeypatch):

@@ -20,7 +20,7 @@ from tfcompat._src.base import confinement
 from tfcompat._src.cluster import channel, wire
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import local_servers
+from tfcompat._src.runtime.devices import local_servers
 
 SECRET = b"word 1 of the secret"
 _EVENTS = ("open", "os.", "sqlite3.connect", "socket.connect", "subprocess.Popen", "shutil.", "glob.glob")

@@ -10,7 +10,7 @@ import tfcompat as tf
 from tfcompat._src.cluster.exchange import Group, part_bounds
 from tfcompat._src.cluster.peers import Peers
 from tfcompat._src.horovod.collectives import _adasum
-from tfcompat._src.runtime.local_servers import LocalServer
+from tfcompat._src.runtime.devices.local_servers import LocalServer
 
 
 @pytest.fixture

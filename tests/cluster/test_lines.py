@@ -13,7 +13,7 @@ from tfcompat._src.cluster import lines
 from tfcompat._src.cluster.peers import GROUP, Outbox
 from tfcompat._src.cluster.rendezvous import Arrived
 from tfcompat._src.cluster.tensor_streams import SENDER, TENSORS, _packed
-from tfcompat._src.runtime import local_servers
+from tfcompat._src.runtime.devices import local_servers
 
 TASK = "/job:worker/replica:0/task:7"
 

@@ -8,7 +8,7 @@ from tfcompat._src.base import errors, run_limits
 from tfcompat._src.cluster.cancellation import Cancellation
 from tfcompat._src.cluster.rendezvous import Arrived, Key
 from tfcompat._src.graph.graph import Graph
-from tfcompat._src.runtime import local_servers
+from tfcompat._src.runtime.devices import local_servers
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from cluster import processes
 
 import tfcompat as tf
 from tfcompat._src.cluster.tensor_streams import TensorStreams
-from tfcompat._src.runtime import local_servers
+from tfcompat._src.runtime.devices import local_servers
 
 WORKER, PS = "/job:worker/task:0", "/job:ps/task:0"
 

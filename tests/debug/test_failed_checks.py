@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import debugged_run
+from tfcompat._src.runtime.debugging import debugged_run
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from tfcompat._src.debug.dump_files import has_inf_or_nan
 from tfcompat._src.debug.local_cli_wrapper import LocalCLIDebugHook
 from tfcompat._src.graph import op_spec
 from tfcompat._src.ops.control import finiteness
-from tfcompat._src.runtime import debug_watches, not_finite
+from tfcompat._src.runtime.debugging import debug_watches, not_finite
 
 BAD = (np.nan, np.inf, -np.inf)
 

@@ -14,9 +14,9 @@ import tfcompat as tf
 from distribute import tpu_resolvers
 from tfcompat._src.distribute.cluster_resolver import tpu
 from tfcompat._src.eager.mode import eager_mode
-from tfcompat._src.runtime import devices
-from tfcompat._src.runtime.devices import DeviceAttributes
-from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.devices import devices
+from tfcompat._src.runtime.devices.devices import DeviceAttributes
+from tfcompat._src.runtime.session.session import BaseSession
 
 WANTED = json.loads((Path(__file__).resolve().parent.parent / "golden/distribute/tpu_resolvers.json").read_text())
 Resolver = tf.distribute.cluster_resolver.TPUClusterResolver

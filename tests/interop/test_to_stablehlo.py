@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import merged_traces
+from tfcompat._src.runtime.latency import merged_traces
 
 pytest.importorskip("flatbuffers")
 RANDOM = np.random.RandomState(0)

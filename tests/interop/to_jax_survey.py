@@ -28,9 +28,9 @@ from programs import run_folder  # noqa: E402
 
 import tfcompat as tf  # noqa: E402
 from tfcompat._src.base import jax_compat  # noqa: E402
-from tfcompat._src.runtime.fetch import convert_feed, expand_feeds  # noqa: E402
-from tfcompat._src.runtime.session import BaseSession  # noqa: E402
-from tfcompat._src.runtime.variable_state import variable_key  # noqa: E402
+from tfcompat._src.runtime.session.fetches import convert_feed, expand_feeds  # noqa: E402
+from tfcompat._src.runtime.session.session import BaseSession  # noqa: E402
+from tfcompat._src.runtime.state.variable_state import variable_key  # noqa: E402
 
 EQUAL, CLOSE, DIFFERENT, REFUSED = "equal bits", "close", "DIFFERENT", "refused"
 CLOSE_TO = 1e-5

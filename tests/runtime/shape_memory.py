@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import tfcompat as tf
-from tfcompat._src.runtime.program import Program
+from tfcompat._src.runtime.engines.program import Program
 
 
 def megabytes():

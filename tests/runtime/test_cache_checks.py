@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import cache_checks, folded_numbers, plan_guards, run_context, trace_family
+from tfcompat._src.runtime.debugging import cache_checks
 from tfcompat._src.runtime.engines import choice
+from tfcompat._src.runtime.latency import folded_numbers, trace_family
+from tfcompat._src.runtime.passes import plan_guards
+from tfcompat._src.runtime.state import run_context
 
 
 @pytest.fixture(autouse=True)

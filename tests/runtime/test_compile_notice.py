@@ -8,7 +8,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.base import jax_compat
-from tfcompat._src.runtime import compile_notice
+from tfcompat._src.runtime.engines import compile_notice
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,8 @@ from oracle import golden
 
 import tfcompat as tf
 from tfcompat._src.gradients import recognized_loops
-from tfcompat._src.runtime import derivatives, planner
+from tfcompat._src.runtime.passes import derivatives
+from tfcompat._src.runtime.passes import pipeline as planner
 
 ROWS = {case.id.split("/")[1]: case for case in importlib.import_module("cases.loop_gradients").TABLE.cases}
 FEW = ("invariant_and_start", "matmul", "not_changed", "serial", "embedding", "branch_in_branch", "one_sided", "nested_uses_outer", "rows_read_and_written")

@@ -8,7 +8,7 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.function.control_flow_v2 import cond_v2
-from tfcompat._src.runtime import config
+from tfcompat._src.runtime.session import config
 
 IMAGES = np.random.RandomState(0).rand(20, 16, 12, 12, 1).astype(np.float32)
 LABELS = np.random.RandomState(1).randint(0, 10, (20, 16))

@@ -13,7 +13,7 @@ import tfcompat as tf
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, GROWTH
 from tfcompat._src.runtime.engines import choice
-from tfcompat._src.runtime.lower import STOPPING
+from tfcompat._src.runtime.lowering.lower import STOPPING
 
 
 def failing_session():

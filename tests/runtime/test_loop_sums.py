@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import differentiable_loop
+from tfcompat._src.runtime.lowering import bounded_loop as differentiable_loop
 
 STEPS, BATCH, INPUT, UNITS = 6, 2, 15, 17
 

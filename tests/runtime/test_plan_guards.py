@@ -7,7 +7,7 @@ import tfcompat as tf
 from tfcompat._src.base.arrays import content_key
 from tfcompat._src.base.recent import SHAPES
 from tfcompat._src.runtime.engines import choice
-from tfcompat._src.runtime.session import PREPARED_RUNS
+from tfcompat._src.runtime.session.session import PREPARED_RUNS
 
 
 @pytest.fixture

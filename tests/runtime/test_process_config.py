@@ -3,7 +3,7 @@
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import config
+from tfcompat._src.runtime.session import config
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import tfcompat as tf
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.nodes.function_body import CallOperation
-from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.passes.prune import prune
 
 
 def described(graph):

@@ -7,8 +7,8 @@ import pytest
 from jax import lax
 
 import tfcompat as tf
-from tfcompat._src.runtime import repeats, reroll
 from tfcompat._src.runtime.engines import choice
+from tfcompat._src.runtime.latency import repeats, reroll
 
 STEPS = 12
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import execute
+from tfcompat._src.runtime.session import execute
 
 
 @pytest.fixture

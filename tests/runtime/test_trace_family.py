@@ -6,8 +6,8 @@ import pytest
 
 import tfcompat as tf
 from tfcompat._src.base import jax_compat
-from tfcompat._src.runtime import merged_traces, trace_family
 from tfcompat._src.runtime.engines import choice
+from tfcompat._src.runtime.latency import merged_traces, trace_family
 
 SIZES = [(5, 9), (8, 4), (6, 7), (11, 12), (9, 5), (7, 8), (10, 6), (14, 11), (13, 10), (4, 13), (12, 14), (15, 4)]
 

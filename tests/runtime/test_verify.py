@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime import verify
-from tfcompat._src.runtime.placement import Placement, Work
-from tfcompat._src.runtime.plan import Cluster, HostStep
-from tfcompat._src.runtime.plan_guards import NOTHING_FED
+from tfcompat._src.runtime.ir.plan import Cluster, HostStep
+from tfcompat._src.runtime.passes import verify
+from tfcompat._src.runtime.passes.placement import Placement, Work
+from tfcompat._src.runtime.passes.plan_guards import NOTHING_FED
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.base import errors
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.planner import Planner
+from tfcompat._src.runtime.passes.pipeline import Planner
 from tfcompat._src.serving.prepare import WARMUP_FILE, prepare
 from tfcompat._src.serving.servable import Servable
 

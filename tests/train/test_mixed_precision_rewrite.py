@@ -5,7 +5,7 @@ import pytest
 import tfcompat as tf
 from tfcompat._src.base import mixed_precision_state
 from tfcompat._src.keras.mixed_precision.policy import policy_scope
-from tfcompat._src.runtime import config
+from tfcompat._src.runtime.session import config
 
 enable = tf.train.experimental.enable_mixed_precision_graph_rewrite
 

@@ -4,11 +4,11 @@ import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
 from tfcompat._src.function.def_function import run_functions_eagerly as experimental_run_functions_eagerly
-from tfcompat._src.runtime.config import connect_to_cluster as experimental_connect_to_cluster
-from tfcompat._src.runtime.config import connect_to_remote_host as experimental_connect_to_host
-from tfcompat._src.runtime.config import list_devices as experimental_list_devices
-from tfcompat._src.runtime.config import get_soft_device_placement as get_soft_device_placement
-from tfcompat._src.runtime.config import set_soft_device_placement as set_soft_device_placement
+from tfcompat._src.runtime.session.config import connect_to_cluster as experimental_connect_to_cluster
+from tfcompat._src.runtime.session.config import connect_to_remote_host as experimental_connect_to_host
+from tfcompat._src.runtime.session.config import list_devices as experimental_list_devices
+from tfcompat._src.runtime.session.config import get_soft_device_placement as get_soft_device_placement
+from tfcompat._src.runtime.session.config import set_soft_device_placement as set_soft_device_placement
 from tfcompat.config import experimental as experimental
 from tfcompat.config import optimizer as optimizer
 from tfcompat.config import threading as threading

@@ -32,8 +32,8 @@ from tfcompat._src.ops.control.cond import Assert as Assert
 from tfcompat._src.ops.math.unary import is_finite as is_finite
 from tfcompat._src.ops.math.unary import is_inf as is_inf
 from tfcompat._src.ops.math.unary import is_nan as is_nan
-from tfcompat._src.runtime.config import get_log_device_placement as get_log_device_placement
-from tfcompat._src.runtime.config import set_log_device_placement as set_log_device_placement
+from tfcompat._src.runtime.session.config import get_log_device_placement as get_log_device_placement
+from tfcompat._src.runtime.session.config import set_log_device_placement as set_log_device_placement
 
 _LAZY = {
 }

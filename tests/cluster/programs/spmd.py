@@ -9,7 +9,7 @@ import tfcompat as tf
 from tfcompat._src.base import jax_processes
 from tfcompat._src.cluster import spmd
 from tfcompat._src.cluster.peers import Peers
-from tfcompat._src.runtime.local_servers import LocalServer
+from tfcompat._src.runtime.devices.local_servers import LocalServer
 
 addresses, rank, way = json.loads(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 server = LocalServer("worker", rank, tf.ConfigProto(), {("worker", i): address for i, address in enumerate(addresses)})

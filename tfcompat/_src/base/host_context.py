@@ -40,7 +40,7 @@ class HostDevice(Protocol):
 
 
 class HostRun(Protocol):
-    """A run as host kernels see it; RunContext in `runtime/run_context.py` implements it.
+    """A run as host kernels see it; RunContext in `runtime/state/run_context.py` implements it.
 
     Attributes:
       life: the lifetime of the session.

@@ -16,9 +16,9 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import VIRTUAL_GPUS, Device
-from tfcompat._src.runtime.hardware import HARDWARE, KINDS, Hardware
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.devices.devices import VIRTUAL_GPUS, Device
+from tfcompat._src.runtime.devices.hardware import HARDWARE, KINDS, Hardware
+from tfcompat._src.runtime.session.session import Session
 
 ARGUMENTS = ""
 _GIGABYTE = 1 << 30

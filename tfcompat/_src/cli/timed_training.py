@@ -15,7 +15,7 @@ from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.nn.activation import relu
 from tfcompat._src.proto import messages
 from tfcompat._src.runtime.engines import choice
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.gradient_descent import GradientDescentOptimizer
 from tfcompat._src.variables.collections import global_variables_initializer
 from tfcompat._src.variables.scope import get_variable

@@ -31,10 +31,10 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.derivatives import noted_in
-from tfcompat._src.runtime.devices import Device
-from tfcompat._src.runtime.partial_run import PartialRun
-from tfcompat._src.runtime.place import Placer
+from tfcompat._src.runtime.devices.devices import Device
+from tfcompat._src.runtime.devices.placer import Placer
+from tfcompat._src.runtime.passes.derivatives import noted_in
+from tfcompat._src.runtime.session.partial_run import PartialRun
 
 _PATIENCE_SECONDS = 10.0
 """A master that waits for a task logs that after so many seconds, and again."""

@@ -23,10 +23,10 @@ from tfcompat._src.cluster.exchange import Group
 from tfcompat._src.cluster.peers import Groups, Peers
 from tfcompat._src.cluster.threads import THREADS
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.local_servers import task_name
+from tfcompat._src.runtime.devices.local_servers import task_name
 
 if TYPE_CHECKING:
-    from tfcompat._src.runtime.local_servers import LocalServer
+    from tfcompat._src.runtime.devices.local_servers import LocalServer
 
 _LOOK_SECONDS = 1.0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfcompat._src.base.device import DeviceSpec
 from tfcompat._src.cluster.remote_worker import worker_at
-from tfcompat._src.runtime import local_servers
+from tfcompat._src.runtime.devices import local_servers
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.ops.control.guards import MERGE
-from tfcompat._src.runtime.derivatives import noted_in
+from tfcompat._src.runtime.passes.derivatives import noted_in
 
 
 @dataclass(eq=False)

@@ -26,7 +26,7 @@ from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, WAITING, NotDifferentiable, op
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.run_context import SessionLife, context_of
+from tfcompat._src.runtime.state.run_context import SessionLife, context_of
 
 _HERE, _ELSEWHERE = "RemoteCall", "_RemoteTaskCall"
 _POLL_SECONDS = 0.2

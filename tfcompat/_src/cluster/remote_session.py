@@ -10,9 +10,16 @@ from tfcompat._src.cluster import carried_derivatives, wire
 from tfcompat._src.cluster.masters import RemoteMaster, StraightMaster
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.runtime import devices
-from tfcompat._src.runtime.derivatives import noted_in
-from tfcompat._src.runtime.fetch import Fetches, convert_feed, convert_feeds, fed_tensors, is_plain_key, structure_key
+from tfcompat._src.runtime.devices import devices
+from tfcompat._src.runtime.passes.derivatives import noted_in
+from tfcompat._src.runtime.session.fetches import (
+    Fetches,
+    convert_feed,
+    convert_feeds,
+    fed_tensors,
+    is_plain_key,
+    structure_key,
+)
 
 
 def master_of(address: str, server: Any) -> RemoteMaster | StraightMaster:

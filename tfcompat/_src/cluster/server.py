@@ -27,7 +27,7 @@ from tfcompat._src.cluster.worker_service import WorkerService
 from tfcompat._src.proto import pool
 
 if TYPE_CHECKING:
-    from tfcompat._src.runtime.local_servers import LocalServer
+    from tfcompat._src.runtime.devices.local_servers import LocalServer
 
 LISTEN_HOST = "TFCOMPAT_LISTEN_HOST"
 _SERVED = {

@@ -19,14 +19,14 @@ from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray, HostArr
 from tfcompat._src.ops.flow.stack import Stack
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime import trace
-from tfcompat._src.runtime.fetch import Fetches, convert_feed
-from tfcompat._src.runtime.fetched_value import fetched_value
-from tfcompat._src.runtime.plan import Plan
-from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.run_context import RunContext, SessionLife
-from tfcompat._src.runtime.session import BaseSession, PreparedRun
-from tfcompat._src.runtime.variable_state import VariableState
+from tfcompat._src.runtime.ir.plan import Plan
+from tfcompat._src.runtime.session import run_metadata as trace
+from tfcompat._src.runtime.session.fetched_value import fetched_value
+from tfcompat._src.runtime.session.fetches import Fetches, convert_feed
+from tfcompat._src.runtime.session.session import BaseSession, PreparedRun
+from tfcompat._src.runtime.state.random_state import RandomState
+from tfcompat._src.runtime.state.run_context import RunContext, SessionLife
+from tfcompat._src.runtime.state.variable_state import VariableState
 
 
 class TaskState:

@@ -20,9 +20,9 @@ from tfcompat._src.cluster.server_session import NamedRandomState, PartSession, 
 from tfcompat._src.cluster.session_table import SessionTable
 from tfcompat._src.cluster.tensor_streams import PUSHES, Outgoing, TensorStreams, device_of, pushing_tasks, task_of
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import describe, session_devices
-from tfcompat._src.runtime.local_servers import task_name
-from tfcompat._src.runtime.variable_state import VariableState
+from tfcompat._src.runtime.devices.devices import describe, session_devices
+from tfcompat._src.runtime.devices.local_servers import task_name
+from tfcompat._src.runtime.state.variable_state import VariableState
 
 
 class WorkerSession:

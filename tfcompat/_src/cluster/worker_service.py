@@ -13,7 +13,7 @@ from tfcompat._src.cluster.lines import Door
 from tfcompat._src.cluster.request_ids import RequestIds
 from tfcompat._src.cluster.worker import Worker
 from tfcompat._src.proto import messages, pool
-from tfcompat._src.runtime.local_servers import task_name
+from tfcompat._src.runtime.devices.local_servers import task_name
 
 _FULL_TRACE = 3
 

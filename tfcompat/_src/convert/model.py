@@ -17,7 +17,7 @@ from tfcompat._src.keras.saving.save import load_model
 from tfcompat._src.lite.freeze import freeze_graph
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import loader
 from tfcompat._src.saved_model.files import contains_saved_model, read_message
 from tfcompat._src.train.saver import import_meta_graph

@@ -24,7 +24,7 @@ from tfcompat._src.lite.freeze import get_tensor_name
 from tfcompat._src.lite.interpreter import Interpreter
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform.temporary_files import write_whole
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model.simple_save import simple_save
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tfcompat._src.convert.model import ConversionError
 from tfcompat._src.graph.tensor_proto import make_tensor_proto
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 
 _FINDS = ("LookupTableFind", "LookupTableFindV2")
 _IMPORTS = {"HashTable": "LookupTableImport", "HashTableV2": "LookupTableImportV2"}

@@ -29,7 +29,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
-from tfcompat._src.runtime.run_context import context_of
+from tfcompat._src.runtime.state.run_context import context_of
 
 Arrays = tuple[NDArray, ...]
 

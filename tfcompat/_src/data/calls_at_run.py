@@ -11,7 +11,7 @@ from tfcompat._src.data.values import NO_GRADIENT, Scope
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, WAITING, op
 from tfcompat._src.ops.queues.resource import invalid
-from tfcompat._src.runtime.run_context import context_of
+from tfcompat._src.runtime.state.run_context import context_of
 
 
 @op(

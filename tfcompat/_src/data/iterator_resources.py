@@ -43,7 +43,7 @@ from tfcompat._src.ops.flow.list_value import variant, zeros_like
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.run_context import RunContext, context_of
+from tfcompat._src.runtime.state.run_context import RunContext, context_of
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation

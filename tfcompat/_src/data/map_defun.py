@@ -20,7 +20,7 @@ from tfcompat._src.graph.tensor import Tensor, shape_text
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.queues.resource import invalid
-from tfcompat._src.runtime.run_context import context_of
+from tfcompat._src.runtime.state.run_context import context_of
 
 
 def _row_count(arguments: Element) -> int:

@@ -28,7 +28,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NAMES_RESOURCE, op
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid, shared_resource
-from tfcompat._src.runtime.run_context import RunContext, context_of
+from tfcompat._src.runtime.state.run_context import RunContext, context_of
 
 _NUMBERS = itertools.count()
 _HANDLES = "iterators of several devices by handle"

@@ -34,7 +34,7 @@ from tfcompat._src.data.transform_ops import (
 )
 from tfcompat._src.data.values import DatasetValue, Element, Next, Recorder, Scope, dataset_of, dataset_op
 from tfcompat._src.ops.queues.resource import invalid
-from tfcompat._src.runtime.random_state import RandomState
+from tfcompat._src.runtime.state.random_state import RandomState
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.operation import Operation

@@ -33,7 +33,7 @@ from tfcompat._src.graph.op_spec import EXTERNAL, HOST, NotDifferentiable, op
 from tfcompat._src.io.tfrecord import TFRecordWriter
 from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.resource import cancelled, invalid
-from tfcompat._src.runtime.run_context import context_of
+from tfcompat._src.runtime.state.run_context import context_of
 
 # ---- pipelines that run in one step ----
 

@@ -26,8 +26,8 @@ from tfcompat._src.ops.flow.list_value import variant
 from tfcompat._src.ops.queues.queue_ops import MAKES_HANDLE
 from tfcompat._src.ops.queues.resource import SharedResource, invalid
 from tfcompat._src.ops.queues.state import _uniform_numbers as uniform_numbers
-from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.run_context import RunContext
+from tfcompat._src.runtime.state.random_state import RandomState
+from tfcompat._src.runtime.state.run_context import RunContext
 
 Element = tuple[Any, ...]
 Next = Callable[[], Element]

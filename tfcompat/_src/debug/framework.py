@@ -18,8 +18,8 @@ from tfcompat._src.debug import debug_utils
 from tfcompat._src.debug.debug_utils import Names
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import BaseSession
-from tfcompat._src.runtime.session_interface import SessionInterface
+from tfcompat._src.runtime.session.session import BaseSession
+from tfcompat._src.runtime.session.session_interface import SessionInterface
 from tfcompat._src.train.monitored_session import MonitoredSession
 from tfcompat._src.train.session_wrappers import StepContext
 

@@ -27,7 +27,7 @@ from tfcompat._src.debug.cli.debugger_cli_common import (
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.debug.dump_files import has_inf_or_nan
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.debug_watches import IF_NOT_FINITE
+from tfcompat._src.runtime.debugging.debug_watches import IF_NOT_FINITE
 from tfcompat._src.train.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
 _DUMP_ROOT_PREFIX = "tfdbg_"

@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.base.device import DeviceSpec, canonical_name
 from tfcompat._src.graph import device_scope
 from tfcompat._src.graph.scopes import executing_eagerly_outside_functions, get_default_graph
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
 
 
 def canonicalize(d: str, default: str | None = None) -> str:

@@ -15,7 +15,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.distribute import multi_worker_util
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.cluster import ClusterSpec, Server
 from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.monitored_session import ChiefSessionCreator, SessionCreator, WorkerSessionCreator

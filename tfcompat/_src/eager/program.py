@@ -19,10 +19,10 @@ from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import operations_within
-from tfcompat._src.runtime.fetched_value import fetched_value
-from tfcompat._src.runtime.fold import MAX_FOLDED_ELEMENTS, can_fold
-from tfcompat._src.runtime.run_context import RunContext
-from tfcompat._src.runtime.session import BaseSession, PreparedRun
+from tfcompat._src.runtime.passes.fold import MAX_FOLDED_ELEMENTS, can_fold
+from tfcompat._src.runtime.session.fetched_value import fetched_value
+from tfcompat._src.runtime.session.session import BaseSession, PreparedRun
+from tfcompat._src.runtime.state.run_context import RunContext
 
 
 class ProgramGraph(Graph):

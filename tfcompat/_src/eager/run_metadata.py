@@ -11,10 +11,10 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import GraphFunction, acting_nodes, with_held
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import Device
-from tfcompat._src.runtime.partition_graphs import PRODUCER, argument_names, by_device, nodes_of
-from tfcompat._src.runtime.place import Placer
-from tfcompat._src.runtime.prune import prune
+from tfcompat._src.runtime.devices.devices import Device
+from tfcompat._src.runtime.devices.placer import Placer
+from tfcompat._src.runtime.passes.prune import prune
+from tfcompat._src.runtime.session.partition_graphs import PRODUCER, argument_names, by_device, nodes_of
 
 
 def enable_run_metadata() -> None:

@@ -14,10 +14,10 @@ from tfcompat._src.base.arrays import Array
 from tfcompat._src.base.recent import Recent
 from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.operation import Operation
-from tfcompat._src.runtime.config import process_config, session_config
-from tfcompat._src.runtime.devices import Device, session_devices
-from tfcompat._src.runtime.random_state import RandomState
-from tfcompat._src.runtime.variable_state import VariableState
+from tfcompat._src.runtime.devices.devices import Device, session_devices
+from tfcompat._src.runtime.session.config import process_config, session_config
+from tfcompat._src.runtime.state.random_state import RandomState
+from tfcompat._src.runtime.state.variable_state import VariableState
 
 
 class _Sequence:

@@ -13,7 +13,7 @@ from tfcompat._src.base.dtypes import cpp_name
 from tfcompat._src.eager.program import VariableHandle, handle_key
 from tfcompat._src.eager.state import EagerState
 from tfcompat._src.graph.eager_tensor import EagerOperation
-from tfcompat._src.runtime.variable_state import variable_key
+from tfcompat._src.runtime.state.variable_state import variable_key
 
 
 def _make_handle(state: EagerState, op: EagerOperation) -> list[Any]:

@@ -23,7 +23,7 @@ from tfcompat._src.keras.saving.saving_utils import extract_model_metrics
 from tfcompat._src.nodes.sparse_tensor import convert_to_tensor_or_sparse_tensor
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import file_io, logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model.model_utils.export_output import PredictOutput
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY

@@ -11,7 +11,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import get_collection
 from tfcompat._src.ops.random.seeds import set_random_seed
 from tfcompat._src.platform import compat, file_io
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model.builder import SavedModelBuilder
 from tfcompat._src.saved_model.model_utils import export_utils
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys

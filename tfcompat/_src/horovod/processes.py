@@ -18,7 +18,7 @@ from tfcompat._src.cluster.exchange import Group
 from tfcompat._src.cluster.peers import Peers
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.local_servers import LocalServer
+from tfcompat._src.runtime.devices.local_servers import LocalServer
 
 PEERS = "TFCOMPAT_PEERS"
 Average, Sum, Adasum = 0, 1, 2

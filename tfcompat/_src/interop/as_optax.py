@@ -14,7 +14,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.interop.to_jax import to_jax
 from tfcompat._src.ops.array.constant import placeholder
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.optimizer import Optimizer
 from tfcompat._src.variables.collections import global_variables_initializer
 from tfcompat._src.variables.scope import get_variable

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from tfcompat._src.runtime.merged_traces import Differing, Fit, MergedTrace
+from tfcompat._src.runtime.latency.merged_traces import Differing, Fit, MergedTrace
 
 _CORNERS, _CHECKED = (256, 257), (255, 258, 259, 260)
 """Sizes that are traced, beyond those that are special to kernels and to the unrolling of loops. They have all remainders of division by up to

@@ -20,10 +20,10 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.interop import symbolic_sizes
 from tfcompat._src.ops.flow.array_value import FIRST_CAPACITY, ArrayOverflow
-from tfcompat._src.runtime.fetch import Fetches, convert_feeds, fed_parts, fed_tensors
-from tfcompat._src.runtime.pure import PureRun, pure_run
-from tfcompat._src.runtime.session import BaseSession, Session
-from tfcompat._src.runtime.variable_state import uninitialized, variable_key
+from tfcompat._src.runtime.session.fetches import Fetches, convert_feeds, fed_parts, fed_tensors
+from tfcompat._src.runtime.session.pure_function import PureRun, pure_run
+from tfcompat._src.runtime.session.session import BaseSession, Session
+from tfcompat._src.runtime.state.variable_state import uninitialized, variable_key
 
 Params = dict[str, dict[str, Any]]
 

@@ -11,7 +11,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.interop.to_jax import JaxFunction, Params, to_jax
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import loader
 from tfcompat._src.saved_model.files import contains_saved_model
 from tfcompat._src.train.saver import import_meta_graph

@@ -1,6 +1,6 @@
 """Conditionals and loops -> IF and WHILE, whose branches, conditions and bodies are subgraphs of their own.
 
-The runtime's items (`runtime/structure`) say what belongs to which branch and which loop. A subgraph has inputs only: what a branch uses
+The runtime's items (`runtime/passes/structure`) say what belongs to which branch and which loop. A subgraph has inputs only: what a branch uses
 from outside is an input of the IF; what a loop uses is a loop variable of the WHILE that its body hands on.
 """
 
@@ -16,9 +16,9 @@ from tfcompat._src.lite import model as lite
 from tfcompat._src.lite.errors import ConverterError
 from tfcompat._src.lite.lowering import Lowering, finish
 from tfcompat._src.ops.control.guards import MERGE, SWITCH
-from tfcompat._src.runtime.cond_item import CondItem
-from tfcompat._src.runtime.item import Item, OpItem
-from tfcompat._src.runtime.loop_program import LoopItem, LoopProgram
+from tfcompat._src.runtime.ir.cond_item import CondItem
+from tfcompat._src.runtime.ir.item import Item, OpItem
+from tfcompat._src.runtime.ir.loop_item import LoopItem, LoopProgram
 
 
 def lower_items(low: Lowering, items: Iterable[Item], side: bool | None = None) -> None:

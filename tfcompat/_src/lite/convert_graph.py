@@ -25,11 +25,11 @@ from tfcompat._src.lite.op_table import DROPPED
 from tfcompat._src.lite.shapes import array_sizes, refine
 from tfcompat._src.nodes import raw
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.fold import fold
-from tfcompat._src.runtime.plan_guards import NOTHING_FED
-from tfcompat._src.runtime.prune import prune
-from tfcompat._src.runtime.session import Session
-from tfcompat._src.runtime.structure import structure
+from tfcompat._src.runtime.passes.fold import fold
+from tfcompat._src.runtime.passes.plan_guards import NOTHING_FED
+from tfcompat._src.runtime.passes.prune import prune
+from tfcompat._src.runtime.passes.structure import structure
+from tfcompat._src.runtime.session.session import Session
 
 _LEAVES = frozenset(("Const", "VariableV2", "Variable", "VarHandleOp"))
 _VARIABLES = frozenset(("VariableV2", "Variable", "VarHandleOp"))

@@ -33,7 +33,7 @@ from tfcompat._src.lite.toco import OpsSet, toco_convert_graph_def, toco_convert
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import signature_constants, tag_constants
 
 

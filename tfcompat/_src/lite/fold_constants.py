@@ -7,7 +7,7 @@ import numpy as np
 from tfcompat._src.lite import kernels
 from tfcompat._src.lite import model as lite
 from tfcompat._src.lite.graph_of import GraphOf
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 
 
 def fold_constants(subgraph: lite.Subgraph) -> None:

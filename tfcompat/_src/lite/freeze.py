@@ -12,8 +12,8 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.lite.op_hint import convert_op_hints_to_stubs, find_all_hinted_output_nodes
 from tfcompat._src.nodes.function_body import CallOperation
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.prune import prune
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.passes.prune import prune
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import constants, loader
 
 

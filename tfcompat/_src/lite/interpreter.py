@@ -15,7 +15,7 @@ from tfcompat._src.lite import model as lite
 from tfcompat._src.lite import reader
 from tfcompat._src.lite.graph_of import GraphOf
 from tfcompat._src.platform import file_io
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 
 _HELD = """There is at least 1 reference to internal data
       in the interpreter in the form of a numpy array or slice. Be sure to

@@ -15,7 +15,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.nodes.meta_graph import ops_used_by_graph_def
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import command_inputs as saved_model_inputs
 from tfcompat._src.saved_model import files, loader
 from tfcompat._src.saved_model.command_inputs import (  # noqa: F401

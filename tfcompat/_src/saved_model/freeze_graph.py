@@ -16,7 +16,7 @@ from tfcompat._src.graph import graph_util
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform import file_io
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import files, loader, tag_constants
 from tfcompat._src.train.checkpoint_management import checkpoint_exists
 from tfcompat._src.train.saver import Saver, import_meta_graph

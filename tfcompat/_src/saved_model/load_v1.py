@@ -20,7 +20,7 @@ from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.nodes.tensor_spec import TensorSpec
 from tfcompat._src.ops.array.constant import identity
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import constants, files
 from tfcompat._src.saved_model.loader import get_asset_tensors
 from tfcompat._src.saved_model.named_function import NamedFunction

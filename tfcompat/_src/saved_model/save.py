@@ -28,7 +28,7 @@ from tfcompat._src.nodes.type_spec import TypeSpec
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import compat
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import constants, files
 from tfcompat._src.saved_model.builder import copy_assets_to_destination_dir, get_asset_filename_to_add
 from tfcompat._src.saved_model.nested_structure_coder import StructureCoder

@@ -16,7 +16,7 @@ from tfcompat._src.graph.constant_value import constant_value
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import loader
 from tfcompat._src.serving.batching import Batcher
 from tfcompat._src.serving.metrics import GRAPH_RUNS

@@ -17,7 +17,7 @@ from tfcompat._src.base.session_like import SessionLike
 from tfcompat._src.platform import file_io, logging
 from tfcompat._src.profiler.timeline import Timeline
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import get_default_session
+from tfcompat._src.runtime.session.session import get_default_session
 
 GLOBAL_BENCHMARK_REGISTRY: set[type[Benchmark]] = set()
 TEST_REPORTER_TEST_ENV = "TEST_REPORT_FILE_PREFIX"

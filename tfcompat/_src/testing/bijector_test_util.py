@@ -11,7 +11,7 @@ from tfcompat._src.distributions.bijector import Bijector
 from tfcompat._src.distributions.uniform import Uniform
 from tfcompat._src.ops.math.reduce import reduce_mean
 from tfcompat._src.ops.math.unary import exp
-from tfcompat._src.runtime.session import get_default_session
+from tfcompat._src.runtime.session.session import get_default_session
 
 
 def assert_finite(array: Any) -> None:

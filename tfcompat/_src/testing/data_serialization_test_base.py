@@ -31,7 +31,7 @@ from tfcompat._src.graph.scopes import add_to_collection, get_collection
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.sparse_tensor import SparseTensor, SparseTensorValue
 from tfcompat._src.ops.ragged.value import RaggedTensorValue
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.testing.test_case import TestCase
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saver import Saver, import_meta_graph

@@ -10,7 +10,7 @@ import jax
 import tfcompat as tf
 from tfcompat._src.base.export import export
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import accelerator_count, session_devices
+from tfcompat._src.runtime.devices.devices import accelerator_count, session_devices
 
 
 def gpus() -> list[jax.Device]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
 from tfcompat._src.testing import combinations, test_combinations
 from tfcompat._src.testing.combinations import NamedObject, combine, times  # noqa: F401
 

@@ -13,7 +13,7 @@ import tfcompat as tf
 from tfcompat._src.debug.debug_utils import add_debug_tensor_watch, watch_graph
 from tfcompat._src.debug.dump_dir import DebugDumpDir
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.testing.devices import gpu_device_name
 from tfcompat._src.testing.test_case import TestCase
 

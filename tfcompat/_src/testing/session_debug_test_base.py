@@ -23,7 +23,7 @@ from tfcompat._src.debug.dump_files import (
     has_inf_or_nan,
     read_event,
 )
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.testing.devices import gpu_device_name
 from tfcompat._src.testing.session_debug_runs import FLOAT, IDENTITY, SUMMARY, DebuggedRuns, numeric_summary
 from tfcompat._src.testing.test_case import TestCase

@@ -9,7 +9,7 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
 from tfcompat._src.platform import compat
 from tfcompat._src.proto.messages import ClusterDef, ServerDef
-from tfcompat._src.runtime.local_servers import LocalServer
+from tfcompat._src.runtime.devices.local_servers import LocalServer
 
 
 @export("train.ClusterSpec")

@@ -7,7 +7,7 @@ from typing import Any
 from tfcompat._src.base import mixed_precision_state as state
 from tfcompat._src.base.export import export
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.config import set_optimizer_experimental_options
+from tfcompat._src.runtime.session.config import set_optimizer_experimental_options
 from tfcompat._src.train.loss_scale_optimizer import MixedPrecisionLossScaleOptimizer
 from tfcompat._src.train.optimizer import Optimizer
 

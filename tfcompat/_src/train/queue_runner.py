@@ -16,7 +16,7 @@ from tfcompat._src.graph.scopes import executing_eagerly, get_default_graph
 from tfcompat._src.nodes.meta_graph import prepend_name_scope, strip_name_scope
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import BaseSession, get_default_session
+from tfcompat._src.runtime.session.session import BaseSession, get_default_session
 from tfcompat._src.train.coordinator import Coordinator
 
 

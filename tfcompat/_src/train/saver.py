@@ -21,7 +21,7 @@ from tfcompat._src.graph.scopes import add_to_collection, executing_eagerly, get
 from tfcompat._src.nodes import meta_graph
 from tfcompat._src.platform import compat, file_io, logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.session.session import BaseSession
 from tfcompat._src.train import checkpoint_management, saveable_object_util
 from tfcompat._src.train.saver_builder import V2, BulkSaverBuilder
 from tfcompat._src.variables import training_util

@@ -13,7 +13,7 @@ from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.checkpoint_management import get_checkpoint_state
 
 

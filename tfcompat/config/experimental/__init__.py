@@ -3,19 +3,19 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.runtime.config import VirtualDeviceConfiguration as VirtualDeviceConfiguration
-from tfcompat._src.runtime.config import get_device_policy as get_device_policy
-from tfcompat._src.runtime.config import get_memory_growth as get_memory_growth
-from tfcompat._src.runtime.config import get_synchronous_execution as get_synchronous_execution
-from tfcompat._src.runtime.config import get_virtual_device_configuration as get_virtual_device_configuration
-from tfcompat._src.runtime.config import get_visible_devices as get_visible_devices
-from tfcompat._src.runtime.config import list_logical_devices as list_logical_devices
-from tfcompat._src.runtime.config import list_physical_devices as list_physical_devices
-from tfcompat._src.runtime.config import set_device_policy as set_device_policy
-from tfcompat._src.runtime.config import set_memory_growth as set_memory_growth
-from tfcompat._src.runtime.config import set_synchronous_execution as set_synchronous_execution
-from tfcompat._src.runtime.config import set_virtual_device_configuration as set_virtual_device_configuration
-from tfcompat._src.runtime.config import set_visible_devices as set_visible_devices
+from tfcompat._src.runtime.session.config import VirtualDeviceConfiguration as VirtualDeviceConfiguration
+from tfcompat._src.runtime.session.config import get_device_policy as get_device_policy
+from tfcompat._src.runtime.session.config import get_memory_growth as get_memory_growth
+from tfcompat._src.runtime.session.config import get_synchronous_execution as get_synchronous_execution
+from tfcompat._src.runtime.session.config import get_virtual_device_configuration as get_virtual_device_configuration
+from tfcompat._src.runtime.session.config import get_visible_devices as get_visible_devices
+from tfcompat._src.runtime.session.config import list_logical_devices as list_logical_devices
+from tfcompat._src.runtime.session.config import list_physical_devices as list_physical_devices
+from tfcompat._src.runtime.session.config import set_device_policy as set_device_policy
+from tfcompat._src.runtime.session.config import set_memory_growth as set_memory_growth
+from tfcompat._src.runtime.session.config import set_synchronous_execution as set_synchronous_execution
+from tfcompat._src.runtime.session.config import set_virtual_device_configuration as set_virtual_device_configuration
+from tfcompat._src.runtime.session.config import set_visible_devices as set_visible_devices
 
 _LAZY = {
 }

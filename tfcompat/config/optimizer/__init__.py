@@ -3,10 +3,10 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.runtime.config import get_optimizer_experimental_options as get_experimental_options
-from tfcompat._src.runtime.config import get_optimizer_jit as get_jit
-from tfcompat._src.runtime.config import set_optimizer_experimental_options as set_experimental_options
-from tfcompat._src.runtime.config import set_optimizer_jit as set_jit
+from tfcompat._src.runtime.session.config import get_optimizer_experimental_options as get_experimental_options
+from tfcompat._src.runtime.session.config import get_optimizer_jit as get_jit
+from tfcompat._src.runtime.session.config import set_optimizer_experimental_options as set_experimental_options
+from tfcompat._src.runtime.session.config import set_optimizer_jit as set_jit
 
 _LAZY = {
 }

@@ -3,10 +3,10 @@
 import importlib as _importlib
 
 from tfcompat._src.base.lacking import lacking as _lacking
-from tfcompat._src.runtime.config import get_inter_op_parallelism_threads as get_inter_op_parallelism_threads
-from tfcompat._src.runtime.config import get_intra_op_parallelism_threads as get_intra_op_parallelism_threads
-from tfcompat._src.runtime.config import set_inter_op_parallelism_threads as set_inter_op_parallelism_threads
-from tfcompat._src.runtime.config import set_intra_op_parallelism_threads as set_intra_op_parallelism_threads
+from tfcompat._src.runtime.session.config import get_inter_op_parallelism_threads as get_inter_op_parallelism_threads
+from tfcompat._src.runtime.session.config import get_intra_op_parallelism_threads as get_intra_op_parallelism_threads
+from tfcompat._src.runtime.session.config import set_inter_op_parallelism_threads as set_inter_op_parallelism_threads
+from tfcompat._src.runtime.session.config import set_intra_op_parallelism_threads as set_intra_op_parallelism_threads
 
 _LAZY = {
 }

@@ -34,7 +34,7 @@ from tfcompat._src.gradients.tape import GradientTape as GradientTape
 from tfcompat._src.graph.scopes import executing_eagerly as executing_eagerly
 from tfcompat._src.graph.scopes import executing_eagerly as in_eager_mode
 from tfcompat._src.nodes.tensor_spec import TensorSpec as TensorSpec
-from tfcompat._src.runtime.config import list_devices as list_devices
+from tfcompat._src.runtime.session.config import list_devices as list_devices
 from tfcompat._src.shim.internal.context import num_gpus as num_gpus
 from tfcompat._src.testing.modes import run_all_in_graph_and_eager_modes as run_all_tests_in_graph_and_eager_modes
 from tfcompat._src.testing.modes import run_in_graph_and_eager_modes as run_test_in_graph_and_eager_modes

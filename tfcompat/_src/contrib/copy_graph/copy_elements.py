@@ -12,7 +12,7 @@ from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.scopes import control_dependencies
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import spec_of
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.variables.variable import Variable
 
 

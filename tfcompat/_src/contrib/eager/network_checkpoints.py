@@ -10,7 +10,7 @@ from typing import Any
 from tfcompat._src.base.export import export
 from tfcompat._src.contrib.eager.network import Network
 from tfcompat._src.graph.scopes import executing_eagerly
-from tfcompat._src.runtime.session import get_default_session
+from tfcompat._src.runtime.session.session import get_default_session
 from tfcompat._src.train.checkpoint_utils import load_checkpoint
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.variables.resource_variable import eager_creation_observers

@@ -25,7 +25,7 @@ from tfcompat._src.ops.control.groups import group, no_op
 from tfcompat._src.ops.math.scan import add_n
 from tfcompat._src.ops.sparse.layout import sparse_split
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.device_lib import list_local_devices
+from tfcompat._src.runtime.devices.device_lib import list_local_devices
 from tfcompat._src.saved_model.model_utils.export_output import ClassificationOutput, PredictOutput, RegressionOutput
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.train.device_setter import _RoundRobinStrategy

@@ -15,7 +15,7 @@ from tfcompat._src.graph.scopes import add_to_collection, get_collection
 from tfcompat._src.nodes.sparse_tensor import SparseTensorValue
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import compat, file_io, logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model.builder import SavedModelBuilder
 from tfcompat._src.train.basic_session_run_hooks import FeedFnHook, LoggingTensorHook, NanTensorHook
 from tfcompat._src.train.evaluation import _evaluate_once, _StopAfterNEvalsHook

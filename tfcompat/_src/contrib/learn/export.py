@@ -15,7 +15,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.array.constant import placeholder
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.variables.collections import global_variables, local_variables_initializer, tables_initializer

@@ -11,7 +11,7 @@ from tfcompat._src.base.graph_collections import GraphKeys
 from tfcompat._src.contrib.framework.aliases import get_graph_from_inputs
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.summary.writer import FileWriterCache
 from tfcompat._src.train.coordinator import Coordinator
 from tfcompat._src.train.queue_runner import start_queue_runners

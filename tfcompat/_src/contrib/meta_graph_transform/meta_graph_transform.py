@@ -14,7 +14,7 @@ from tfcompat._src.graph.graph_util import convert_variables_to_constants
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import constants
 from tfcompat._src.saved_model.graph_transforms import transform_graph
 from tfcompat._src.saved_model.graph_transforms.context import node_of

@@ -14,7 +14,7 @@ from tfcompat._src.graph.tensor_proto import make_tensor_proto
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train import graph_io
 from tfcompat._src.train.checkpoint_management import latest_checkpoint
 from tfcompat._src.train.saver import import_meta_graph

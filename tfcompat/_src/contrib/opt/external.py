@@ -18,7 +18,7 @@ from tfcompat._src.ops.array.fill import zeros_like
 from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.session import get_default_session
+from tfcompat._src.runtime.session.session import get_default_session
 from tfcompat._src.variables.collections import trainable_variables
 
 

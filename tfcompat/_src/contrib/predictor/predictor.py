@@ -16,7 +16,7 @@ from tfcompat._src.contrib.learn.saved_model_export_utils import (
 from tfcompat._src.estimator.estimator import Estimator
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import files, loader
 from tfcompat._src.saved_model.model_utils.mode_keys import EstimatorModeKeys as ModeKeys
 from tfcompat._src.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY

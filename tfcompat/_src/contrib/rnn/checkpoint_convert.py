@@ -10,7 +10,7 @@ from tfcompat._src.checkpoint.reader import NewCheckpointReader
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.platform import logging
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.saver import Saver
 from tfcompat._src.variables.collections import global_variables_initializer
 from tfcompat._src.variables.variable import Variable

@@ -11,7 +11,7 @@ from tfcompat._src.contrib.session_bundle.exporter import manifest_pb2
 from tfcompat._src.graph.scopes import get_collection, reset_default_graph
 from tfcompat._src.platform import file_io, gfile
 from tfcompat._src.proto.messages import GraphDef, MetaGraphDef
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.saver import import_meta_graph
 
 if TYPE_CHECKING:

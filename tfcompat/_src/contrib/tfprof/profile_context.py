@@ -18,8 +18,8 @@ from tfcompat._src.graph.scopes import get_default_graph
 from tfcompat._src.platform import file_io
 from tfcompat._src.profiler.model_analyzer import Profiler
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.fetch import Fetches
-from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.session.fetches import Fetches
+from tfcompat._src.runtime.session.session import BaseSession
 
 WARMUP_STEPS = 10
 MAX_TRACED_STEPS = 100

@@ -23,7 +23,7 @@ from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.ops.array.join import concat, split, stack
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.math.scan import add_n
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
 
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike

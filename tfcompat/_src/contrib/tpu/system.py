@@ -21,7 +21,7 @@ from tfcompat._src.nodes.convert import constant
 from tfcompat._src.ops.control.groups import no_op
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
 from tfcompat._src.variables.scope import variable_scope
 
 

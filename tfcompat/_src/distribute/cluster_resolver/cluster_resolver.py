@@ -8,7 +8,7 @@ from typing import Any
 from tfcompat._src.base.export import export
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.scopes import executing_eagerly
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.cluster import ClusterSpec
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfcompat._src.base.export import export
 from tfcompat._src.distribute.cluster_resolver.cluster_resolver import ClusterResolver, format_master_url
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
 from tfcompat._src.train.cluster import ClusterSpec
 
 

@@ -40,8 +40,8 @@ from tfcompat._src.ops.control.cond import cond
 from tfcompat._src.ops.control.groups import group
 from tfcompat._src.ops.control.printing import print_v2
 from tfcompat._src.ops.math.cast import cast
-from tfcompat._src.runtime.fetch import AnyShape
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.fetches import AnyShape
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.train.moving_averages import assign_moving_average
 from tfcompat._src.variables import assign, functional
 

@@ -31,8 +31,8 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.function_body import FuncGraph
 from tfcompat._src.ops.array.constant import placeholder_with_default
-from tfcompat._src.runtime.config import session_config
-from tfcompat._src.runtime.session import BaseSession, Session, get_default_session
+from tfcompat._src.runtime.session.config import session_config
+from tfcompat._src.runtime.session.session import BaseSession, Session, get_default_session
 from tfcompat._src.train.worker_context import get_current_worker_context
 from tfcompat._src.variables.assign import is_variable_initialized
 from tfcompat._src.variables.collections import variables_initializer

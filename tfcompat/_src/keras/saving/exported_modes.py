@@ -20,7 +20,7 @@ from tfcompat._src.keras.optimizers.optimizer_v2 import OptimizerV2
 from tfcompat._src.keras.saving import saving_utils
 from tfcompat._src.keras.saving.model_config import model_from_json
 from tfcompat._src.platform import file_io, logging
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import constants, files
 from tfcompat._src.saved_model.builder import _SavedModelBuilder
 from tfcompat._src.saved_model.model_utils import export_utils

@@ -20,10 +20,10 @@ import jax
 
 from tfcompat._src.base import jax_compat
 from tfcompat._src.interpreter.cost import cost
-from tfcompat._src.runtime.cluster_trace import Arguments, Trace, Tracing
 from tfcompat._src.runtime.engines import interpreter, xla
 from tfcompat._src.runtime.engines.engine import Engine
-from tfcompat._src.runtime.variable_state import Place, is_in_host_memory
+from tfcompat._src.runtime.lowering.cluster_trace import Arguments, Trace, Tracing
+from tfcompat._src.runtime.state.variable_state import Place, is_in_host_memory
 
 ENGINES = ("choose", "compile", "interpret")
 ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "choose"

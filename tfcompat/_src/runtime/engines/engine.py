@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from tfcompat._src.runtime.cluster_trace import Arguments, Tracing
+from tfcompat._src.runtime.lowering.cluster_trace import Arguments, Tracing
 
 
 class Call(Protocol):

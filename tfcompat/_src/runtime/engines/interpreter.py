@@ -21,9 +21,9 @@ from tfcompat._src.base.arrays import Array
 from tfcompat._src.interpreter import engine
 from tfcompat._src.interpreter.limit import LIMIT, OverLimit
 from tfcompat._src.interpreter.memory import lenders, lent
-from tfcompat._src.runtime.cluster_trace import Arguments, Trace, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
 from tfcompat._src.runtime.engines.spoiled import spoil
+from tfcompat._src.runtime.lowering.cluster_trace import Arguments, Trace, Tracing, variable_shapes
 
 
 def lacks(trace: Trace | jax.stages.Traced) -> bool:

@@ -9,9 +9,10 @@ import jax
 from jax.sharding import NamedSharding
 
 from tfcompat._src.base import jax_compat
-from tfcompat._src.runtime import failure, reroll
-from tfcompat._src.runtime.cluster_trace import Arguments, Tracing, variable_shapes
 from tfcompat._src.runtime.engines.engine import Call
+from tfcompat._src.runtime.latency import reroll
+from tfcompat._src.runtime.lowering import failure
+from tfcompat._src.runtime.lowering.cluster_trace import Arguments, Tracing, variable_shapes
 
 SMALL = 2**16
 LONG = 1500
@@ -19,7 +20,7 @@ LONG = 1500
 LONG_RUN = 10**10
 """A call of more floating-point operations may take seconds, so it runs in a helper thread: a signal handler can end the waiting."""
 REPEATING = 400
-"""In a program of at least this many equations, repeated stretches are rolled into loops (`reroll.py`)."""
+"""In a program of at least this many equations, repeated stretches are rolled into loops (`latency/reroll.py`)."""
 
 
 class Compiled:

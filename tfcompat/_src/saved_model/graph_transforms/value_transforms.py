@@ -12,7 +12,7 @@ from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor_proto import make_ndarray, make_tensor_proto
 from tfcompat._src.nodes.graph_import import import_graph_def
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.saved_model import optimize_for_inference
 from tfcompat._src.saved_model.graph_transforms.context import (
     Context,

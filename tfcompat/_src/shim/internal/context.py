@@ -22,8 +22,8 @@ from tfcompat._src.eager.run_metadata import (
 from tfcompat._src.function.executor_type import function_executor_type
 from tfcompat._src.graph.scopes import device, executing_eagerly, get_default_graph
 from tfcompat._src.ops.random.seeds import set_random_seed as set_global_seed
-from tfcompat._src.runtime.config import POLICIES, ProcessConfig, VirtualDeviceConfiguration, process_config
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
+from tfcompat._src.runtime.session.config import POLICIES, ProcessConfig, VirtualDeviceConfiguration, process_config
 from tfcompat._src.summary.recording import STATE
 
 # The constants of 1.15.

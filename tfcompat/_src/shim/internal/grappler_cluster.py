@@ -16,8 +16,8 @@ from tfcompat._src.base import errors
 from tfcompat._src.base.device import DeviceSpecV2
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import Device, describe, session_devices
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.devices.devices import Device, describe, session_devices
+from tfcompat._src.runtime.session.session import Session
 from tfcompat._src.shim.internal import grappler_costs as costs
 from tfcompat._src.shim.internal.grappler_item import BuiltItem, Item, properties
 from tfcompat._src.shim.internal.kernels import get_registered_kernels_for_op

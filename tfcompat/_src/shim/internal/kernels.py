@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfcompat._src.graph import op_spec
 from tfcompat._src.proto import messages
-from tfcompat._src.runtime.devices import accelerator_count
+from tfcompat._src.runtime.devices.devices import accelerator_count
 
 
 def _device_types() -> list[str]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfcompat._src.base import errors
 from tfcompat._src.graph.constant_value import known_value
-from tfcompat._src.runtime.devices import DeviceAttributes
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.devices.devices import DeviceAttributes
+from tfcompat._src.runtime.session.session import Session
 
 if TYPE_CHECKING:
     from tfcompat._src.graph.graph import Graph
