@@ -58,6 +58,24 @@ class GraphRunner:
         return {"seconds": time.perf_counter() - start, "loss": float(last)}
 
 
+    def prepare_path(self, path, warm_up, seconds):
+        """Makes a path of `workloads/path.py`, runs it for `warm_up` seconds, and returns how many steps fit in `seconds`."""
+        self.step = importlib.import_module("benchmarks.workloads.path").PATHS[path](self.tf)
+        self.step()
+        start, steps = time.perf_counter(), 0
+        while time.perf_counter() - start < warm_up or not steps:
+            self.step()
+            steps += 1
+        return {"steps": max(1, int(steps * seconds / (time.perf_counter() - start)))}
+
+    def path_steps(self, count):
+        """Returns the CPU milliseconds of a step, of all threads of the process, over `count` steps."""
+        start = time.process_time()
+        for _ in range(count):
+            self.step()
+        return {"milliseconds": 1e3 * (time.process_time() - start) / count}
+
+
 class JaxRunner:
     """The hand-written JAX twin of a workload."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -10,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from tfcompat._src.base.arrays import NDArray
+from tfcompat._src.base.row_sums import add_rows
 from tfcompat._src.interpreter.memory import writable
 from tfcompat._src.interpreter.table import TABLE, Equation, Prepare, Shape, ToArray, primitive
 
@@ -215,8 +215,6 @@ def _putting(ufunc: np.ufunc | None, w: _Windows, grid: Shape, unique: bool) -> 
     return combine_rows if is_rows and not unique and w.front else combine
 
 
-_MANY, _SPARSE = 1 << 18, 8
-"""Least number of elements of updates that are added up by a sparse product, and most rows of the table for each update."""
 _ROUNDS = 16
 """Largest number of updates of one row for which updates are applied in rounds, each row once per round."""
 
@@ -226,10 +224,8 @@ def _combine_rows(ufunc: np.ufunc, table: NDArray, place: NDArray, updates: NDAr
     if updates.shape[1] == 1:
         ufunc.at(table[:, 0], place, updates[:, 0])
         return
-    if ufunc is np.add and table.dtype in (np.float32, np.float64) and updates.size >= _MANY and len(table) <= _SPARSE * len(place):
-        # The sums of the updates of each row are a product with a sparse matrix of ones: SciPy adds them up in their order. Its import takes 0.1 s.
-        entries = np.ones(len(place), table.dtype), (place, np.arange(len(place)))
-        table += importlib.import_module("scipy.sparse").csr_array(entries, shape=(len(table), len(place))) @ updates
+    if ufunc is np.add and table.dtype in (np.float32, np.float64):
+        add_rows(table, place, updates)
         return
     # Groups updates by row with a stable sort; round k applies the k-th update of every row that has one.
     order = np.argsort(place, kind="stable")

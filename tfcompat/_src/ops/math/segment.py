@@ -13,6 +13,7 @@ from jax import lax
 from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.export import export
 from tfcompat._src.base.on_demand import sparse
+from tfcompat._src.base.row_sums import add_rows
 from tfcompat._src.graph.op_spec import HOST, Facts, NotDifferentiable, op
 from tfcompat._src.graph.scopes import name_scope
 from tfcompat._src.graph.shape_inference import merge, with_rank, with_rank_at_least
@@ -141,7 +142,7 @@ def _reduce_runs(function: np.ufunc, data: np.ndarray, starts: np.ndarray) -> np
     Large data is reduced in vectors: first the k-th rows of all runs at once, k rising up to the number of runs that are
     as long as that, then what is left of each longer run. That takes at most `2 * sqrt(rows)` calls.
     """
-    if function is np.add and data.size >= _LARGE and data.dtype.char in "fdFD":
+    if function is np.add and data.size >= _LARGE and data.dtype.char in "fd":
         return _sum_runs(data, starts)
     if data.size < _LARGE or data.size < _WIDE * len(data):
         return function.reduceat(data, starts, axis=0, dtype=data.dtype)
@@ -374,12 +375,7 @@ def _unsorted_prod_grad(op: Operation, g: Tensor) -> list:
 def rows_added_in_numpy(rows: Any, places: Any, count: int) -> Any:
     """The sums of the rows with the same place, [count, ...]; rows with a negative place are left out."""
     total = np.zeros((count, *rows.shape[1:]), rows.dtype)
-    there = np.flatnonzero(places >= 0)
-    order = there[np.argsort(places[there], kind="stable")]
-    if order.size:
-        ordered = places[order]
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        total[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+    add_rows(total, places, rows)
     return total
 
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from tfcompat._src.base import checks, dispatch, dtypes
 from tfcompat._src.base.export import export
+from tfcompat._src.base.one_call import one_call
+from tfcompat._src.base.row_sums import weighted_sums
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import HOST, op
 from tfcompat._src.graph.scopes import name_scope
@@ -54,13 +57,7 @@ def _sparse_matmul_numpy(indices, values, sizes, b, *, adjoint_a, adjoint_b):
         if bad.size:
             found = indices[bad[0], column]
             raise invalid(f"{letter} ({found}) from index[{bad[0]},{column}] out of bounds (>={sizes[column]})")
-    product = np.zeros((sizes[rows], dense.shape[1]), values.dtype)
-    order = np.argsort(indices[:, rows], kind="stable")
-    if order.size and dense.size:
-        terms = values[order, None] * dense[indices[order, columns]]
-        places, starts = np.unique(indices[order, rows], return_index=True)
-        product[places] = np.add.reduceat(terms, starts, axis=0, dtype=values.dtype)
-    return product
+    return weighted_sums(indices[:, rows], indices[:, columns], values, dense, int(sizes[rows]))
 
 
 def _matmul_gradient(op, grad):
@@ -91,9 +88,27 @@ def _sparse_matmul(indices, values, sizes, b, *, adjoint_a, adjoint_b):
         return jnp.zeros((outer, dense.shape[1]), values.dtype)
     for column, letter, limit in ((columns, "k", inner), (rows, "m", outer)):
         _require_inside(indices, column, letter, limit)
-    terms = jnp.asarray(values)[:, None] * jnp.take(dense, indices[:, columns], axis=0, mode="clip")
-    start = jnp.zeros((outer, dense.shape[1]), values.dtype)
-    return start.at[indices[:, rows]].add(terms, mode="drop")
+    return _sums_of_products(indices[:, rows], indices[:, columns], values, dense, outer)
+
+
+def _products_added_in_jax(places: Any, chosen: Any, weights: Any, rows: Any, count: int) -> Any:
+    """`weighted_sums` for XLA; an index that `_sparse_matmul` refuses is moved to the last row."""
+    # XLA's loop over updates runs a fused product slower than it reads one from memory.
+    terms = lax.optimization_barrier(jnp.asarray(weights)[:, None] * jnp.take(rows, chosen, axis=0, mode="clip"))
+    return jnp.zeros((count, rows.shape[1]), terms.dtype).at[places].add(terms, mode="drop")
+
+
+def _products_added_in_numpy(places: Any, chosen: Any, weights: Any, rows: Any, count: int) -> Any:
+    """`weighted_sums`; an index that `_sparse_matmul` refuses is moved to the nearest row."""
+    # Padding stands at the end.
+    count_given = len(places) - int(np.argmax(places[::-1] != checks.no_row(places.dtype)))
+    places, chosen, weights = places[:count_given], chosen[:count_given], weights[:count_given]
+    if not checks.all_inside(chosen, len(rows)):
+        chosen = np.clip(chosen, 0, len(rows) - 1)
+    return weighted_sums(places, chosen, weights, rows, count)
+
+
+_sums_of_products = one_call(_products_added_in_jax, _products_added_in_numpy, static=(4,))
 
 
 def _checked_factors(indices: Any, values: Any, sizes: Any, b: Any, adjoint_a: bool, adjoint_b: bool) -> tuple[Any, int, int]:
@@ -120,10 +135,13 @@ def _checked_factors(indices: Any, values: Any, sizes: Any, b: Any, adjoint_a: b
 
 def _require_inside(indices: Any, column: int, letter: str, limit: int) -> None:
     place = indices[:, column]
-    bad = ((place < 0) & (place != checks.no_row(place.dtype))) | (place >= limit)
-    first = checks.first(bad)
+    # As unsigned numbers, negative places are beyond every limit.
+    unsigned = np.dtype(f"u{place.dtype}").type
+    number = place.astype(unsigned)
+    bad = (number >= unsigned(limit)) & (number != unsigned(checks.no_row(place.dtype) + (1 << 8 * place.dtype.itemsize)))
+    at = checks.first(bad)
     text = f"{letter} ({{}}) from index[{{}},{column}] out of bounds (>={limit})"
-    checks.require(~jnp.any(bad), text, jnp.asarray(place)[first], first)
+    checks.require(~bad[at], text, jnp.asarray(place)[at], at)
 
 
 @export("sparse.matmul", "sparse.sparse_dense_matmul", "sparse_tensor_dense_matmul")
