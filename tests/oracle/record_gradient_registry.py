@@ -1,7 +1,7 @@
 """Records for which names TensorFlow 1.15.5 has registered that they have a gradient (true) or none (false), contrib included.
 
 Writes tests/golden/gradient_registry.json, all names, and tfcompat/_src/base/registered_gradients.txt, those that no module of tfcompat
-registers by itself: a name, and " none" behind it.
+registers by itself: a name, and behind it "none", or the module and the name of the function.
 """
 
 import json
@@ -30,7 +30,8 @@ def main():
     with open(NAMES, "w") as sink:
         for name in sorted(found):
             if not found[name] or name in op_types:
-                sink.write(name + ("" if found[name] else " none") + "\n")
+                rule = registry.lookup(name)
+                sink.write(name + (" {0.__module__}:{0.__name__}".format(rule) if rule else " none") + "\n")
 
 
 if __name__ == "__main__":

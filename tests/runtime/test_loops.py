@@ -210,3 +210,41 @@ def test_arrays_that_other_programs_made_grow_in_loops():
             rows, value = session.run([stacked, slope], {n: length})
             np.testing.assert_array_equal(rows, [1, *range(1, length)])
             assert value == 1 + sum(range(length))
+
+
+REF_UPDATES = {
+    "assign": lambda ref, i: tf.assign_add(ref, tf.ones([3, 2])),
+    "scatter": lambda ref, i: tf.scatter_update(ref, [0], tf.fill([1, 2], tf.cast(i + 5, tf.float32))),
+    "scatter_nd": lambda ref, i: tf.scatter_nd_update(ref, [[1]], tf.fill([1, 2], tf.cast(i + 5, tf.float32))),
+    "none": lambda ref, i: ref,
+}
+# By 1.15.5: the array of first elements of each iteration (joined, or added up) and the variable, after runs of 2, 2, 0 and 1 iterations.
+REF_RUNS = {
+    ("assign", True): [([0, 2, 3], [3, 3, 3]), ([0, 4, 5], [5, 5, 5]), ([0], [5, 5, 5]), ([0, 6], [6, 6, 6])],
+    ("assign", False): [([5], [3, 3, 3]), ([9], [5, 5, 5]), ([0], [5, 5, 5]), ([6], [6, 6, 6])],
+    ("scatter", True): [([0, 5, 6], [6, 1, 1]), ([0, 5, 6], [6, 1, 1]), ([0], [6, 1, 1]), ([0, 5], [5, 1, 1])],
+    ("scatter_nd", True): [([0, 1, 1], [1, 6, 1]), ([0, 1, 1], [1, 6, 1]), ([0], [1, 6, 1]), ([0, 1], [1, 5, 1])],
+    ("none", True): [([0, 1, 1], [1, 1, 1]), ([0, 1, 1], [1, 1, 1]), ([0], [1, 1, 1]), ([0, 1], [1, 1, 1])],
+}
+
+
+@pytest.mark.parametrize(("update", "grows"), REF_RUNS)
+def test_a_loop_variable_that_is_a_ref_has_the_value_of_the_variable(update, grows):
+    n = tf.placeholder(tf.int32, [])
+    v = tf.Variable(np.ones((3, 2), np.float32))
+
+    def body(i, ref, rows):
+        ref = REF_UPDATES[update](ref, i)
+        with tf.control_dependencies([ref]):
+            row = tf.identity(ref)[:1]
+        return i + 1, ref, tf.concat([rows, row], 0) if grows else rows + row
+
+    shapes = [tf.TensorShape([]), tf.TensorShape([3, 2]), tf.TensorShape([None, 2])]
+    start = [0, v._ref(), tf.zeros([1, 2])]
+    _, _, rows = tf.while_loop(lambda i, *_: i < n, body, start, shapes, parallel_iterations=1)
+    found = []
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for length in (2, 2, 0, 1):
+            found.append((session.run(rows, {n: length})[:, 0].tolist(), session.run(v)[:, 0].tolist()))
+    assert found == REF_RUNS[update, grows]

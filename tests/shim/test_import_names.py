@@ -188,7 +188,7 @@ def test_optimizers_have_the_direct_base_of_tensorflow():
 
 
 LACKING = {
-    "import tensorflow.python.no_such_module": ("ImportError", "tfcompat does not have tensorflow.python.no_such_module"),
+    "import tensorflow.python.no_such_module": ("ModuleNotFoundError", "tfcompat does not have tensorflow.python.no_such_module"),
     "from tensorflow.python.framework.ops import no_such_name": (
         "ImportError", "tfcompat does not have tensorflow.python.framework.ops.no_such_name"),
     "from tensorflow.python.framework import ops\nops.no_such_name": (

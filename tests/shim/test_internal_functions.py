@@ -24,7 +24,7 @@ from tfcompat.nn import relu
 HERE = pathlib.Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", ["internal_functions", "internal_eager_functions", "internal_session_functions", "internal_graph_functions", "internal_api_generator", "metrics_impl_functions", "grappler_functions", "internal_names_functions"])
+@pytest.mark.parametrize("name", ["internal_functions", "internal_eager_functions", "internal_session_functions", "internal_graph_functions", "internal_api_generator", "metrics_impl_functions", "grappler_functions", "internal_names_functions", "names_of_libraries_functions"])
 def test_what_1_15_5_prints(name):
     done = subprocess.run([sys.executable, "-m", "tfcompat", "run", HERE / f"{name}.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

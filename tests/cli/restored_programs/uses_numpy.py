@@ -1,4 +1,5 @@
 import array
+import io
 import threading
 
 import numpy as np
@@ -25,3 +26,16 @@ del backwards[backwards.index(slice(None))]
 assert table.tolist() == [[7, 1, 2], [3, 4, 5]] and len(backwards) == 1 and table[[0, None]].shape == (1, 3)
 assert np.stack(np.ones(2) * i for i in range(2)).tolist() == np.vstack(np.ones(2) * i for i in range(2)).tolist() == [[0, 0], [1, 1]]
 assert np.bool is bool and np.long is int and isinstance(True, np.bool) and np.zeros(2, np.bool).dtype == np.bool_
+
+unequal, kept = [[1, 2], [3]], io.BytesIO()
+np.savez(kept, unequal, named=[np.zeros((2, 3)), np.zeros(3)])
+kept.seek(0)
+held = np.load(kept, allow_pickle=True)
+assert held["arr_0"].tolist() == unequal and [part.shape for part in held["named"]] == [(2, 3), (3,)]
+for function in (np.asanyarray, np.ravel, np.transpose, np.unique, np.random.permutation, np.copy, np.zeros_like, np.squeeze):
+    assert (function(unequal).dtype, function(unequal).shape) == (object, (2,)), function
+assert np.reshape(unequal, (2, 1)).shape == (2, 1) and np.sum(unequal) == [1, 2, 3] and np.append(unequal, [5]).shape == (3,)
+try:
+    np.asanyarray([np.zeros((2, 3)), np.zeros((2, 4))])
+except ValueError as e:
+    assert "could not broadcast" in str(e)

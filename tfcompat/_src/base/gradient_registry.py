@@ -10,7 +10,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from tfcompat._src.base.export import export
 
@@ -18,6 +18,14 @@ Rule = Callable[..., Any]
 Entry = dict[str, Any]
 """The record of a rule, as programs see and change it."""
 """`rule(op, *grads)` returns the gradients of the inputs: one, or a list."""
+
+
+class HasType(Protocol):
+    """An operation, of which a rule of several op types reads the type."""
+
+    @property
+    def type(self) -> str:
+        """The op type."""
 
 
 class Location(NamedTuple):
@@ -40,17 +48,18 @@ def fill_rules(rule_of: Callable[[str], tuple[Rule | None, Location]]) -> None:
 
 
 @functools.cache
-def registered_in_tensorflow() -> dict[str, bool]:
-    """Returns the names under which 1.15 registers gradients of op types, and whether there is a function (or none: not differentiable)."""
+def registered_in_tensorflow() -> dict[str, str | None]:
+    """Returns the names under which 1.15 registers gradients of op types, and the function ("module:name"; None: not differentiable)."""
     lines = Path(__file__).with_name("registered_gradients.txt").read_text().splitlines()
-    return {line.partition(" ")[0]: not line.endswith(" none") for line in lines}
+    pairs = (line.split(" ") for line in lines)
+    return {name: None if function == "none" else function for name, function in pairs}
 
 
 class _Entries(MutableMapping[str, Entry]):
     """Name -> `{"type": rule or None, "location": Location}`. Entries of op types are made when they are first read.
 
     Attributes:
-      made: the entries that exist. rules: of those among them that were made for an op type, the rule. deleted: op types without an entry.
+      made: the entries that exist. rules: those of 1.15 for op types, as far as they were asked for. deleted: op types without an entry.
     """
 
     def __init__(self) -> None:
@@ -62,10 +71,15 @@ class _Entries(MutableMapping[str, Entry]):
         if name not in self.made:
             if name not in self:
                 raise KeyError(name)
-            rule, location = _OpTypes.rule_of(name)
-            self.rules[name] = rule
-            self.made[name] = {"type": rule, "location": location}
+            location = _OpTypes.rule_of(name)[1]
+            self.made[name] = {"type": self.original(name), "location": location}
         return self.made[name]
+
+    def original(self, name: str) -> Rule | None:
+        """Returns the rule that 1.15 registers for an op type, whatever the program has put in its place."""
+        if name not in self.rules:
+            self.rules[name] = _OpTypes.rule_of(name)[0]
+        return self.rules[name]
 
     def __setitem__(self, name: str, entry: Entry) -> None:
         self.made[name] = entry
@@ -128,6 +142,23 @@ class GradientRegistry:
 
 GRADIENTS = GradientRegistry()
 """The registry of the process."""
+
+
+def rule_of_function(function: str) -> Rule | None:
+    """Returns the rule that a function of 1.15 ("tensorflow.python.ops.nn_grad:_ReluGrad") is, or None if it registers no such function.
+
+    The rule of a function that is registered for several op types is that of the operation's type.
+    """
+    op_types = [name for name, registered in registered_in_tensorflow().items() if registered == function]
+    rules = {name: GRADIENTS._registry.original(name) for name in op_types}
+    if len(op_types) < 2:
+        return next(iter(rules.values()), None)
+
+    def rule(op: HasType, *grads: object) -> object:
+        chosen = rules.get(op.type) or rules[op_types[0]]
+        return chosen(op, *grads)  # type: ignore[misc]  # 1.15 has a function for the type, so that there is a rule
+
+    return rule
 
 
 def is_changed(op_type: str) -> bool:

@@ -55,7 +55,8 @@ class Estimator(TrainingSteps, EvaluationSteps, SavedModelExport):
         self, model_fn: Callable, model_dir: Any = None, config: RunConfig | None = None, params: Any = None,
         warm_start_from: Any = None,
     ) -> None:  # fmt: skip
-        self._assert_members_are_not_overridden()
+        # By the class, since libraries replace it there by a static method of one argument.
+        type(self)._assert_members_are_not_overridden(self)
         self._config = maybe_overwrite_model_dir_and_session_config(config, model_dir)
         self._train_distribution, self._eval_distribution = self._config.train_distribute, self._config.eval_distribute
         self._model_dir, self._session_config = self._config.model_dir, self._config.session_config

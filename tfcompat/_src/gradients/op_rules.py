@@ -16,7 +16,7 @@ def rule_of_type(op_type: str) -> tuple[Rule | None, Location]:
 
     The rule is None where 1.15 registers none; where 1.15 registers a function without derivatives (as of ArgMax), it returns None for each input.
     """
-    spec, has_rule = op_spec.find(op_type), gradient_registry.registered_in_tensorflow()[op_type]
+    spec, has_rule = op_spec.find(op_type), gradient_registry.registered_in_tensorflow()[op_type] is not None
     if spec is None:
         return _lacking(op_type) if has_rule else None, Location(__file__, 0, "register")
     file, _, line = spec.where.rpartition(":")

@@ -236,11 +236,15 @@ class LinearOperator(Module):
 
     # ---- products ----
 
+    def _check_input_dtype(self, arg: Tensor) -> None:
+        """Raises TypeError for a tensor of another dtype."""
+        if arg.dtype.base_dtype != self.dtype:
+            raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {arg.dtype} in tensor {arg}")
+
     def _checked_argument(self, x: TensorLike, name: str, own_axis: int, axis: int) -> Tensor:
         """`x` as a tensor; TypeError for another dtype, ValueError where a dimension of it does not fit."""
         x = convert_to_tensor(x, name=name)
-        if x.dtype.base_dtype != self.dtype:
-            raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}")
+        self._check_input_dtype(x)
         dimension_at_index(self.shape, own_axis).assert_is_compatible_with(dimension_at_index(x.shape, axis))
         return x
 
@@ -424,8 +428,7 @@ class LinearOperator(Module):
         """A + x for a tensor x of the same dtype."""
         with self._name_scope(name):
             x = convert_to_tensor(x, name="x")
-            if x.dtype.base_dtype != self.dtype:
-                raise TypeError(f"Expected argument to have dtype {self.dtype}.  Found: {x.dtype} in tensor {x}")
+            self._check_input_dtype(x)
             return self._add_to_tensor(x)
 
 

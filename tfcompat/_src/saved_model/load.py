@@ -169,7 +169,7 @@ class Loader:
         self._made: dict[int, Any] = {}
         self._setters: dict[int, Callable] = {}
         self._concrete: dict[str, ConcreteFunction] = {}
-        self._resources: dict[int, RestoredResource] = {}
+        self._resources: dict[int, _RestoredResource] = {}
         for number, node in enumerate(self._objects.nodes):
             for child in sorted(node.children, key=lambda c: int(c.local_name) if c.local_name.isdigit() else -1):
                 self._attach(number, child.local_name, self._object(child.node_id))
@@ -243,9 +243,10 @@ class Loader:
     def _asset(self, index: int) -> TrackableAsset:
         return TrackableAsset(os.path.join(files.get_assets_dir(self._dir), self._assets[index].filename))
 
-    def _resource(self, number: int, node: Any) -> RestoredResource:
+    def _resource(self, number: int, node: Any) -> _RestoredResource:
         functions = {child.local_name: child.node_id for child in node.children}
-        found = RestoredResource(node.resource.device, self._object(functions["_create_resource"]))
+        found = _RestoredResource(node.resource.device)
+        found._create_resource = self._object(functions["_create_resource"])  # type: ignore[method-assign]
         self._resources[number] = found
         return found
 
@@ -324,18 +325,17 @@ class _UserObject(AutoTrackable):
         return getattr(self, str(key))
 
 
-class RestoredResource(TrackableResource, _UserObject):
+class _RestoredResource(TrackableResource, _UserObject):
     """A table: the functions that were saved with it make and fill it.
 
-    Args:
-      device: where it is. create: the function that gives its handle.
+    The loader sets these, as attributes. Without them, making the resource and filling it raise RuntimeError.
     """
 
-    _initialize: Function
+    def _create_resource(self) -> Tensor:
+        raise RuntimeError("The function that makes this resource was not restored from the SavedModel.")
 
-    def __init__(self, device: str, create: Function) -> None:
-        super().__init__(device)
-        self._create_resource = create  # type: ignore[method-assign]
+    def _initialize(self) -> Any:
+        raise RuntimeError("The function that fills this resource was not restored from the SavedModel.")
 
     def fill(self, entries: list[Tensor]) -> None:
         """Fills the table: at once, or where a session runs `tf.tables_initializer()`.

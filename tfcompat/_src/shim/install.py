@@ -17,6 +17,7 @@ from tfcompat._src.shim import horovod
 from tfcompat._src.shim.modules import find, internal_module, internal_name
 from tfcompat._src.shim.real_modules import REAL_MODULES
 from tfcompat._src.shim.resolve import ROOTS, canonical, known
+from tfcompat._src.shim.tensorboard_summary import tensorboard_name
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -32,7 +33,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Returns a spec for a module that this loads, None for other packages.
 
         Raises:
-          ImportError: it is below TensorFlow's names, but tfcompat does not have it.
+          ModuleNotFoundError: it is below TensorFlow's names, but tfcompat does not have it. ImportError: it is the same, and `from` asks
+            for it, as for a name of a module.
         """
         root, _, below = fullname.partition(".")
         # Files of tfcompat come first. The rest of contrib's inner modules is made from the table.
@@ -43,7 +45,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         # An error here, rather than None, keeps Python from an installed TensorFlow, whose modules would mix with these.
         if below and find(fullname) is None:
-            raise ImportError(missing.message(fullname), name=fullname)
+            raise (ImportError if _is_asked_by_from() else ModuleNotFoundError)(missing.message(fullname), name=fullname)
         # A whole module has the origin of its file, which `python -m` and tracebacks show.
         real = REAL_MODULES.get(canonical(fullname))
         if real is None:
@@ -62,6 +64,19 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         implementing = internal_module(_of_tensorflow(name)) if name.startswith("tfcompat.") else find(name)
         if implementing is not None:
             sys.modules[name] = implementing
+
+
+def _is_asked_by_from() -> bool:
+    """Whether the finder is asked for a name of `from module import name`.
+
+    The import system drops a ModuleNotFoundError there, and its text with it.
+    """
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
+        if frame.f_code.co_name == "_handle_fromlist":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _of_tensorflow(name: str) -> str:
@@ -92,7 +107,8 @@ def install_as_tensorflow() -> None:
         )
     sys.meta_path.insert(0, FINDER)
     horovod.install()
-    finders.append(internal_name)
+    # TensorBoard imports `tensorflow`, which has to be tfcompat.
+    finders.extend([internal_name, tensorboard_name])
     # Programs read these as attributes (`tf.python`) without importing them.
     for name in ("tensorflow.python", "tensorflow.core", "tensorflow.compat.v1"):
         importlib.import_module(name)

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfcompat._src.base import missing, tf1_names
 from tfcompat._src.base.export import export
+from tfcompat._src.base.gradient_registry import rule_of_function
 from tfcompat._src.proto import definitions, pool
 from tfcompat._src.shim.places import NAMES, places
 from tfcompat._src.shim.real_modules import REAL_MODULES
@@ -154,7 +155,8 @@ def meaning(module: str, name: str, word: Word) -> Any:
     if word.kind == "module":
         return _module(word.module)
     if word.kind == "own":
-        return own(module, name, word.there)
+        rule = rule_of_function(f"{module}:{name}")
+        return own(module, name, word.there) if rule is None else rule
     # Of Python or another package.
     outer = _module(word.module)
     return getattr(outer, word.there, ABSENT) if word.kind == "outer" else outer

@@ -40,7 +40,7 @@ from tfcompat._src.variables.training_util import get_or_create_global_step
 if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
-_NOT_IN_SCOPES = re.compile(r"[^-_/.A-Za-z0-9]")
+_INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
 
 
 @export("summary.initialize", "contrib.summary.initialize", "contrib.summary.summary.initialize")
@@ -241,7 +241,7 @@ def summary_scope(name: str | None, default_name: str = "summary", values: Itera
     name = name or default_name
     around = get_default_graph().get_name_scope()
     tag = f"{around}/{name}" if around else name
-    with name_scope(_NOT_IN_SCOPES.sub("", name) or None, default_name, values) as scope:
+    with name_scope(_INVALID_SCOPE_CHARACTERS.sub("", name) or None, default_name, values) as scope:
         yield tag, scope
 
 

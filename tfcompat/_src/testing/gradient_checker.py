@@ -50,7 +50,7 @@ def compute_gradient(
     is_list = isinstance(x, list)
     xs, x_shapes = (x, x_shape) if is_list else ([x], [x_shape])
     values = [None] * len(xs) if x_init_value is None else x_init_value if is_list else [x_init_value]
-    slopes = [_slope(xi, y, y_shape) for xi in xs]
+    slopes = [_compute_dx_and_dy(xi, y, y_shape) for xi in xs]
     for target in init_targets or ():
         target.run()
     feed = extra_feed_dict or {}
@@ -77,7 +77,7 @@ def largest_difference(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> Any:
     return max((np.fabs(a - b).max() for a, b in pairs if a.size or b.size), default=0)
 
 
-def _slope(x: Tensor, y: Tensor, y_shape: object) -> tuple[Any, Tensor]:
+def _compute_dx_and_dy(x: Tensor, y: Tensor, y_shape: object) -> tuple[Any, Tensor]:
     """The gradient of y by x for a gradient of y that can be fed."""
     with x.graph.as_default():
         dy = constant(1.0, shape=y_shape, dtype=y.dtype)
@@ -95,13 +95,26 @@ def _jacobians(x, x_shape, y, y_shape, dx, dy, value, delta, feed) -> tuple[np.n
         value = random_values(x_shape, x.dtype)
     if list(x_shape) != list(value.shape):
         raise AssertionError(f"x_shape = {x_shape}, init_data shape = {value.shape}")
-    run = SESSIONS.top().run
-    by_rule = theoretical_jacobian(
-        lambda dy_value: run(dx, {**feed, x: value, dy: dy_value}), value.shape, x.dtype, y_shape, y.dtype
-    )
+    by_rule = _compute_theoretical_jacobian(x, value.shape, value, dy, y_shape, dx, feed)
+    return by_rule, _compute_numeric_jacobian(x, value.shape, value, y, y_shape, delta, feed)
+
+
+def _compute_theoretical_jacobian(
+    x: Tensor, x_shape: Any, x_data: np.ndarray, dy: Tensor, dy_shape: Any, dx: Any, extra_feed_dict: dict | None
+) -> np.ndarray:
+    """Returns the Jacobian by gradients: `dx`, a Tensor or IndexedSlices, for each `dy` with a single 1."""
+    run, feed = SESSIONS.top().run, extra_feed_dict or {}
+    return theoretical_jacobian(lambda value: run(dx, {**feed, x: x_data, dy: value}), x_shape, x.dtype, dy_shape, dy.dtype)
+
+
+def _compute_numeric_jacobian(
+    x: Tensor, x_shape: Any, x_data: np.ndarray, y: Tensor, y_shape: Any, delta: float, extra_feed_dict: dict | None
+) -> np.ndarray:
+    """Returns the Jacobian by central differences of `y` with the step `delta`."""
+    run, feed = SESSIONS.top().run, extra_feed_dict or {}
     out = cast(y, dtypes.float32) if y.dtype == dtypes.bfloat16 else y
-    by_difference = numeric_jacobian(lambda at: run(out, {**feed, x: at}), value, x.dtype, y_shape, out.dtype, delta)
-    return by_rule, by_difference
+    value = np.reshape(x_data, x_shape)
+    return numeric_jacobian(lambda at: run(out, {**feed, x: at}), value, x.dtype, y_shape, out.dtype, delta)
 
 
 def random_values(shape: Any, dtype: dtypes.DType) -> np.ndarray:

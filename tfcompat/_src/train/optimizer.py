@@ -33,6 +33,7 @@ from tfcompat._src.ops.array.shape import shape as shape_of
 from tfcompat._src.ops.control.groups import group, tuple_
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.train import slot_creator
+from tfcompat._src.train.variable_processors import _get_processor, is_eager
 from tfcompat._src.variables.assign import assign_add
 from tfcompat._src.variables.resource_variable import is_resource_variable
 from tfcompat._src.variables.variable import Variable, creator_stack
@@ -41,36 +42,21 @@ if TYPE_CHECKING:
     from tfcompat._src.base.arrays import TensorLike
 
 
-def deduplicate_indexed_slices(values: TensorLike, indices: TensorLike) -> tuple[Any, Any]:
+def _deduplicate_indexed_slices(values: TensorLike, indices: TensorLike) -> tuple[Any, Any]:
     """The sums of `values` with equal `indices`, and the distinct indices in order of appearance."""
     distinct, positions = unique(indices)
     return raw.UnsortedSegmentSum(values, positions, shape_of(distinct)[0]), distinct
 
 
-def _is_eager(var: object) -> bool:
-    return not getattr(var, "_in_graph_mode", True)
-
-
 def _var_key(var: Any) -> Any:
     container = getattr(var, "_distributed_container", None)
     primary = var if container is None else container.primary
-    return primary._unique_id if _is_eager(primary) else (primary.op.graph, primary.op.name)
+    return primary._unique_id if is_eager(primary) else (primary.op.graph, primary.op.name)
 
 
 def _graph_of(var: Any) -> Any:
     """The graph of a variable, None for one that is in none."""
-    return None if _is_eager(var) else var.op.graph
-
-
-def _is_resource(var: Any) -> bool:
-    return _is_eager(var) or var.op.type == "VarHandleOp"
-
-
-def _target(var: object) -> Any:
-    """What gradients are taken for."""
-    if not isinstance(var, (Tensor, Variable)):
-        raise NotImplementedError("Trying to optimize unsupported type ", var)
-    return var if isinstance(var, Tensor) or _is_resource(var) else var._ref()
+    return None if is_eager(var) else var.op.graph
 
 
 def get_filtered_grad_fn(grad_fn: Callable[..., Any]) -> Callable[..., list[tuple[Any, Any]]]:
@@ -166,7 +152,7 @@ class Optimizer(Trackable):
         else:
             found = nest.flatten(var_list)
         found += get_collection(GraphKeys._STREAMING_MODEL_PORTS)
-        targets = [_target(v) for v in found]
+        targets = [_get_processor(v).target() for v in found]
         if not found:
             raise ValueError("No variables to optimize.")
         grads = self._gradients(
@@ -195,7 +181,7 @@ class Optimizer(Trackable):
         if not pairs:
             raise ValueError("No variables provided.")
         for _, variable in pairs:
-            _target(variable)
+            _get_processor(variable).target()
         updated = [v for g, v in pairs if g is not None]
         if not updated:
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
@@ -266,21 +252,8 @@ class Optimizer(Trackable):
         return gradients(loss, targets, **options)
 
     def _update(self, grad: Any, var: Any, *state: Any) -> Any:
-        """The operation that changes one variable, and keeps its constraint; `state` goes on to what makes it."""
-        if isinstance(var, Tensor):
-            raise NotImplementedError("Trying to update a Tensor ", var)
-        resource = _is_resource(var)
-        if isinstance(grad, IndexedSlices):
-            if var.constraint is not None:
-                raise RuntimeError("Cannot use a constraint function on a sparse variable.")
-            if resource:
-                return self._resource_apply_sparse_duplicate_indices(grad.values, var, grad.indices, *state)
-            return self._apply_sparse_duplicate_indices(grad, var, *state)
-        update = (self._resource_apply_dense if resource else self._apply_dense)(grad, var, *state)
-        if var.constraint is None:
-            return update
-        with control_dependencies([update]):
-            return var.assign(var.constraint(var))
+        """Returns the operation that changes one variable, and keeps its constraint; `state` is passed on to the methods that make it."""
+        return _get_processor(var).update_op(self, grad, *state)
 
     # ---- slots ----
 
@@ -421,12 +394,12 @@ class Optimizer(Trackable):
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Any, *state: Any) -> Any:
         """As `_apply_sparse`; equal indices are added up first."""
-        values, indices = deduplicate_indexed_slices(grad.values, grad.indices)
+        values, indices = _deduplicate_indexed_slices(grad.values, grad.indices)
         return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var, *state)
 
     def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor, *state: Any) -> Any:
         """As `_resource_apply_sparse`; equal indices are added up first."""
-        values, distinct = deduplicate_indexed_slices(grad, indices)
+        values, distinct = _deduplicate_indexed_slices(grad, indices)
         return self._resource_apply_sparse(values, handle, distinct, *state)
 
     def _finish(self, update_ops: list[Any], name_scope: str) -> Any:

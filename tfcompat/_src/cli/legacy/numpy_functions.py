@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 _GAVE_LISTS = ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "gradient", "meshgrid")
+_TOOK_UNEQUAL = (
+    "amax", "amin", "append", "argmax", "argmin", "argsort", "array_split", "asarray_chkfinite", "asfortranarray",
+    "ascontiguousarray", "atleast_1d", "copy", "delete", "empty_like", "expand_dims", "full_like", "insert", "max", "mean", "min", "ones_like",
+    "prod", "ravel", "repeat", "reshape", "sort", "squeeze", "sum", "swapaxes", "take", "tile", "transpose", "unique", "where", "zeros_like",
+)  # fmt: skip
+"""Functions whose first argument may be a sequence of sequences of unequal length: an array of objects."""
 _TOOK_GENERATORS = ("column_stack", "dstack", "hstack", "stack", "vstack")
+
+
+_UNEQUAL = "inhomogeneous shape"
+"""Part of the message of NumPy's error for sequences of unequal length."""
 
 
 def _with_newshape(reshape: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,9 +94,24 @@ def _of_any_sequence(array: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             return objects
         except ValueError as e:
-            if dtype is not None or "inhomogeneous shape" not in str(e):
+            if dtype is not None or _UNEQUAL not in str(e):
                 raise
             return array(object, np.object_, *arguments, **options)
+
+    return wrapped
+
+
+def _of_unequal(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of an array that takes a sequence of sequences of unequal length as an array of objects."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except ValueError as e:
+            if _UNEQUAL not in str(e) or not arguments:
+                raise
+            return function(np.array(arguments[0], np.object_), *arguments[1:], **options)
 
     return wrapped
 
@@ -134,5 +159,10 @@ def restore() -> None:
         setattr(np, name, _giving_lists(getattr(np, name)))
     for name in _TOOK_GENERATORS:
         setattr(np, name, _of_generators(getattr(np, name)))
-    np.array, np.asarray = _of_any_sequence(np.array), _of_any_sequence(np.asarray)
+    # np.save and np.savez call np.asanyarray.
+    for name in ("array", "asarray", "asanyarray"):
+        setattr(np, name, _of_any_sequence(getattr(np, name)))
+    for name in _TOOK_UNEQUAL:
+        setattr(np, name, _of_unequal(getattr(np, name)))
+    np.random.permutation = _of_unequal(np.random.permutation)
     inspect.unwrap(np.ndim).__globals__["asarray"] = np.asarray  # of np.ndim, np.shape and np.size

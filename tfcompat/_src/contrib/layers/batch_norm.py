@@ -99,7 +99,7 @@ def batch_norm(
             data_format, zero_debias_moving_mean, scope,
         )  # fmt: skip
     layout = common.check_format(data_format, "NCHW", "NHWC")
-    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=common.variable_getter()) as sc:
+    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=common._build_variable_getter()) as sc:
         if batch_weights is None and collected and not zero_debias_moving_mean:
             initializers = {f"{k}_initializer": v for k, v in {**_DEFAULTS, **(param_initializers or {})}.items()}
             regularizers = param_regularizers or {}
@@ -112,7 +112,7 @@ def batch_norm(
             outputs = layer.apply(inputs, training=is_training)
             for name in ("moving_mean", "moving_variance", "beta", "gamma"):
                 if getattr(layer, name) is not None:
-                    common.add_variable(getattr(layer, name), variables_collections, name)
+                    common._add_variable_to_collections(getattr(layer, name), variables_collections, name)
             return common.finish(outputs, None, None, activation_fn, outputs_collections, sc.name)
         if renorm:
             raise ValueError(

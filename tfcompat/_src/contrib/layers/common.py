@@ -12,22 +12,27 @@ from tfcompat._src.variables.partitioned import PartitionedVariable
 NAMES = {"bias": "biases", "kernel": "weights"}
 
 
-def variable_getter(rename: dict[str, str] | None = None) -> Callable:
-    """A custom getter that makes model variables, the last part of their names renamed."""
+def _model_variable_getter(
+    getter, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None, caching_device=None,
+    partitioner=None, rename=None, use_resource=None, synchronization=None, aggregation=None, **_,
+) -> Any:  # fmt: skip
+    """A custom getter that makes a model variable, the last part of its name renamed."""
+    scope, slash, short = name.rpartition("/")
+    return model_variable(
+        scope + slash + (rename or {}).get(short, short), shape=shape, dtype=dtype, initializer=initializer,
+        regularizer=regularizer, collections=collections, trainable=trainable, caching_device=caching_device,
+        partitioner=partitioner, custom_getter=getter, use_resource=use_resource, synchronization=synchronization,
+        aggregation=aggregation,
+    )  # fmt: skip
 
-    def getter(
-        getter, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
-        caching_device=None, partitioner=None, use_resource=None, synchronization=None, aggregation=None, **_,
-    ) -> Any:  # fmt: skip
-        scope, slash, short = name.rpartition("/")
-        return model_variable(
-            scope + slash + (rename or {}).get(short, short), shape=shape, dtype=dtype, initializer=initializer,
-            regularizer=regularizer, collections=collections, trainable=trainable, caching_device=caching_device,
-            partitioner=partitioner, custom_getter=getter, use_resource=use_resource, synchronization=synchronization,
-            aggregation=aggregation,
-        )  # fmt: skip
 
-    return getter
+def _build_variable_getter(rename: dict[str, str] | None = None) -> Callable:
+    """Returns a custom getter that makes model variables, the last part of their names renamed."""
+
+    def layer_variable_getter(getter: Callable, *args: Any, **kwargs: Any) -> Any:
+        return _model_variable_getter(getter, *args, **{**kwargs, "rename": rename})
+
+    return layer_variable_getter
 
 
 def collections_for(variables_collections: object, name: str) -> Any:
@@ -35,9 +40,9 @@ def collections_for(variables_collections: object, name: str) -> Any:
     return variables_collections.get(name) if isinstance(variables_collections, dict) else variables_collections
 
 
-def add_variable(variable: object, variables_collections: object, name: str) -> None:
+def _add_variable_to_collections(variable: object, collections_set: object, collections_name: str) -> None:
     """Adds a variable, or the parts of it, to its collections."""
-    for collection in collections_for(variables_collections, name) or ():
+    for collection in collections_for(collections_set, collections_name) or ():
         for part in variable if isinstance(variable, PartitionedVariable) else [variable]:
             add_to_collection_once(collection, part)
 

@@ -57,7 +57,7 @@ def convolution(
     """
     if data_format not in _FORMATS:
         raise ValueError(f"Invalid data_format: {data_format!r}")
-    with variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=common.variable_getter(common.NAMES)) as sc:
+    with variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=common._build_variable_getter(common.NAMES)) as sc:
         inputs = convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         if conv_dims is not None and rank is None:
@@ -79,9 +79,9 @@ def convolution(
 
 def _applied(layer: Any, inputs: Tensor, variables_collections: Any) -> Tensor:
     outputs = layer.apply(inputs)
-    common.add_variable(layer.kernel, variables_collections, "weights")
+    common._add_variable_to_collections(layer.kernel, variables_collections, "weights")
     if layer.bias is not None:
-        common.add_variable(layer.bias, variables_collections, "biases")
+        common._add_variable_to_collections(layer.bias, variables_collections, "biases")
     return outputs
 
 
@@ -139,7 +139,7 @@ def _transposed(
     reuse, variables_collections, outputs_collections, trainable, scope,
 ) -> Tensor:  # fmt: skip
     with variable_scope(
-        scope, default, [inputs], reuse=reuse, custom_getter=common.variable_getter(common.NAMES)
+        scope, default, [inputs], reuse=reuse, custom_getter=common._build_variable_getter(common.NAMES)
     ) as sc:
         layout = common.check_format(data_format, *formats)
         inputs = convert_to_tensor(inputs)
@@ -277,7 +277,7 @@ def separable_convolution2d(
       pointwise_initializer: of the second kernel, by default as of the first.
     """
     layout = common.check_format(data_format, "NCHW", "NHWC")
-    getter = common.variable_getter(_SEPARABLE_NAMES)
+    getter = common._build_variable_getter(_SEPARABLE_NAMES)
     with variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse, custom_getter=getter) as sc:
         inputs = convert_to_tensor(inputs)
         if num_outputs is None:
@@ -302,7 +302,7 @@ def separable_convolution2d(
             ("biases", layer.bias),
         ):
             if variable is not None:
-                common.add_variable(variable, variables_collections, name)
+                common._add_variable_to_collections(variable, variables_collections, name)
         return common.finish(outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections, sc.name)
 
 

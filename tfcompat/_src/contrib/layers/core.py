@@ -49,7 +49,7 @@ def fully_connected(
     """
     if not isinstance(num_outputs, int):
         raise ValueError(f"num_outputs type should be one of {[int]}, got {type(num_outputs)}.")
-    getter = common.variable_getter(common.NAMES)
+    getter = common._build_variable_getter(common.NAMES)
     with variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=getter) as sc:
         inputs = convert_to_tensor(inputs)
         layer = tf_layers.Dense(
@@ -59,9 +59,9 @@ def fully_connected(
             _scope=sc, _reuse=reuse,
         )  # fmt: skip
         outputs = layer.apply(inputs)
-        common.add_variable(layer.kernel, variables_collections, "weights")
+        common._add_variable_to_collections(layer.kernel, variables_collections, "weights")
         if layer.bias is not None:
-            common.add_variable(layer.bias, variables_collections, "biases")
+            common._add_variable_to_collections(layer.bias, variables_collections, "biases")
         return common.finish(outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections, sc.name)
 
 
@@ -93,7 +93,7 @@ def dropout(
       scope: variable scope, "Dropout" by default.
       seed: op seed.
     """
-    with variable_scope(scope, "Dropout", [inputs], custom_getter=common.variable_getter()) as sc:
+    with variable_scope(scope, "Dropout", [inputs], custom_getter=common._build_variable_getter()) as sc:
         inputs = convert_to_tensor(inputs)
         layer = tf_layers.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=sc.name, _scope=sc)
         outputs = layer.apply(inputs, training=is_training)

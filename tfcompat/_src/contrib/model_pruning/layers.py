@@ -34,7 +34,7 @@ def masked_convolution(
     """
     if data_format not in (*_FORMATS, *_OTHER_FORMATS):
         raise ValueError(f"Invalid data_format: {data_format!r}")
-    with variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=common.variable_getter(common.NAMES)) as sc:
+    with variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=common._build_variable_getter(common.NAMES)) as sc:
         inputs = convert_to_tensor(inputs)
         if inputs.shape.ndims != 4:
             raise ValueError("Sparse Convolution not supported for input with rank", inputs.shape.ndims)
@@ -48,9 +48,9 @@ def masked_convolution(
             _scope=sc, _reuse=reuse,
         )  # fmt: skip
         outputs = layer.apply(inputs)
-        common.add_variable(layer.kernel, variables_collections, "weights")
+        common._add_variable_to_collections(layer.kernel, variables_collections, "weights")
         if layer.use_bias:
-            common.add_variable(layer.bias, variables_collections, "biases")
+            common._add_variable_to_collections(layer.bias, variables_collections, "biases")
         return common.finish(
             outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections, sc.original_name_scope
         )
@@ -73,7 +73,7 @@ def masked_fully_connected(
     """
     if not isinstance(num_outputs, int):
         raise ValueError(f"num_outputs should be int or long, got {num_outputs}.")
-    getter = common.variable_getter(common.NAMES)
+    getter = common._build_variable_getter(common.NAMES)
     with variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=getter) as sc:
         inputs = convert_to_tensor(inputs)
         layer = MaskedFullyConnected(
@@ -83,9 +83,9 @@ def masked_fully_connected(
             _scope=sc, _reuse=reuse,
         )  # fmt: skip
         outputs = layer.apply(inputs)
-        common.add_variable(layer.kernel, variables_collections, "weights")
+        common._add_variable_to_collections(layer.kernel, variables_collections, "weights")
         if layer.bias is not None:
-            common.add_variable(layer.bias, variables_collections, "biases")
+            common._add_variable_to_collections(layer.bias, variables_collections, "biases")
         return common.finish(
             outputs, normalizer_fn, normalizer_params, activation_fn, outputs_collections, sc.original_name_scope
         )

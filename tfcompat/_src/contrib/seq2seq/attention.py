@@ -84,7 +84,7 @@ class _BaseAttentionMechanism(AttentionMechanism):
             score_mask_value = dtypes.as_dtype(memory_layer.dtype).as_numpy_dtype(-np.inf)
         self._score_mask_value = score_mask_value
         with name_scope(name, "BaseAttentionMechanismInit", nest.flatten(memory)):
-            self._values = scores.prepared_memory(memory, memory_sequence_length, check_inner_dims_defined)
+            self._values = scores._prepare_memory(memory, memory_sequence_length, check_inner_dims_defined=check_inner_dims_defined)
             self._keys = self.memory_layer(self._values) if self.memory_layer else self._values
             if custom_key_value_fn is not None:
                 self._keys, self._values = custom_key_value_fn(self._keys, self._values)
@@ -100,7 +100,7 @@ class _BaseAttentionMechanism(AttentionMechanism):
     state_size = property(lambda self: self._alignments_size)
 
     def _probability_fn(self, score: Tensor, previous: object) -> Tensor:
-        return self._weights(scores.masked_score(score, self._lengths, self._score_mask_value), previous)
+        return self._weights(scores._maybe_mask_score(score, self._lengths, score_mask_value=self._score_mask_value), previous)
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """The weights before the first step, [batch, time]: zeros."""
@@ -132,7 +132,7 @@ class _Luong:
 
     def _score(self, query: Tensor) -> Tensor:
         g = get_variable("attention_g", dtype=query.dtype, initializer=Ones, shape=()) if self._scale else None
-        return scores.luong_score(query, self._keys, g)
+        return scores._luong_score(query, self._keys, g)
 
 
 class _Bahdanau:
@@ -150,7 +150,7 @@ class _Bahdanau:
         if self._normalize:
             g = get_variable("attention_g", dtype=dtype, initializer=Constant(math.sqrt(1.0 / units)), shape=())
             b = get_variable("attention_b", [units], dtype=dtype, initializer=Zeros())
-        return scores.bahdanau_score(processed, self._keys, v, g, b)
+        return scores._bahdanau_score(processed, self._keys, v, g, b)
 
 
 @export("contrib.seq2seq.LuongAttention")

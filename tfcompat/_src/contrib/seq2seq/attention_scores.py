@@ -42,53 +42,61 @@ def size_along(tensor: Tensor, axis: int) -> Any:
 # ---- memory ----
 
 
-def prepared_memory(memory: object, lengths: TensorLike, check_inner_dims_defined: bool, mask: TensorLike | None = None) -> Any:
+def _prepare_memory(
+    memory: object, memory_sequence_length: TensorLike = None, memory_mask: TensorLike | None = None, check_inner_dims_defined: bool = True
+) -> Any:
     """Memory [batch, time, ...] with zeros past each sequence's end, or where a mask [batch, time] is false.
 
     Raises:
-      ValueError: a size after the first two is unknown, and `check_inner_dims_defined`.
+      ValueError: a size after the first two is unknown, and `check_inner_dims_defined`; or both lengths and a mask are given.
     """
     memory = nest.map_structure(lambda m: convert_to_tensor(m, name="memory"), memory)
-    if lengths is not None:
-        lengths = convert_to_tensor(lengths, name="memory_sequence_length")
+    if memory_sequence_length is not None:
+        memory_sequence_length = convert_to_tensor(memory_sequence_length, name="memory_sequence_length")
     for part in nest.flatten(memory) if check_inner_dims_defined else ():
         if not part.shape[2:].is_fully_defined():
             raise ValueError(f"Expected memory {part.name} to have fully defined inner dims, but saw shape: {part.shape}")
-    if lengths is None and mask is None:
+    if memory_sequence_length is None and memory_mask is None:
         return memory
+    if memory_sequence_length is not None and memory_mask is not None:
+        raise ValueError("memory_sequence_length and memory_mask can't be provided at same time.")
     first = nest.flatten(memory)[0]
-    if lengths is None:
-        mask = cast(mask, dtype=first.dtype)
+    if memory_sequence_length is None:
+        memory_mask = cast(memory_mask, dtype=first.dtype)
     else:
-        mask = sequence_mask(lengths, maxlen=shape_of(first)[1], dtype=first.dtype)
+        memory_mask = sequence_mask(memory_sequence_length, maxlen=shape_of(first)[1], dtype=first.dtype)
 
     def masked(part: Tensor) -> Tensor:
         dimensions = rank(part) if part.shape.ndims is None else part.shape.ndims
         ones_after = ones(dimensions - 2, dtype=dtypes.int32)
-        return part * reshape(mask, concat((shape_of(mask), ones_after), 0))
+        return part * reshape(memory_mask, concat((shape_of(memory_mask), ones_after), 0))
 
     return nest.map_structure(masked, memory)
 
 
-def masked_score(score: Tensor, lengths: TensorLike, mask_value: object) -> Tensor:
-    """`score` [batch, time] with `mask_value` past each sequence's end."""
-    if lengths is None:
+def _maybe_mask_score(
+    score: Tensor, memory_sequence_length: TensorLike = None, memory_mask: Tensor | None = None, score_mask_value: object = None
+) -> Tensor:
+    """Returns `score` [batch, time] with a value past each sequence's end, or where a mask [batch, time] is false.
+
+    Raises:
+      ValueError: both lengths and a mask are given.
+    """
+    if memory_sequence_length is None and memory_mask is None:
         return score
-    message = "All values in memory_sequence_length must be greater than zero."
-    with control_dependencies([assert_positive(lengths, message=message)]):
-        mask = sequence_mask(lengths, maxlen=shape_of(score)[1])
-    return kept_score(score, mask, mask_value)
-
-
-def kept_score(score: Tensor, mask: Tensor, mask_value: object) -> Tensor:
-    """`score` [batch, time] with `mask_value` where a mask is false."""
-    return where(mask, score, mask_value * ones_like(score))
+    if memory_sequence_length is not None and memory_mask is not None:
+        raise ValueError("memory_sequence_length and memory_mask can't be provided at same time.")
+    if memory_sequence_length is not None:
+        message = "All values in memory_sequence_length must be greater than zero."
+        with control_dependencies([assert_positive(memory_sequence_length, message=message)]):
+            memory_mask = sequence_mask(memory_sequence_length, maxlen=shape_of(score)[1])
+    return where(memory_mask, score, score_mask_value * ones_like(score))
 
 
 # ---- scores ----
 
 
-def luong_score(query: Tensor, keys: Tensor, scale: object) -> Tensor:
+def _luong_score(query: Tensor, keys: Tensor, scale: object) -> Tensor:
     """`scale * (keys . query)`, [batch, time]: Luong et al., "Effective Approaches to Attention-based NMT", 2015."""
     depth, units = query.shape[-1], keys.shape[-1]
     if depth != units:
@@ -100,16 +108,18 @@ def luong_score(query: Tensor, keys: Tensor, scale: object) -> Tensor:
     return score if scale is None else scale * score
 
 
-def bahdanau_score(query: Tensor, keys: Tensor, v: Any, g: Any = None, b: object = None) -> Tensor:
+def _bahdanau_score(
+    processed_query: Tensor, keys: Tensor, attention_v: Any, attention_g: Any = None, attention_b: object = None
+) -> Tensor:
     """`sum(v * tanh(keys + query))`, [batch, time]: Bahdanau et al., "Neural Machine Translation", 2014.
 
     With `g` and `b`, `v` is normed to the length `g` and `b` stands inside of tanh (Salimans and Kingma, 2016).
     """
-    query = expand_dims(query, 1)
-    if g is None or b is None:
-        return reduce_sum(v * tanh(keys + query), [2])
-    normed = g * v * rsqrt(reduce_sum(square(v)))
-    return reduce_sum(normed * tanh(keys + query + b), [2])
+    query = expand_dims(processed_query, 1)
+    if attention_g is None or attention_b is None:
+        return reduce_sum(attention_v * tanh(keys + query), [2])
+    normed = attention_g * attention_v * rsqrt(reduce_sum(square(attention_v)))
+    return reduce_sum(normed * tanh(keys + query + attention_b), [2])
 
 
 # ---- weights ----

@@ -121,14 +121,14 @@ class _BaseAttentionMechanismV2(AttentionMechanism, Layer):
                 "memory_sequence_length and memory_mask cannot be used at same time for attention."
             )
         with name_scope(self.name, "BaseAttentionMechanismInit", nest.flatten(memory)):
-            self.values = scores.prepared_memory(memory, lengths, check_inner_dims_defined=True, mask=mask)
+            self.values = scores._prepare_memory(memory, lengths, mask)
             base_layer_utils.mark_checked(self.values)
             self.keys = self.values if self.memory_layer is None else self.memory_layer(self.values)
             self.batch_size = scores.size_along(self.keys, 0)
             self._alignments_size = scores.size_along(self.keys, 1)
             if mask is not None:
                 weights, value = self._given_probability_fn, self.score_mask_value
-                self.probability_fn = lambda score, before: weights(scores.kept_score(score, mask, value), before)
+                self.probability_fn = lambda score, before: weights(scores._maybe_mask_score(score, memory_mask=mask, score_mask_value=value), before)
         self._memory_initialized, self._memory_graph = True, get_default_graph()
 
     def _score(self, query: Tensor) -> Tensor:
@@ -215,7 +215,7 @@ class _Luong(_BaseAttentionMechanismV2):
             self.scale_weight = self.add_weight("attention_g", initializer=Ones, shape=())
 
     def _score(self, query: Tensor) -> Tensor:
-        return scores.luong_score(query, self.keys, self.scale_weight)
+        return scores._luong_score(query, self.keys, self.scale_weight)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "units": self.units, "scale": self.scale}
@@ -254,7 +254,7 @@ class _Bahdanau(_BaseAttentionMechanismV2):
 
     def _score(self, query: Tensor) -> Tensor:
         processed = self.query_layer(query) if self.query_layer else query
-        return scores.bahdanau_score(processed, self.keys, self.attention_v, self.attention_g, self.attention_b)
+        return scores._bahdanau_score(processed, self.keys, self.attention_v, self.attention_g, self.attention_b)
 
     def get_config(self) -> dict[str, Any]:
         return {

@@ -53,7 +53,7 @@ class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", _FIE
         return nest.map_structure(checked, self, self._replace(**kwargs))
 
 
-def compute_attention(mechanism: Any, cell_output: Tensor, attention_state: Any, attention_layer: Any) -> tuple:
+def _compute_attention(mechanism: Any, cell_output: Tensor, attention_state: Any, attention_layer: Any) -> tuple:
     """The attention of one mechanism, its weights, and its next state."""
     if isinstance(mechanism, Layer):
         alignments, next_state = mechanism([cell_output, attention_state])
@@ -113,7 +113,7 @@ class AttentionWrapper(RNNCell):
             raise ValueError("Only one of attention_layer_size and attention_layer should be set")
         self._cell = cell
         self._cell_input_fn = _joined if cell_input_fn is None else cell_input_fn
-        self._attention_fn = compute_attention if attention_fn is None else attention_fn
+        self._attention_fn = _compute_attention if attention_fn is None else attention_fn
         self._output_attention, self._alignment_history = output_attention, alignment_history
         self._attention_layers, self._attention_layer_size = self._attention_layers_of(attention_layer_size, attention_layer)
         with name_scope(name, "AttentionWrapperInit"):

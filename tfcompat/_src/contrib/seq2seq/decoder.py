@@ -68,6 +68,11 @@ class Decoder(abc.ABC):
         return False
 
 
+def _create_zero_outputs(size: Any, dtype: Any, batch_size: Any) -> Any:
+    """Returns zeros [batch_size, *size], in the structure of `size` and `dtype`."""
+    return nest.map_structure(lambda each, kind: zero_state_tensors(each, batch_size, kind), size, dtype)
+
+
 class BaseDecoder(Layer):
     """A Keras layer that decodes: calling it runs `dynamic_decode`.
 
@@ -171,9 +176,7 @@ class _Loop:
     def __init__(self, decoder: Any, initialize: Callable, impute_finished: bool, limit: Tensor | None) -> None:
         self._decoder, self._impute_finished = decoder, impute_finished
         finished, inputs, state = initialize()
-        self._zero_outputs = nest.map_structure(
-            lambda size, dtype: zero_state_tensors(size, decoder.batch_size, dtype), decoder.output_size, decoder.output_dtype
-        )
+        self._zero_outputs = _create_zero_outputs(decoder.output_size, decoder.output_dtype, decoder.batch_size)
         if limit is not None:
             finished = raw.LogicalOr(finished, limit <= 0)
         lengths = zeros_like(finished, dtype=dtypes.int32)

@@ -39,7 +39,7 @@ from tfcompat._src.ops.array.gather import gather
 from tfcompat._src.ops.math.cast import cast
 from tfcompat._src.ops.math.clip import clip_by_norm, clip_by_value
 from tfcompat._src.platform import logging
-from tfcompat._src.train.optimizer import deduplicate_indexed_slices
+from tfcompat._src.train.optimizer import _deduplicate_indexed_slices
 from tfcompat._src.train.schedules import LearningRateSchedule
 from tfcompat._src.variables import assign
 from tfcompat._src.variables.policies import VariableAggregation, VariableSynchronization
@@ -221,7 +221,7 @@ class OptimizerV2(Trackable):
 
     def _resource_apply_sparse_duplicate_indices(self, grad: Tensor, handle: Any, indices: Tensor, **kwargs: Any) -> Any:
         """As `_resource_apply_sparse`; equal indices are added up first."""
-        rows, distinct = deduplicate_indexed_slices(grad, indices)
+        rows, distinct = _deduplicate_indexed_slices(grad, indices)
         return self._resource_apply_sparse(rows, handle, distinct, **kwargs)
 
     def get_config(self) -> dict[str, Any]:

@@ -156,7 +156,9 @@ class HostLoop:
         # Invariants by their names inside, and the initial loop variables.
         outer = {op.outputs[0]: values[op.takes[0]] for op in program.constants if op.takes[0] in values}
         outer.update({t: outer[op.outputs[0]] for t, op in program.aliases.items() if op.outputs[0] in outer})
-        state = [values[v.enter.takes[0]] for v in program.variables]
+        initial = [v.enter.takes[0] for v in program.variables]
+        # A ref is no value of the run: the variable's state has it.
+        state = [values[t] if t in values else self._show(t, values, context) for t in initial]
         predicate = program.condition.takes[0] if program.condition is not None else None
         tape: list[_Noted] | None = None
         if self._item.wrts:

@@ -37,7 +37,7 @@ class DeprecatedArgSpec(NamedTuple):
     ok_value: Any
 
 
-def _check(date: str | None, instructions: str) -> None:
+def _validate_deprecation_args(date: str | None, instructions: str) -> None:
     """Raises ValueError if the date is not YYYY-MM-DD, or there are no instructions."""
     if date is not None and not _DATE.match(date):
         raise ValueError("Date must be YYYY-MM-DD.")
@@ -95,7 +95,7 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     Raises:
       ValueError: the date is not YYYY-MM-DD, there are no instructions, or the decorated object is not callable.
     """
-    _check(date, instructions)
+    _validate_deprecation_args(date, instructions)
 
     def mark(func: Any) -> Any:
         validate_callable(func, "deprecated")
@@ -126,7 +126,7 @@ def deprecated_args(
     Raises:
       ValueError: the date is not YYYY-MM-DD, there are no instructions or names, or the function lacks an argument.
     """
-    _check(date, instructions)
+    _validate_deprecation_args(date, instructions)
     if not deprecated_arg_names_or_tuples:
         raise ValueError("Specify which argument is deprecated.")
     warn_once = kwargs.pop("warn_once", True)
@@ -218,7 +218,7 @@ def deprecated_arg_values(
     Raises:
       ValueError: the date is not YYYY-MM-DD, or there are no instructions or values.
     """
-    _check(date, instructions)
+    _validate_deprecation_args(date, instructions)
     if not deprecated_kwargs:
         raise ValueError("Specify which argument values are deprecated.")
 

@@ -8,12 +8,16 @@ from tfcompat._src.graph import op_spec
 from tfcompat._src.graph.attr_values import op_def
 from tfcompat._src.proto import messages
 
+_DEFINITIONS: dict[str, messages.OpDef] = {}
+
 
 def get_registered_ops() -> dict[str, messages.OpDef]:
-    """Returns the OpDefs by op type name, sorted."""
+    """Returns the OpDefs by op type name: the same dict in each call, as in 1.15, with those that were registered in between."""
     # The look-up of a name that no op type has imports all modules that register op types.
     op_spec.find("")
-    return {spec.name: op_def(spec) for spec in sorted(op_spec.registered(), key=lambda spec: spec.name)}
+    for spec in sorted((spec for spec in op_spec.registered() if spec.name not in _DEFINITIONS), key=lambda spec: spec.name):
+        _DEFINITIONS[spec.name] = op_def(spec)
+    return _DEFINITIONS
 
 
 def register_op_list(op_list: Any) -> None:
