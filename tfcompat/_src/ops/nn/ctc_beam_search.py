@@ -78,8 +78,11 @@ def _advance(beam: Best, frame: np.ndarray, offset: np.floating) -> None:
     _stay(entries, frame, offset)
     for entry in entries:
         beam.push(entry)
-    for entry in entries:
-        _grow(beam, entry, frame, offset)
+    if beam.is_full:
+        _grow_all(beam, entries, frame, offset)
+    else:
+        for entry in entries:
+            _grow(beam, entry, frame, offset)
 
 
 def _stay(entries: list[_Prefix], frame: np.ndarray, offset: np.floating) -> None:
@@ -111,18 +114,52 @@ def _grow(beam: Best, entry: _Prefix, frame: np.ndarray, offset: np.floating) ->
     scores = (frame[:-1] - offset) + frame.dtype.type(entry.old_total)
     if entry.last >= 0:
         scores[entry.last] = (frame[entry.last] - offset) + frame.dtype.type(entry.old_blank)
-    for label in np.flatnonzero(scores > floor).tolist():
-        child = entry.following.get(label)
-        if child is None:
-            child = entry.following[label] = _Prefix(entry, label, _NEVER)
-        if child.total != _NEVER:
-            continue
-        score = float(scores[label])
-        child.blank, child.label, child.total = _NEVER, score, score
-        if not beam.is_full:
-            beam.push(child)
-        elif score > beam.worst().total:
-            beam.worst().total = _NEVER
-            beam.push(child)
-        else:
-            child.total = child.label = _NEVER
+    for label in sorted({*np.flatnonzero(scores > floor).tolist(), *entry.following}):
+        _offer(beam, entry, label, float(scores[label]))
+
+
+def _offer(beam: Best, entry: _Prefix, label: int, score: float) -> _Prefix | None:
+    """Lets `entry` with one more label into the beam if its score allows; returns the prefix that had to leave, if any.
+
+    A prefix that left in this frame and may not return grows no longer either, as in TensorFlow.
+    """
+    child = entry.following.get(label)
+    if child is not None and child.total != _NEVER:
+        return None
+    if not score > (beam.worst().total if beam.is_full else _NEVER):
+        if child is not None:
+            child.old_total = child.old_blank = _NEVER
+        return None
+    if child is None:
+        child = entry.following[label] = _Prefix(entry, label, _NEVER)
+    worst = beam.worst() if beam.is_full else None
+    if worst is not None:
+        worst.total = _NEVER
+    child.blank, child.label, child.total = _NEVER, score, score
+    beam.push(child)
+    return worst
+
+
+def _grow_all(beam: Best, entries: list[_Prefix], frame: np.ndarray, offset: np.floating) -> None:
+    """`_grow` of all entries into a full beam, whose worst prefix only gets better: what the first one excludes is left out at once."""
+    scores = (frame[:-1] - offset) + np.array([entry.old_total for entry in entries], frame.dtype)[:, None]
+    labelled = [i for i, entry in enumerate(entries) if entry.last >= 0]
+    last = [entries[i].last for i in labelled]
+    scores[labelled, last] = (frame[last] - offset) + np.array([entries[i].old_blank for i in labelled], frame.dtype)
+    offered = scores > beam.worst().total
+    places = {entry: i for i, entry in enumerate(entries)}
+    for entry in entries:
+        if entry.parent in places:
+            offered[places[entry.parent], entry.last] = True
+    turns, labels = np.nonzero(offered)
+    turn, grows, left = -1, False, []
+    for i, label, score in zip(turns.tolist(), labels.tolist(), scores[turns, labels].tolist()):
+        if i != turn:
+            turn, entry = i, entries[i]
+            grows = entry.old_total > beam.worst().total
+        if grows and (worst := _offer(beam, entry, label, score)) is not None:
+            left.append(worst)
+    # Nothing refers to prefixes outside of the beam that none continues: one made again is equal.
+    for entry in left:
+        if entry.total == _NEVER and not entry.following and entry.parent is not None:
+            entry.parent.following.pop(entry.last, None)
