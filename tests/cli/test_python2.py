@@ -79,7 +79,7 @@ def test_a_program_of_several_files(tmp_path):
     ],
 )
 def test_evidence(source, is_python2):
-    found = evidence.find(source.encode(), "/nowhere/program.py", [])
+    found = evidence.find([(source.encode(), "/nowhere/program.py")])
     assert (found is not None) == is_python2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import re
 import runpy
@@ -21,14 +22,16 @@ from tfcompat._src.cli.program_cache import keep_programs
 from tfcompat._src.cli.python2 import compiler, evidence, names
 from tfcompat._src.cli.python2 import program as python2
 from tfcompat._src.cli.python2.text import end_line
+from tfcompat._src.cli.tf0 import evidence as tf0_evidence
+from tfcompat._src.cli.tf0 import version as tf0_version
 from tfcompat._src.shim.install import install_as_tensorflow
 
-ARGUMENTS = "[--strict] [--python 2|3] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
+ARGUMENTS = "[--strict] [--python 2|3] [--tf VERSION] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
 Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
 Python, NumPy and a few other packages have removed since 2019 is there again, both in this process only. A program of
-Python 2 runs with the syntax and the meaning that Python 2 gave it, and a line says so.
+Python 2 or of TensorFlow before 1.0 runs with the meaning that these gave it, and a line says so.
 
   SCRIPT     a file, or a folder or zip archive that holds a __main__.py
   -          the program is read from standard input, as where nothing is named and that is no terminal
@@ -40,7 +43,9 @@ Python 2 runs with the syntax and the meaning that Python 2 gave it, and a line 
              that made the node, and the ranges of its inputs
   --python 2|3
              says for which Python the program is written, in place of the evidence in its files
-  --strict   restore nothing that Python, NumPy and others have removed, and run nothing as Python 2
+  --tf VERSION
+             says for which TensorFlow the program is written, in place of the evidence in its files: 0.5 to 0.12, 1.0 to 1.15
+  --strict   restore nothing that Python, NumPy and others have removed, and run nothing as Python 2 or as TensorFlow before 1.0
 """
 OWN_FILES = os.path.dirname(__file__) + os.sep
 RUNPY_FILES = (runpy.__file__, "<frozen runpy>")
@@ -60,33 +65,47 @@ class Target(NamedTuple):
     strict: bool
     debug_nans: bool = False
     python: int | None = None
+    tensorflow: str | None = None
 
 
 def parse(arguments: list[str]) -> Target | str:
     """The target that a command line names, or what is wrong with it."""
-    strict = debug_nans = False
-    python: int | None = None
+    options: dict[str, Any] = {"strict": False}
     while arguments:
         first, arguments = arguments[0], arguments[1:]
+        option, has_value, value = first.partition("=")
         if first == "--strict":
-            strict = True
+            options["strict"] = True
         elif first == "--debug-nans":
-            debug_nans = True
-        elif first == "--python" or first.startswith("--python="):
-            version = first.partition("=")[2] if "=" in first else arguments.pop(0) if arguments else ""
-            if version not in ("2", "3"):
-                return f"--python is 2 or 3, not {version!r}"
-            python = int(version)
+            options["debug_nans"] = True
+        elif option in ("--python", "--tf"):
+            version = value if has_value else arguments.pop(0) if arguments else ""
+            if wrong := _wrong_version(option, version):
+                return wrong
+            options |= {"python": int(version)} if option == "--python" else {"tensorflow": version}
         elif first[:2] in ("-m", "-c"):
             if not (first[2:] or arguments):
                 return f"argument expected for {first}"
             text = first[2:] or arguments.pop(0)
-            return Target("module" if first[1] == "m" else "code", text, arguments, strict, debug_nans, python)
+            return _target("module" if first[1] == "m" else "code", text, arguments, options)
         elif first.startswith("-") and first != "-":
             return f"unknown option {first} (options of python itself: python {first} -m tfcompat run ...)"
         else:
-            return Target("script", first, arguments, strict, debug_nans, python)
-    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else Target("script", "", [], strict, debug_nans, python)
+            return _target("script", first, arguments, options)
+    return "nothing to run" if sys.stdin is None or sys.stdin.isatty() else _target("script", "", [], options)
+
+
+def _wrong_version(option: str, version: str) -> str | None:
+    if option == "--python":
+        return None if version in ("2", "3") else f"--python is 2 or 3, not {version!r}"
+    return None if version in tf0_version.ALL else f"--tf is one of {', '.join(tf0_version.ALL)}, not {version!r}"
+
+
+def _target(kind: str, text: str, arguments: list[str], options: dict[str, Any]) -> Target | str:
+    target = Target(kind, text, arguments, **options)
+    if target.strict and tf0_version.is_old(target.tensorflow):
+        return f"--strict runs nothing as TensorFlow before 1.0: leave it out, or --tf {target.tensorflow}"
+    return target
 
 
 def main(arguments: list[str]) -> int:
@@ -104,8 +123,7 @@ def main(arguments: list[str]) -> int:
         restore.restore()
     inheritance.begin(target.strict)
     nan_search.Switch.is_on = target.debug_nans
-    if is_python2(target):
-        python2.install()
+    decide_meaning(target)
     sys.excepthook = report
     interrupts.keep()
     try:
@@ -120,15 +138,20 @@ def main(arguments: list[str]) -> int:
     return status
 
 
-def is_python2(target: Target) -> bool:
-    """Whether to run a program as Python 2; says so where its files decide."""
-    if target.strict or target.python is not None:
-        return target.python == 2
-    source, path, folders = source_of(target)
-    found = evidence.find(source, path, folders)
-    if found is not None:
+def decide_meaning(target: Target) -> None:
+    """Runs a program as Python 2, or as an old TensorFlow, where the command line says so, or its files; these decisions are told."""
+    files: list[tuple[bytes, str]] = []
+    if not target.strict and (target.python is None or target.tensorflow is None):
+        files += evidence.files(*source_of(target))
+    of_python = evidence.find(files) if target.python is None else None
+    of_tensorflow = tf0_evidence.find(files) if target.tensorflow is None else None
+    for found in filter(None, (of_python, of_tensorflow)):
         sys.stderr.write(f"tfcompat: {found}\n")
-    return found is not None
+    if target.python == 2 or of_python is not None:
+        python2.install()
+    version = target.tensorflow or (of_tensorflow and of_tensorflow.version)
+    if version is not None:
+        importlib.import_module("tfcompat._src.cli.tf0.program").install(version, is_given=target.tensorflow is not None)
 
 
 def source_of(target: Target) -> tuple[bytes, str, list[str]]:

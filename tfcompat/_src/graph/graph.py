@@ -266,14 +266,14 @@ class Graph(VariableReads, Collections):
         return c_op
 
     # ---- names ----
+    _key_of = staticmethod(str.lower)  # by which names of nodes are equal
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """Returns `name` in the current scope, with `_1`, `_2`... appended if it is taken; upper and lower case count as equal."""
+        """Returns `name` in the current scope, with `_1`, `_2`... appended if it is taken (see `_key_of`)."""
         if self._name_stack:
             name = f"{self._name_stack}/{name}"
         used = self._names_in_use
-        key = name.lower()
-        count = used.get(key, 0)
+        count = used.get(key := self._key_of(name), 0)
         if mark_as_used:
             used[key] = count + 1
         if count == 0:

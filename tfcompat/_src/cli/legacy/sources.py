@@ -73,6 +73,9 @@ LEFT_ALONE = sys.stdlib_module_names | {
 }  # fmt: skip
 """Libraries that are installed in versions of today, and the larger ones that these import."""
 
+rewritings: list[Callable[[ast.Module, str], None]] = []
+"""What else changes the tree of each of the program's own files in this process; it gets the tree and the path."""
+
 
 def restored(value: object, name: str) -> Any:
     """The attribute `name` of a value, or what its type, or NumPy, once had under that name."""
@@ -134,7 +137,9 @@ def _is_of_program(path: str) -> bool:
 def needs_rewriting(source: bytes, path: str) -> bool:
     """Whether a source has a word that may have to be rewritten."""
     has_mode = b"open" in source and _MODE_HINT.search(source)
-    return bool(has_mode or _LOST_HINT.search(source) or _MAKES_SLICES.search(source) or (_SCALAR_HINT.search(source) and _is_of_program(path)))
+    if has_mode or _LOST_HINT.search(source) or _MAKES_SLICES.search(source):
+        return True
+    return bool((rewritings or _SCALAR_HINT.search(source)) and _is_of_program(path))
 
 
 def rewrite(tree: ast.Module, source: bytes, path: str, has_modes: bool = False) -> None:
@@ -145,6 +150,8 @@ def rewrite(tree: ast.Module, source: bytes, path: str, has_modes: bool = False)
     """
     if needs_rewriting(source, path):
         _Rewriting(source, path, has_modes).visit(tree)
+        for each in rewritings if _is_of_program(path) else ():
+            each(tree, path)
 
 
 def compiled(source: bytes, path: str) -> types.CodeType:

@@ -22,7 +22,8 @@ _HERE = pathlib.Path(__file__).parent
 def compiled(source: bytes, path: str) -> types.CodeType:
     """The code of a source file, from the cache where that has it."""
     store = _store()
-    key = hashlib.sha256(b"\n".join((_version(), path.encode(errors="surrogateescape"), source))).hexdigest()
+    others = ",".join(each.__module__ for each in sources.rewritings).encode()
+    key = hashlib.sha256(b"\n".join((_version(), others, path.encode(errors="surrogateescape"), source))).hexdigest()
     kept = store and store.get(key)
     if kept:
         return marshal.loads(kept)
@@ -35,7 +36,7 @@ def compiled(source: bytes, path: str) -> types.CodeType:
 @functools.cache
 def _version() -> bytes:
     """Digest of what a source's code depends on besides the source: the Python that compiles it, and how it is rewritten."""
-    rewriting = (_HERE / "syntax.py", _HERE / "meaning.py", _HERE / "spelling.py", pathlib.Path(sources.__file__))
+    rewriting = (_HERE / "syntax.py", _HERE / "meaning.py", _HERE / "spelling.py", _HERE.parent / "tf0" / "sources.py", pathlib.Path(sources.__file__))
     texts = [path.read_bytes() for path in rewriting]
     return hashlib.sha256(b"\n".join((sys.version.encode(), *texts))).digest()
 

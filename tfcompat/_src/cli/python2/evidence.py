@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tfcompat._src.cli.python2 import compiler, modules, program, syntax
@@ -52,15 +52,11 @@ class Evidence(NamedTuple):
         return f"{os.path.basename(self.path)} is for Python 2 ({self.construct}, line {self.line}): / of ints is //"
 
 
-def find(source: bytes, path: str, folders: list[str]) -> Evidence | None:
-    """Looks for Python 2 in a source and in the files that it imports; None for a program of Python 3, or of both.
-
-    Args:
-      folders: where its imports are looked for; what is not of the program there is passed over.
-    """
+def find(program_files: Iterable[tuple[bytes, str]]) -> Evidence | None:
+    """Looks for Python 2 in the files of a program, (source, path) of each; None for a program of Python 3, or of both."""
     names: Evidence | None = None
     is_for_3 = False
-    for text, place in _files(source, path, folders):
+    for text, place in program_files:
         if _SYNTAX.search(text) and (found := _syntax(text, place)) is not None:
             return found
         if names is None and not is_for_3 and _WORDS.search(text):
@@ -69,8 +65,12 @@ def find(source: bytes, path: str, folders: list[str]) -> Evidence | None:
     return None if is_for_3 else names
 
 
-def _files(source: bytes, path: str, folders: list[str]) -> Iterator[tuple[bytes, str]]:
-    """(source, path) of a program's files, the given one first."""
+def files(source: bytes, path: str, folders: list[str]) -> Iterator[tuple[bytes, str]]:
+    """(source, path) of a program's files, the given one first.
+
+    Args:
+      folders: where its imports are looked for; what is not of the program there is passed over.
+    """
     folders = [folder for folder in folders if program.is_of_program(os.path.join(folder, "x"))]
     waiting, seen = [(source, path)], {os.path.realpath(path)}
     while waiting:
@@ -119,7 +119,8 @@ def _found(name: str, roots: list[str]) -> Iterator[str]:
                     yield candidate
 
 
-def _parsed(text: bytes | str) -> ast.Module | None:
+def parsed(text: bytes | str) -> ast.Module | None:
+    """The tree of a source that this Python compiles; None for others."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -131,7 +132,7 @@ def _parsed(text: bytes | str) -> ast.Module | None:
 
 def _syntax(source: bytes, path: str) -> Evidence | None:
     """The first construct of Python 2, where only Python 2 compiles a file."""
-    if _parsed(source) is not None:
+    if parsed(source) is not None:
         return None
     try:
         converted = syntax.convert(syntax.decoded(source))
@@ -148,7 +149,7 @@ def _needs_python3(source: bytes) -> bool:
         return False
     try:
         text = syntax.decoded(source)
-        tree = _parsed(source)
+        tree = parsed(source)
     except (SyntaxError, UnicodeDecodeError):
         return False
     if tree is None:
@@ -179,7 +180,7 @@ def _is_of_python3(node: ast.AST, features: set[str]) -> bool:
 
 def _name(source: bytes, path: str) -> Evidence | None:
     """The first name of Python 2 that a file uses without a guard."""
-    tree = _parsed(source)
+    tree = parsed(source)
     if tree is None:
         return None
     reader = _Reader()
