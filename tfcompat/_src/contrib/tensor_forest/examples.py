@@ -107,11 +107,9 @@ class Examples:
             raise invalid(f"Example {row} has no features to split by.")
         drawn = below(count)
         if drawn < self._columns:
-            feature, kind = drawn, self.spec.dense_types[drawn]
-        else:
-            feature = int(self._indices[first + drawn - self._columns, 1]) + self.spec.dense_size
-            kind = self.spec.sparse_type
-        return feature, self.values(np.array([row]), np.array([feature]))[0], kind
+            return drawn, self._dense[row, drawn], self.spec.dense_types[drawn]
+        feature = int(self._indices[first + drawn - self._columns, 1]) + self.spec.dense_size
+        return feature, self.values(np.array([row]), np.array([feature]))[0], self.spec.sparse_type
 
 
 class Targets:
