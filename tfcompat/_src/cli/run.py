@@ -24,9 +24,10 @@ from tfcompat._src.cli.python2 import program as python2
 from tfcompat._src.cli.python2.text import end_line
 from tfcompat._src.cli.tf0 import evidence as tf0_evidence
 from tfcompat._src.cli.tf0 import version as tf0_version
+from tfcompat._src.shim.answers_as import VERSIONS
 from tfcompat._src.shim.install import install_as_tensorflow
 
-ARGUMENTS = "[--strict] [--python 2|3] [--tf VERSION] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
+ARGUMENTS = "[--strict] [--python 2|3] [--tf VERSION] [--as 1.15|2.15] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
 Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
@@ -45,6 +46,9 @@ Python 2 or of TensorFlow before 1.0 runs with the meaning that these gave it, a
              says for which Python the program is written, in place of the evidence in its files
   --tf VERSION
              says for which TensorFlow the program is written, in place of the evidence in its files: 0.5 to 0.12, 1.0 to 1.15
+  --as 1.15|2.15
+             the version that the program and its libraries read (1.15.5 or 2.15.0). With 2.15, tf.compat.v1 has the names that TensorFlow 2.15
+             gave it for what 1.15 has; the behaviour stays that of 1.15
   --strict   restore nothing that Python, NumPy and others have removed, and run nothing as Python 2 or as TensorFlow before 1.0
 """
 OWN_FILES = os.path.dirname(__file__) + os.sep
@@ -66,6 +70,7 @@ class Target(NamedTuple):
     debug_nans: bool = False
     python: int | None = None
     tensorflow: str | None = None
+    answers_as: str = "1.15"
 
 
 def parse(arguments: list[str]) -> Target | str:
@@ -78,11 +83,12 @@ def parse(arguments: list[str]) -> Target | str:
             options["strict"] = True
         elif first == "--debug-nans":
             options["debug_nans"] = True
-        elif option in ("--python", "--tf"):
+        elif option in ("--python", "--tf", "--as"):
             version = value if has_value else arguments.pop(0) if arguments else ""
             if wrong := _wrong_version(option, version):
                 return wrong
-            options |= {"python": int(version)} if option == "--python" else {"tensorflow": version}
+            name = {"--python": "python", "--tf": "tensorflow", "--as": "answers_as"}[option]
+            options[name] = int(version) if name == "python" else version
         elif first[:2] in ("-m", "-c"):
             if not (first[2:] or arguments):
                 return f"argument expected for {first}"
@@ -98,6 +104,8 @@ def parse(arguments: list[str]) -> Target | str:
 def _wrong_version(option: str, version: str) -> str | None:
     if option == "--python":
         return None if version in ("2", "3") else f"--python is 2 or 3, not {version!r}"
+    if option == "--as":
+        return None if version in VERSIONS else f"--as is {' or '.join(VERSIONS)}, not {version!r}"
     return None if version in tf0_version.ALL else f"--tf is one of {', '.join(tf0_version.ALL)}, not {version!r}"
 
 
@@ -117,11 +125,11 @@ def main(arguments: list[str]) -> int:
     if isinstance(target, str):
         sys.stderr.write(f"tfcompat run: {target}\n\n{USAGE}")
         return 2
-    install()
+    install(target.answers_as)
     jax_processes.join()
     if not target.strict:
         restore.restore()
-    inheritance.begin(target.strict)
+    inheritance.begin(target.strict, target.answers_as)
     nan_search.Switch.is_on = target.debug_nans
     decide_meaning(target)
     sys.excepthook = report
@@ -182,13 +190,13 @@ def status_of(error: BaseException) -> int:
     return error.code & 0xFF if isinstance(error.code, int) else int(error.code is not None)
 
 
-def install() -> None:
-    """Makes `import tensorflow` mean tfcompat, and sets the process up for graphs.
+def install(version: str = "1.15") -> None:
+    """Makes `import tensorflow` mean tfcompat, which answers as a version, and sets the process up for graphs.
 
     These are many small objects that live long: the garbage collector leaves those of the imports alone and comes less often.
     """
     process_settings.apply(process_settings.OF_COMMAND)
-    install_as_tensorflow()
+    install_as_tensorflow(version)
     keep_programs()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib
 import importlib.abc
+import importlib.metadata
 import importlib.util
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 
 from tfcompat._src.base import missing
 from tfcompat._src.base.export import export
 from tfcompat._src.base.lacking import finders
 from tfcompat._src.shim import horovod
+from tfcompat._src.shim.answers_as import answer_as, distributions
 from tfcompat._src.shim.modules import find, internal_module, internal_name
 from tfcompat._src.shim.real_modules import REAL_MODULES
 from tfcompat._src.shim.resolve import ROOTS, canonical, known
@@ -52,6 +54,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return ModuleSpec(fullname, self, is_package=True)
         return ModuleSpec(fullname, self, origin=importlib.util.find_spec(real).origin)  # type: ignore[union-attr]  # a module of ours is there
 
+    def find_distributions(self, context: importlib.metadata.DistributionFinder.Context | None = None) -> Iterable[importlib.metadata.Distribution]:
+        """Returns the package `tensorflow`, if `importlib.metadata` asks for it."""
+        return distributions(None if context is None else context.name)
+
     def get_code(self, fullname: str) -> types.CodeType | None:
         """Returns the code of the implementing module, which `python -m` runs."""
         real = importlib.util.find_spec(REAL_MODULES[canonical(fullname)])
@@ -88,14 +94,20 @@ FINDER = Finder()
 
 
 @export("install_as_tensorflow")
-def install_as_tensorflow() -> None:
+def install_as_tensorflow(version: str = "1.15") -> None:
     """Makes `import tensorflow`, and every module path of TensorFlow 1.15's package, mean tfcompat in this process.
 
-    An installed TensorFlow is neither read nor changed. Calling it again does nothing.
+    An installed TensorFlow is neither read nor changed. Calling it again changes nothing but the version.
+
+    Args:
+      version: "1.15", or "2.15" for libraries of today that use `tf.compat.v1`: `tf.__version__` and the package's metadata say 2.15.0, and the
+        names are there that TensorFlow 2.15's `tf.compat.v1` has for objects of 1.15 (`tf.config.list_physical_devices`, `tf.Tensor.ref`,
+        `tf.data.AUTOTUNE`). Everything else stays as in 1.15.
 
     Raises:
-      RuntimeError: TensorFlow itself is already imported.
+      ValueError: the version is another one. RuntimeError: TensorFlow itself is already imported, or the process answers as 2.15 already.
     """
+    answer_as(version)
     if FINDER in sys.meta_path:
         return
     # Modules that were imported before would go on to use TensorFlow, with tensors of other classes.

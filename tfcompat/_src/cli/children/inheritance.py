@@ -22,10 +22,10 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 ROOTS = ("tensorflow", "tensorflow_core", "tensorflow_estimator", "tensorflow_serving")
 
 
-def begin(strict: bool) -> None:
-    """Lets the processes that this one starts inherit."""
+def begin(strict: bool, answers_as: str) -> None:
+    """Lets the processes that this one starts inherit: whether names are restored, and the version of TensorFlow that programs read."""
     version = "%d.%d" % sys.version_info[:2]
-    os.environ[VARIABLE] = f"{'strict' if strict else 'restored'} {version} {sys.prefix}"
+    os.environ[VARIABLE] = f"{'strict' if strict else 'restored'}:{answers_as} {version} {sys.prefix}"
     os.environ.update(inherited(os.environ))
     _hand_on()
 
@@ -33,7 +33,7 @@ def begin(strict: bool) -> None:
 def restore() -> None:
     """Restores the names in a process that inherits, and lets it find tfcompat."""
     sys.meta_path.insert(0, Finder())
-    if os.environ[VARIABLE].startswith("restored "):
+    if os.environ[VARIABLE].startswith("restored:"):
         _restore_names()
     _hand_on()
 
@@ -100,6 +100,8 @@ class Finder:
         if fullname.partition(".")[0] not in ROOTS:
             return None
         importlib.import_module("tfcompat")  # whole, before what its parts import of each other
-        importlib.import_module("tfcompat._src.cli.run").install()
+        importlib.import_module("tfcompat._src.cli.run").install(os.environ[VARIABLE].partition(" ")[0].partition(":")[2])
         sys.meta_path.remove(self)
+        # The installation has imported `tensorflow`. The import system would load the spec of that module, tfcompat's own: a second tfcompat.
+        sys.modules.pop(fullname, None)
         return importlib.util.find_spec(fullname)
