@@ -5,6 +5,7 @@ and `--check` ends with an error where a page is stale.
 |---|---|
 | names.md | `tfcompat/_src/base/tf1_names.txt`, and what `tfcompat` answers for each name |
 | differences.md | `tests/deviations.py` |
+| libraries.md | `tests/libraries.py` |
 | reference.md | docstrings, and `docs/reference.txt` |
 
 A test compares the files with what this gives.
@@ -217,9 +218,41 @@ Graphs, checkpoints and records that were damaged on purpose. Both programs refu
 {reasons(known["MALFORMED"])}"""
 
 
+def libraries_page() -> str:
+    """The text of libraries.md."""
+
+    def row(library: Any) -> str:
+        run = f"`tfcompat run {library.options} PROGRAM`" if library.options else "`tfcompat run PROGRAM`"
+        here, there = (", ".join(f"{number:.6g}" for number in numbers) for numbers in (library.here, library.by_1_15))
+        return f"| {library.name} | {library.version} | {library.needs} | {run} | {library.ran} | {here} | {there or 'cannot run it'} | {library.differs} |\n"
+
+    table = runpy.run_path(str(ROOT / "tests" / "libraries.py"))["LIBRARIES"]
+    return f"""# Libraries
+
+{NOTE}
+Packages that were run unmodified, with the numbers of the same program under TensorFlow 1.15.5. Install each, and what it needs, with
+`pip install --no-deps PACKAGE==VERSION`, since their requirements name a TensorFlow that no Python of today has; packages that come as sources may need
+`--no-build-isolation` and `setuptools==65.5.0`.
+
+| package | version | needs | run by | what was run | here | 1.15.5 | what differs |
+|---|---|---|---|---|---|---|---|
+{"".join(map(row, table))}
+`--as 2.15` is for libraries that use `tf.compat.v1` of TensorFlow 2 and look at the version: `tf.__version__` and the package's metadata say 2.15.0, and
+the names of TensorFlow 2.15's `tf.compat.v1` are there for what 1.15 has (`tf.config.list_physical_devices`, `tf.data.AUTOTUNE`, `tf.Tensor.ref` and others).
+In a program of your own: `tfcompat.install_as_tensorflow("2.15")`.
+
+```pycon
+>>> import tfcompat
+>>> tfcompat.install_as_tensorflow("2.16")
+Traceback (most recent call last):
+ValueError: tfcompat answers as TensorFlow 1.15 or 2.15, not '2.16'.
+```
+"""
+
+
 def pages() -> dict[pathlib.Path, str]:
     """Each generated page and its text."""
-    found = {"names": names_page(), "differences": differences_page(), "reference": reference.page(get, NOTE)}
+    found = {"names": names_page(), "differences": differences_page(), "reference": reference.page(get, NOTE), "libraries": libraries_page()}
     return {ROOT / "docs" / f"{name}.md": text for name, text in found.items()}
 
 
