@@ -18,7 +18,7 @@ MAX_LINES = 650
 LAYERS = """
     proto base platform io graph checkpoint nodes profiler ops interpreter runtime losses variables gradients cluster autograph function eager
     summary train metrics distributions linalg lookup saved_model interop serving data distribute keras layers rnn feature_column
-    estimator horovod debug lite contrib tools testing shim convert notebook cli
+    estimator horovod debug lite contrib tools testing shim convert notebook replay cli
 """.split()
 """Every folder, lowest first: a folder imports from those before it, never from one after it."""
 RANK = {name: rank for rank, name in enumerate(LAYERS)}

@@ -27,10 +27,13 @@ class Command(NamedTuple):
 COMMANDS = {
     "check": Command("cli.check.command", "say what of programs will not run, without running them"),
     "checkpoint": Command("cli.checkpoint", "print the values in a checkpoint"),
+    "compare": Command("cli.compare", "compare two records of a program's runs"),
     "convert": Command("convert.command", "convert a model to JAX, StableHLO, ONNX, TensorFlow Lite, TensorFlow.js, a SavedModel or a frozen graph"),
     "debug": Command("cli.debug", "look at the tensors and nodes that a debugged run has dumped"),
     "doctor": Command("cli.doctor", "say which devices there are, where operations go and what is missing"),
     "launch": Command("cli.launch", "run a program as the tasks of a cluster on this machine"),
+    "recorder": Command("cli.recorder", "print the program that records runs where TensorFlow 1 is"),
+    "replay": Command("cli.replay", "make recorded runs here, compare them, and name the first node that differs"),
     "run": Command("cli.run", "run a TensorFlow 1 program as python does"),
     "saved-model": Command("saved_model.command", "print what a SavedModel holds, or run one of its signatures"),
     "serve": Command("cli.serve", "serve SavedModels over REST and gRPC, as TensorFlow Serving does"),

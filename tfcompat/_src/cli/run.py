@@ -24,10 +24,11 @@ from tfcompat._src.cli.python2 import program as python2
 from tfcompat._src.cli.python2.text import end_line
 from tfcompat._src.cli.tf0 import evidence as tf0_evidence
 from tfcompat._src.cli.tf0 import version as tf0_version
+from tfcompat._src.replay import recording
 from tfcompat._src.shim.answers_as import VERSIONS
 from tfcompat._src.shim.install import install_as_tensorflow
 
-ARGUMENTS = "[--strict] [--python 2|3] [--tf VERSION] [--as 1.15|2.15] [--debug-nans] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
+ARGUMENTS = "[--strict] [--python 2|3] [--tf VERSION] [--as 1.15|2.15] [--debug-nans] [--record DIR [--all-tensors]] (SCRIPT | - | -m MODULE | -c CODE) [ARGS...]"
 USAGE = f"""usage: tfcompat run {ARGUMENTS}
 
 Runs a program as python does. `import tensorflow` means tfcompat, an installed TensorFlow is left alone, and what
@@ -42,6 +43,9 @@ Python 2 or of TensorFlow before 1.0 runs with the meaning that these gave it, a
              every Session.run looks for NaNs and infinities. The first run with one ends with an InvalidArgumentError, and so, with
              status 1, does a program that does not catch it: it names the first node in creation order that has one, the line
              that made the node, and the ranges of its inputs
+  --record DIR
+             writes the runs of all sessions into a folder, for tfcompat replay and tfcompat compare; with --all-tensors also what lies between
+             feeds and fetches
   --python 2|3
              says for which Python the program is written, in place of the evidence in its files
   --tf VERSION
@@ -71,6 +75,8 @@ class Target(NamedTuple):
     python: int | None = None
     tensorflow: str | None = None
     answers_as: str = "1.15"
+    record: str | None = None
+    all_tensors: bool = False
 
 
 def parse(arguments: list[str]) -> Target | str:
@@ -83,6 +89,12 @@ def parse(arguments: list[str]) -> Target | str:
             options["strict"] = True
         elif first == "--debug-nans":
             options["debug_nans"] = True
+        elif first == "--all-tensors":
+            options["all_tensors"] = True
+        elif option == "--record":
+            options["record"] = value if has_value else arguments.pop(0) if arguments else ""
+            if not options["record"]:
+                return "--record must name a folder"
         elif option in ("--python", "--tf", "--as"):
             version = value if has_value else arguments.pop(0) if arguments else ""
             if wrong := _wrong_version(option, version):
@@ -134,12 +146,21 @@ def main(arguments: list[str]) -> int:
     decide_meaning(target)
     sys.excepthook = report
     interrupts.keep()
+    record = None
+    if target.record is not None:
+        try:
+            record = recording.begin(target.record, [target.text, *target.arguments], ["--all-tensors"] * target.all_tensors)
+        except OSError as e:
+            sys.stderr.write(f"tfcompat run: cannot record: {e}\n")
+            return 2
     try:
         status = {"script": run_script, "module": run_module, "code": run_code}[target.kind](target)
     except BaseException as error:
         jax_threads.know_status(status_of(error))
         raise
     finally:
+        if record is not None:
+            recording.end(record)
         if python2.is_installed():
             end_line()
     jax_threads.know_status(status)
