@@ -1,5 +1,4 @@
 """Rows of an embedding are updated by Adagrad, lazily by Adam, and with scatter operations; indices repeat."""
-import numpy as np
 import tensorflow as tf
 
 tf.set_random_seed(6)

@@ -53,9 +53,8 @@ def in_engines(engines: tuple[str, ...], arguments: list[str]) -> int:
 def replay(options: argparse.Namespace) -> int:
     """Replays in this process, and prints the report."""
     record = Record(options.record)
-    print(*report.about(record), sep="\n")
     replays = Replay(record, options.device, options.exact)
-    print(*report.replaced(replays), sep="\n")
+    print(*report.about(record), *report.replaced(replays), sep="\n")
     verdicts: list[Verdict] = replays.in_order()
     if options.twice:
         verdicts += replays.again()

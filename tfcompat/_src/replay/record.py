@@ -8,7 +8,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import ml_dtypes
@@ -23,7 +23,7 @@ EXTENDED = {"bfloat16": ml_dtypes.bfloat16}
 """Types that a record keeps as unsigned integers."""
 
 
-class RecordError(ValueError):
+class RecordError(Exception):
     """A record that cannot be read; the message names the file and the run."""
 
 
@@ -163,8 +163,6 @@ class Record:
         try:
             return self._parsed(entry)
         except (KeyError, TypeError, ValueError, AttributeError) as e:
-            if isinstance(e, RecordError):
-                raise
             raise RecordError(f"{self.path}/index.jsonl, line {line}, does not describe a run: {type(e).__name__}: {e}") from None
 
     def _parsed(self, entry: dict[str, object]) -> Run:
@@ -243,7 +241,7 @@ class _Values(Mapping[str, "Value | None"]):
         said = self._said[name]
         return None if said is None else self._record.value(_dict(said), self._run, name)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]  # the iterator of a dict
+    def __iter__(self) -> Iterator[str]:
         return iter(self._said)
 
     def __len__(self) -> int:
