@@ -10,7 +10,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.platform.versions import VERSION
 from tfcompat._src.proto import messages
 from tfcompat._src.replay import recorder
-from tfcompat._src.runtime.session import BaseSession
+from tfcompat._src.runtime.session.session import BaseSession
 
 
 def begin(folder: str, program: list[str], options: Iterable[str] = ()) -> recorder.Recorder:

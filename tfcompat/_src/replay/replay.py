@@ -18,7 +18,7 @@ from tfcompat._src.replay import recorder
 from tfcompat._src.replay.differences import DIFFERS, EQUAL, NOISE, NOT_COMPARED, Difference, difference
 from tfcompat._src.replay.graphs import Replayable, op_of, replayable
 from tfcompat._src.replay.record import Record, RecordError, Run, Value
-from tfcompat._src.runtime.session import Session
+from tfcompat._src.runtime.session.session import Session
 
 Change = Callable[[NDArray], NDArray]
 
