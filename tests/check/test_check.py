@@ -14,6 +14,7 @@ import types
 import pytest
 
 from tfcompat._src.cli.check import command, files, names_of_others, python2
+from tfcompat._src.cli.check.meanings import programs as of_programs
 from tfcompat._src.cli.check.scopes import OPAQUE
 from tfcompat._src.cli.check.uses import Context, Module
 
@@ -21,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(__file__).parent / "programs" / "repository"
 FILES = [str(path.relative_to(PROGRAMS)) for path in sorted(PROGRAMS.rglob("*.py"))]
 NOT_IN_COMMENTS = {
-    ("python_2.py", None, 5, "stops Python 2 syntax: leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers"),
+    ("python_2.py", None, 5, "restored Python 2 syntax: leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers"),
     ("notebook.ipynb", 4, 2, "missing tf.mul"),
     ("notebook.ipynb", 5, 1, "stops Python 2 syntax: Missing parentheses in call to 'print'"),
     ("notebook.ipynb", 6, 1, "stops syntax: '(' was never closed"),
@@ -94,7 +95,7 @@ def test_the_summary_counts_names(report):
 
 
 def test_a_person_reads_what_to_do(tmp_path):
-    (tmp_path / "train.py").write_text("import tensorflow as tf\nimport numpy as np\nx = tf.mul(2, 3) + tf.mul(1, 2)\ny = tf.mul(x, x)\nnp.int(x)\ntf.square(x)\n")
+    (tmp_path / "train.py").write_text("import tensorflow as tf\nimport numpy as np\nx = tf.mul(2, 3)\ny = tf.mul(x, x)\nnp.int(x)\ntf.square(x)\n")
     done = check(".", "--all", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == """\
@@ -115,6 +116,51 @@ Works (2)
 Files: 1. Names of TensorFlow: 3, of which 2 work, 0 work for some arguments, 1 are missing.
 Of Python and its packages 0 stop the program and 1 are restored.
 """
+
+
+OLD = {
+    "train.py": "import tensorflow as tf, reader, both\nfor i in xrange(3): tf.concat(0, [[i], tf.mul(i, i)])\n",
+    "reader.py": "import cPickle, itertools\nd = {}\nprint(d.keys()[0], d.has_key(1), range(len(d) / 2), itertools.izip(d), tf)\n",
+    "both.py": "try:\n    unicode\nexcept NameError:\n    unicode = str\n",
+    "new.py": "import tensorflow as tf, both\ntf.layers.dense(tf.mul(3, 4), 5)\nprint(f'{xrange}', {}.has_key(1))\n",
+    "cells.ipynb": json.dumps({"cells": [{"cell_type": "code", "source": ["import tensorflow as tf, train\n", "tf.mul(xrange, 4)"]}]}),
+}
+
+
+def statuses(folder, programs):
+    for file, text in programs.items():
+        (folder / file).write_text(text)
+    report = json.loads(check("--json", ".", cwd=folder).stdout)
+    return {(p["file"], row["name"], row["status"], p["guarded"]) for row in rows(report) if row["status"] != "works" for p in row["places"]}
+
+
+def test_programs_of_yesterday_have_what_they_are_run_with(tmp_path):
+    """A file that programs of both Pythons import has only what both have; a cell has what Python 3 and 1.15 have."""
+    assert statuses(tmp_path, OLD) == {
+        ("train.py", "xrange", "restored", False), ("train.py", "tf.concat(axis, ...)", "restored", False), ("train.py", "tf.mul", "restored", False),
+        ("reader.py", "cPickle", "restored", False), ("reader.py", ".keys()[i]", "restored", False), ("reader.py", "dict.has_key", "restored", False),
+        ("reader.py", "range(a / b)", "restored", False), ("reader.py", "itertools.izip", "restored", False),
+        ("both.py", "unicode", "stops", True),
+        ("new.py", "tf.mul", "missing", False), ("new.py", "xrange", "stops", False), ("new.py", "dict.has_key", "stops", False),
+        ("cells.ipynb", "tf.mul", "missing", False), ("cells.ipynb", "xrange", "stops", False),
+    }  # fmt: skip
+
+
+def test_a_guard_that_only_a_program_of_python_2_imports(tmp_path):
+    assert ("both.py", "unicode", "restored", True) in statuses(tmp_path, {name: OLD[name] for name in ("train.py", "reader.py", "both.py")})
+
+
+def test_programs_of_yesterday_run_as_they_are(tmp_path):
+    old = "import tensorflow as tf, itertools\nprint tf.mul(2, 3).name, tf.neg(1).name, tf.pack([1]).name, {1: 2}.has_key(1), list(itertools.izip('a'))\n"
+    assert {each[2:] for each in statuses(tmp_path, {"old.py": old})} == {("restored", False)}
+    assert check("old.py", cwd=tmp_path).returncode == 0
+    env = dict(os.environ, PYTHONPATH=str(ROOT), JAX_PLATFORMS="cpu")
+    done = subprocess.run([sys.executable, "-m", "tfcompat", "run", "old.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout == "Mul:0 Neg:0 pack:0 True [('a',)]\n", done.stderr
+
+
+def test_files_that_import_each_other_are_one_program():
+    assert list(of_programs({"a": ["b"], "b": ["a"], "c": ["c", "d"], "d": []})) == [["c", "d"], ["a", "b"]]
 
 
 def test_nothing_missing_is_status_0(tmp_path):

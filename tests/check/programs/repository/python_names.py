@@ -2,21 +2,21 @@
 
 import time
 
-import ConfigParser  #: stops ConfigParser
+import ConfigParser  #: restored ConfigParser
 import numpy as np
 import scipy.misc as misc
-from itertools import izip  #: stops itertools.izip
+from itertools import izip  #: restored itertools.izip
 from scipy.misc import imread  #: restored scipy.misc.imread
 import no_such_package_anywhere  #: not_installed no_such_package_anywhere
 
-for i in xrange(3):  #: stops xrange
+for i in xrange(3):  #: restored xrange
     print(time.clock(), np.int(3), np.float32(3))  #: restored time.clock #: restored numpy.int
 print(misc.imresize, np.no_such_name)  #: restored scipy.misc.imresize #: stops numpy.no_such_name
 d = {}
-print(d.has_key(1), d.items(), d.keys()[0], list(map(str, d))[0])  #: stops dict.has_key #: stops .keys()[i]
-print(map(str, d)[0], d.readfp())  #: stops map(...)[i]
-print(list(range(len(d) / 2)), list(range(len(d) // 2)))  #: stops range(a / b)
-print >>open("a"), "to a file"  #: stops print >>file
+print(d.has_key(1), d.items(), d.keys()[0], list(map(str, d))[0])  #: restored dict.has_key #: restored .keys()[i]
+print(map(str, d)[0], d.readfp())  #: restored map(...)[i]
+print(list(range(len(d) / 2)), list(range(len(d) // 2)))  #: restored range(a / b)
+print >>open("a"), "to a file"  #: restored print >>file
 print(open("a", "rU"), b"".tostring())  #: restored open(path, "U") #: restored .tostring
 
 

@@ -16,10 +16,6 @@ from tfcompat._src.cli.legacy import names, packages, restore, sources
 _ABSENT = object()
 _NOT_IMPORTED = {"antigravity", "this", "__main__"}
 _CHECKED = {"numpy", "scipy", *packages.PACKAGES}
-_IDIOMS = {
-    "range(a / b)": "divide with //: the quotient is a float in Python 3",
-    "print >>file": "print is a function in Python 3: print(..., file=file)",
-}
 _INDEX = "index list(...) of it: it is no list in Python 3"
 _CLASSES = {
     name: (owner,) for owner, members in names.ATTRIBUTES.items() if isinstance(owner, type) for name in members
@@ -68,8 +64,8 @@ def of_oddity(name: str) -> Verdict | None:
     if name.startswith(".") and method in _CLASSES:
         lost = [kind for kind in _CLASSES[method] if not hasattr(kind, method)]
         return Verdict(name, True, "") if lost else None
-    if name in _IDIOMS:
-        return Verdict(name, False, _IDIOMS[name])
+    if name in python2.IDIOMS:
+        return Verdict(name, False, python2.IDIOMS[name])
     return Verdict(name, False, _INDEX) if name.endswith("[i]") else Verdict(name, True, "")
 
 

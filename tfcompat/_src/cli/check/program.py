@@ -69,7 +69,7 @@ class Program:
         if is_elsewhere(first):
             folders = [_top(folder)] + [folder] * (not _is_package(folder))
         else:
-            folders = _upwards(folder)
+            folders = upwards(folder)
         for each in folders:
             path = _file(each, name)
             if path:
@@ -80,7 +80,7 @@ class Program:
 
     def has_package(self, first: str, importer: str) -> bool:
         """Whether a name at the top of an import is a file or a folder of the program."""
-        folders = _upwards(os.path.dirname(os.path.abspath(importer)))
+        folders = upwards(os.path.dirname(os.path.abspath(importer)))
         return first in self._by_name or any(os.path.isdir(os.path.join(each, first)) for each in folders) or any(
             f"{os.sep}{first}{os.sep}" in path for path in self.paths
         )
@@ -135,7 +135,7 @@ def _top(folder: str) -> str:
     return folder
 
 
-def _upwards(folder: str) -> list[str]:
+def upwards(folder: str) -> list[str]:
     """A folder and those above it, as far as they belong to the repository."""
     found = [folder]
     while len(found) < 6 and not os.path.exists(os.path.join(folder, ".git")) and os.path.dirname(folder) != folder:

@@ -6,6 +6,8 @@ import ast
 import re
 import warnings
 
+from tfcompat._src.cli.python2 import modules, names
+
 CONVERT = "tfcompat run runs a file of Python 2 with its meaning; the cells of a notebook are to be converted by hand"
 
 BUILTINS = {
@@ -35,8 +37,15 @@ NAMES = {
 METHODS = {"has_key": "key in the_dict", "iteritems": "items", "iterkeys": "keys", "itervalues": "values"}
 """Method of a dict -> what takes its place."""
 
+IDIOMS = {
+    "range(a / b)": "divide with //: the quotient is a float in Python 3",
+    "print >>file": "print is a function in Python 3: print(..., file=file)",
+}  # fmt: skip
+"""Idiom that compiles and fails when it runs -> what takes its place."""
+
 GAVE_LISTS = ("filter", "map", "zip", "keys", "values", "items")
 """Functions and methods whose results had an index."""
+
 
 _STATEMENTS = (
     (re.compile(r"(^|[:;])([ \t]*)print[ \t]*(?=$|;)", re.MULTILINE), r"\1\2pass"),
@@ -52,6 +61,16 @@ _STATEMENTS = (
     (re.compile(r"\b[uU][rR](?=['\"])"), "r"),
 )
 """Statements and literals of Python 2, and text that Python 3 parses with the same names on the same lines."""
+
+
+def has(name: str) -> bool:
+    """Whether `tfcompat run` gives a name (`xrange`, `itertools.izip`, `dict.has_key`) or an idiom (`.keys()[i]`) to a program of Python 2."""
+    first, _, rest = name.partition(".")
+    if name in IDIOMS or name.endswith("[i]") or name in vars(names.BUILTIN) or first in modules.MOVED:
+        return True
+    if first == "dict":
+        return rest in METHODS
+    return first in modules.OWN and hasattr(modules.find(first), rest)
 
 
 def readable(text: str) -> ast.Module | None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfcompat._src.cli.check import names_of_others, python2
+from tfcompat._src.cli.check import meanings, names_of_others, python2
 from tfcompat._src.cli.check.files import Place
+from tfcompat._src.cli.check.meanings import Meaning
 from tfcompat._src.cli.check.names_of_tensorflow import MISSING, PARTLY, WORKS, Judge, is_of_tensorflow
 from tfcompat._src.cli.check.program import Program, absent_package
 from tfcompat._src.cli.check.uses import Module, Use
+from tfcompat._src.cli.tf0 import evidence, names
 
 _SHOWN = 4
 _WIDTH = 120
+_OF_PYTHON_2 = "Python 2 has it, and the program runs with the meaning of Python 2"
+_BEFORE_1 = "TensorFlow before 1.0 has it, and the program runs with the meaning of 0.12"
 
 
 @dataclass
@@ -91,21 +96,38 @@ def make(program: Program, progress: Callable[[int], None]) -> Report:
     report = Report(len(program.paths), Rows(), Rows(), Rows())
     judge = Judge(imported)
     uses = [(module, use) for module in modules for use in module.uses]
+    meaning_of = collections.defaultdict(meanings.Meaning, meanings.of(program.paths))
     for _, use in uses:
-        _add_tensorflow(report.tensorflow, judge, use, stored)
-    _add_others(report, program, uses, stored)
-    _add_oddities(report.others, program, modules)
+        _add_tensorflow(report, judge, use, stored, meaning_of[use.place.path].is_before_1)
+    _add_others(report, program, uses, stored, meaning_of)
+    _add_oddities(report.others, program, modules, meaning_of)
     return report
 
 
-def _add_tensorflow(rows: Rows, judge: Judge, use: Use, stored: set[str]) -> None:
-    """Judges one use: where it may mean several names, those that are missing are left out if another works."""
+def _add_tensorflow(report: Report, judge: Judge, use: Use, stored: set[str], is_before_1: bool) -> None:
+    """Judges one use: where it may mean several names, those that are missing are left out if another works.
+
+    Args:
+      is_before_1: the file is run as one for TensorFlow before 1.0: what that has is given to it.
+    """
     paths = [path for path in use.paths if is_of_tensorflow(path) and not _is_stored(path, stored)]
     answers = [judge.judge(path, use.call) for path in paths]
     working = [answer for answer in answers if answer[0].status != MISSING]
     is_guarded = use.is_guarded or len(paths) < len(use.paths)
     for verdict in itertools.chain(*(working or answers)):
-        rows.add(verdict.name, verdict.status, verdict.advice, use.place, is_guarded)
+        if verdict.status == MISSING and is_before_1 and was_before_1(verdict.name):
+            report.others.add(verdict.name, "restored", _BEFORE_1, use.place, is_guarded)
+        else:
+            report.tensorflow.add(verdict.name, verdict.status, verdict.advice, use.place, is_guarded)
+
+
+def was_before_1(name: str) -> bool:
+    """Whether a name, an order of arguments (`concat(axis, ...)`) or a keyword (`concat(concat_dim=)`) is one that TensorFlow had before 1.0."""
+    path, _, call = name.partition(".")[2].partition("(")
+    path = evidence.of_public(path)
+    if not call:
+        return path == "models" or evidence.gone_name(path) is not None
+    return call.rstrip("=)") in names.OLD_KEYWORDS.get(path, ()) or (path in names.OLD_ORDERS and not call.endswith("=)"))
 
 
 def _is_stored(path: str, stored: set[str]) -> bool:
@@ -113,7 +135,7 @@ def _is_stored(path: str, stored: set[str]) -> bool:
     return any(path == name or path.startswith(name + ".") for name in stored)
 
 
-def _add_others(report: Report, program: Program, uses: list[tuple[Module, Use]], stored: set[str]) -> None:
+def _add_others(report: Report, program: Program, uses: list[tuple[Module, Use]], stored: set[str], meaning_of: Mapping[str, Meaning]) -> None:
     judged: dict[str, list[Use]] = {}
     for module, use in uses:
         for path in use.paths:
@@ -128,21 +150,31 @@ def _add_others(report: Report, program: Program, uses: list[tuple[Module, Use]]
     for path, verdict in found.items():
         for use in judged[path]:
             is_guarded = use.is_guarded or len(use.paths) > 1
-            report.others.add(verdict.name, "restored" if verdict.is_restored else "stops", verdict.advice, use.place, is_guarded)
+            report.others.add(verdict.name, *_status(verdict, meaning_of[use.place.path]), use.place, is_guarded)
 
 
-def _add_oddities(rows: Rows, program: Program, modules: Iterable[Module]) -> None:
+def _status(verdict: names_of_others.Verdict, meaning: Meaning) -> tuple[str, str]:
+    """The status of a name of Python or its packages in a file of such a meaning, and what to do."""
+    if verdict.is_restored:
+        return "restored", verdict.advice
+    return ("restored", _OF_PYTHON_2) if meaning.is_python2 and python2.has(verdict.name) else ("stops", verdict.advice)
+
+
+def _add_oddities(rows: Rows, program: Program, modules: Iterable[Module], meaning_of: Mapping[str, Meaning]) -> None:
     defined = program.defined()
     for problem in program.problems:
-        advice = python2.CONVERT if problem.is_python2 else "its names could not be read: mend it and check again"
-        name = f"{'Python 2 syntax' if problem.is_python2 else 'syntax'}: {problem.text}"
-        rows.add(name, "stops", advice, problem.place, False)
+        if meaning_of[problem.place.path].is_python2:
+            rows.add(f"Python 2 syntax: {problem.text}", "restored", _OF_PYTHON_2, problem.place, False)
+        elif problem.is_python2:
+            rows.add(f"Python 2 syntax: {problem.text}", "stops", python2.CONVERT, problem.place, False)
+        else:
+            rows.add(f"syntax: {problem.text}", "stops", "its names could not be read: mend it and check again", problem.place, False)
     for module in modules:
         for oddity in module.oddities:
             verdict = names_of_others.of_oddity(oddity.name)
             is_own = oddity.name.startswith(".") and oddity.name.strip(".()[i]") in defined
             if verdict is not None and not is_own:
-                rows.add(verdict.name, "restored" if verdict.is_restored else "stops", verdict.advice, oddity.place, oddity.is_guarded)
+                rows.add(verdict.name, *_status(verdict, meaning_of[oddity.place.path]), oddity.place, oddity.is_guarded)
 
 
 def text(report: Report, shows_all: bool) -> str:

@@ -7,6 +7,7 @@ has and no file has syntax that only Python 3 has. Files are parsed only where a
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import sys
@@ -57,9 +58,9 @@ def find(program_files: Iterable[tuple[bytes, str]]) -> Evidence | None:
     names: Evidence | None = None
     is_for_3 = False
     for text, place in program_files:
-        if _SYNTAX.search(text) and (found := _syntax(text, place)) is not None:
+        if (found := _syntax(text, place)) is not None:
             return found
-        if names is None and not is_for_3 and _WORDS.search(text):
+        if names is None and not is_for_3:
             names = _name(text, place)
         is_for_3 = is_for_3 or _needs_python3(text)
     return None if is_for_3 else names
@@ -76,7 +77,7 @@ def files(source: bytes, path: str, folders: list[str]) -> Iterator[tuple[bytes,
     while waiting:
         source, path = waiting.pop(0)
         yield source, path
-        for found in _imported(source, path, folders):
+        for found in imported(source, path, folders):
             if (real := os.path.realpath(found)) not in seen:
                 seen.add(real)
                 try:
@@ -86,7 +87,7 @@ def files(source: bytes, path: str, folders: list[str]) -> Iterator[tuple[bytes,
                     continue
 
 
-def _imported(source: bytes, path: str, folders: list[str]) -> Iterator[str]:
+def imported(source: bytes, path: str, folders: list[str]) -> Iterator[str]:
     """Paths of the program's files that a source may import: also those that an implicit relative import means."""
     own = os.path.dirname(os.path.abspath(path))
     for dots, module, names, modules_named in _IMPORT.findall(source):
@@ -130,9 +131,10 @@ def parsed(text: bytes | str) -> ast.Module | None:
             return None
 
 
+@functools.cache
 def _syntax(source: bytes, path: str) -> Evidence | None:
     """The first construct of Python 2, where only Python 2 compiles a file."""
-    if parsed(source) is not None:
+    if not _SYNTAX.search(source) or parsed(source) is not None:
         return None
     try:
         converted = syntax.convert(syntax.decoded(source))
@@ -143,6 +145,7 @@ def _syntax(source: bytes, path: str) -> Evidence | None:
     return Evidence(path, construct, line)
 
 
+@functools.cache
 def _needs_python3(source: bytes) -> bool:
     """Whether a file has syntax that Python 2 does not compile."""
     if not _OF_PYTHON_3.search(source):
@@ -178,9 +181,10 @@ def _is_of_python3(node: ast.AST, features: set[str]) -> bool:
 # Names
 
 
+@functools.cache
 def _name(source: bytes, path: str) -> Evidence | None:
     """The first name of Python 2 that a file uses without a guard."""
-    tree = parsed(source)
+    tree = parsed(source) if _WORDS.search(source) else None
     if tree is None:
         return None
     reader = _Reader()

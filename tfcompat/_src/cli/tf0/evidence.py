@@ -7,6 +7,7 @@ no name that TensorFlow has since 1.0. Files are parsed only where a word in the
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 from collections.abc import Iterable
@@ -82,6 +83,7 @@ def _is_enough(found: list[str]) -> bool:
 _OF_1_HINT = re.compile(rb"\b(?:%s)\b" % b"|".join(sorted({name.rpartition(".")[2].encode() for name in names.OF_1})))
 
 
+@functools.cache
 def read(source: bytes) -> Reader:
     """What a source uses; nothing where neither Python parses it."""
     reader = Reader()
@@ -186,9 +188,14 @@ def _starts(path: str, known: Iterable[str]) -> str | None:
     return next((start for length in range(1, len(parts) + 1) if (start := ".".join(parts[:length])) in known), None)
 
 
+def of_public(path: str) -> str:
+    """The path of an operation, without the internal module that a program takes it from."""
+    return re.sub(r"^python\.ops\.(?:array|math|nn|image)_ops\.", "", path)
+
+
 def old_call(path: str, node: ast.Call) -> str | None:
     """The old order of arguments, or the old keyword, that a call has, where 1.15 refuses it."""
-    path = re.sub(r"^python\.ops\.(?:array|math|nn|image)_ops\.", "", path)
+    path = of_public(path)
     for keyword in node.keywords:
         if keyword.arg in names.OLD_KEYWORDS.get(path, ()):
             return f"tf.{path}({keyword.arg}=)"
