@@ -77,8 +77,8 @@ class Arrays(object):
     def __init__(self, file, max_elements):
         self.file, self.max_elements, self.arrays = file, max_elements, {}
 
-    def add(self, value, dtype):
-        """Keeps a value; returns its description. `dtype`: the name of its TensorFlow type."""
+    def add(self, value, dtype, is_own=False):
+        """Keeps a value; returns its description. `dtype`: the name of its TensorFlow type. `is_own`: nobody else has the array."""
         if dtype in ("resource", "variant"):
             return {"dtype": dtype, "unrecorded": "has no value outside of a session"}
         if dtype == "string" and not hasattr(value, "shape") and not isinstance(value, (list, tuple)):
@@ -88,7 +88,7 @@ class Arrays(object):
             array = np.asarray(value)
         if dtype == "string" or array.dtype.kind in "OSU":
             return self._add_strings(array)
-        return self._add_numbers(array, dtype)
+        return self._add_numbers(array, dtype, is_own)
 
     def _key(self):
         return "a%d" % len(self.arrays)
@@ -104,7 +104,7 @@ class Arrays(object):
         self.arrays[said["lengths"]] = np.array([len(w) for w in words], np.int64)
         return said
 
-    def _add_numbers(self, array, dtype):
+    def _add_numbers(self, array, dtype, is_own):
         if array.dtype.fields:  # quantized types have one field
             array = array.view(array.dtype[0])
         said = {"dtype": dtype, "shape": list(array.shape), "in": self.file, "key": self._key()}
@@ -114,8 +114,8 @@ class Arrays(object):
             kept = np.ascontiguousarray(kept).ravel()[places]
             said["places"] = "spread over the %d elements" % array.size
             said["summary"] = summary(array)
-        # A copy: the program may write into arrays that it feeds or gets.
-        self.arrays[said["key"]] = np.array(kept, order="C")
+        # A copy where the program may write into the array, as it feeds or gets it.
+        self.arrays[said["key"]] = np.array(kept, order="C", copy=True) if not is_own else np.ascontiguousarray(kept).reshape(kept.shape)
         return said
 
 
@@ -303,6 +303,13 @@ class Recorder(object):
         os.rename(path + ".part", path)
         self.bytes += len(content)
 
+    def _write_arrays(self, arrays):
+        path = os.path.join(self.folder, arrays.file)
+        with io.open(path + ".part", "wb") as file:
+            np.savez(file, **arrays.arrays)
+            self.bytes += file.tell()
+        os.rename(path + ".part", path)
+
     def _note(self, **entry):
         text = json.dumps(entry, sort_keys=True).encode("utf-8") + b"\n"
         with self.lock:
@@ -415,9 +422,7 @@ class Recorder(object):
             own.known.update(known)
             if entry["overlaps"]:
                 own.known = {}
-        content = io.BytesIO()
-        np.savez(content, **arrays.arrays)
-        self._write(arrays.file, content.getvalue())
+        self._write_arrays(arrays)
         self._note(**entry)
 
     def _values(self, variables, read, arrays):
@@ -436,7 +441,7 @@ class Recorder(object):
         except self.failed:
             values = [self._one(tensor, read) for tensor in tensors]
         for (name, tensor), value in zip(readable, values):
-            found[name] = None if value is None else arrays.add(value, dtype_name(tensor))
+            found[name] = None if value is None else arrays.add(value, dtype_name(tensor), is_own=True)
         return found
 
     def _one(self, tensor, read):
