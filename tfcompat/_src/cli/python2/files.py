@@ -37,6 +37,9 @@ class ByteString(bytes):
     def __str__(self) -> str:
         return as_text(self)
 
+    def __repr__(self) -> str:
+        return bytes.__repr__(self)[1:]
+
     def __contains__(self, part: Any) -> bool:
         return as_bytes(part) in bytes(self)
 

@@ -181,10 +181,19 @@ class Rewriting(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr in LISTED and not node.args and not node.keywords:
             return _call(spelling.LISTED, node)
+        if isinstance(function, ast.Name) and function.id == spelling.PRINT:
+            return _printing(*node.args)
         if isinstance(function, ast.Name) and function.id in CONVERSIONS and node.args:
             node.args.insert(0, function)
             node.func = ast.copy_location(ast.Name(spelling.CALLED, ast.Load()), function)
         return node
+
+
+def _printing(ends_line: ast.expr, file: ast.expr, *items: ast.expr) -> ast.expr:
+    """`print` with its items, each of which is written before the next is computed: they are calls in calls."""
+    for item in items:
+        file = ast.copy_location(_call(spelling.PRINTED, file, item), item)
+    return _call(spelling.PRINT, ends_line, file)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -199,8 +208,8 @@ def _twice(target: ast.expr) -> tuple[ast.expr, ast.expr]:
         return target, ast.Attribute(owner, target.attr, ast.Load())
     if isinstance(target, ast.Subscript):
         owner = ast.NamedExpr(ast.Name(spelling.OWNER, ast.Store()), target.value)
-        index = ast.NamedExpr(ast.Name(spelling.INDEX, ast.Store()), _as_expression(target.slice))
-        put = ast.Subscript(ast.Name(spelling.OWNER, ast.Load()), ast.Name(spelling.INDEX, ast.Load()), ast.Store())
+        index = ast.NamedExpr(ast.Name(spelling.PLACE, ast.Store()), _as_expression(target.slice))
+        put = ast.Subscript(ast.Name(spelling.OWNER, ast.Load()), ast.Name(spelling.PLACE, ast.Load()), ast.Store())
         return put, ast.Subscript(owner, index, ast.Load())
     assert isinstance(target, ast.Name)  # noqa: S101
     return target, ast.Name(target.id, ast.Load())

@@ -7,9 +7,12 @@ on Python 3's, so that `sys.stdout = log` is seen by all.
 from __future__ import annotations
 
 import base64
+import binascii
+import bz2
 import csv
 import functools
 import hashlib
+import hmac
 import importlib
 import itertools
 import math
@@ -20,6 +23,7 @@ import struct
 import subprocess
 import sys
 import types
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -142,6 +146,74 @@ def _hash(name: str) -> Callable[..., _Hash]:
     return lambda data=b"": _Hash(hashlib.new(name, as_bytes(data)))
 
 
+def _to_bytes(function: Callable[..., bytes]) -> Callable[..., files.ByteString]:
+    """A function from bytes to bytes that takes text too, and whose bytes have strings as elements."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **named: Any) -> files.ByteString:
+        return files.ByteString(function(*map(as_bytes, arguments), **named))
+
+    return wrapped
+
+
+def _signed(checksum: Callable[..., int]) -> Callable[..., int]:
+    """A checksum as the signed number of 32 bits that it was; one so far may be given as either."""
+
+    @functools.wraps(checksum)
+    def wrapped(data: Any, *so_far: int) -> int:
+        number = checksum(as_bytes(data), *(value & 0xFFFFFFFF for value in so_far))
+        return number - (number >> 31 << 32)
+
+    return wrapped
+
+
+class _Compression:
+    """What `zlib.compressobj` and its like make, which takes text."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+
+    def copy(self) -> _Compression:
+        return _Compression(self._made.copy())
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._made, name)
+        return _to_bytes(found) if callable(found) else found
+
+
+def _compressing(kind: Callable[..., Any]) -> Callable[..., _Compression]:
+    return lambda *arguments, **named: _Compression(kind(*arguments, **named))
+
+
+def _of_zlib() -> dict[str, Any]:
+    return dict(
+        crc32=_signed(zlib.crc32), adler32=_signed(zlib.adler32), compress=_to_bytes(zlib.compress), decompress=_to_bytes(zlib.decompress),
+        compressobj=_compressing(zlib.compressobj), decompressobj=_compressing(zlib.decompressobj),
+    )  # fmt: skip
+
+
+def _of_binascii() -> dict[str, Any]:
+    return dict(
+        crc32=_signed(binascii.crc32), crc_hqx=_with_bytes(binascii.crc_hqx),
+        **{name: _to_text(getattr(binascii, name)) for name in ("hexlify", "b2a_hex", "b2a_base64", "b2a_uu", "b2a_qp")},
+        **{name: _to_bytes(getattr(binascii, name)) for name in ("unhexlify", "a2b_hex", "a2b_base64", "a2b_uu", "a2b_qp")},
+    )  # fmt: skip
+
+
+def _of_bz2() -> dict[str, Any]:
+    return dict(
+        compress=_to_bytes(bz2.compress), decompress=_to_bytes(bz2.decompress),
+        BZ2Compressor=_compressing(bz2.BZ2Compressor), BZ2Decompressor=_compressing(bz2.BZ2Decompressor),
+    )  # fmt: skip
+
+
+def _hmac(key: Any, msg: Any = None, digestmod: Any = "md5") -> _Hash:
+    """`hmac.new`, which took MD5 where nothing is said, and a module or a function of `hashlib`."""
+    if not isinstance(digestmod, str):
+        digestmod = getattr(digestmod, "new", digestmod)()._made.name
+    return _Hash(hmac.new(as_bytes(key), as_bytes(msg), digestmod))
+
+
 def _text_lines(lines: Iterable[Any]) -> Iterator[str]:
     return (as_text(line) if isinstance(line, bytes) else line for line in lines)
 
@@ -214,6 +286,8 @@ def _of_config_parser() -> dict[str, Any]:
 
 
 OWN: dict[str, Callable[[], dict[str, Any]]] = {
+    "binascii": _of_binascii,
+    "bz2": _of_bz2,
     "base64": lambda: {name: _to_text(getattr(base64, name)) for name in ("b64encode", "b64decode", "urlsafe_b64encode", "urlsafe_b64decode", "standard_b64encode")}
     | dict(encodestring=_to_text(base64.encodebytes), decodestring=_with_bytes(base64.decodebytes), b64decode=_with_bytes(base64.b64decode)),
     "cPickle": lambda: pickles.NAMES,
@@ -221,6 +295,7 @@ OWN: dict[str, Callable[[], dict[str, Any]]] = {
     "commands": lambda: dict(getoutput=subprocess.getoutput, getstatusoutput=subprocess.getstatusoutput),
     "csv": lambda: dict(reader=_csv_reader, DictReader=_DictReader),
     "hashlib": lambda: {name: _hash(name) for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")},
+    "hmac": lambda: dict(new=_hmac),
     "itertools": lambda: dict(izip=zip, imap=map, ifilter=filter, izip_longest=itertools.zip_longest, ifilterfalse=itertools.filterfalse),
     "math": lambda: dict(floor=_without_value(math.floor), ceil=_without_value(math.ceil)),
     "md5": lambda: dict(new=_hash("md5"), md5=_hash("md5")),
@@ -241,6 +316,7 @@ OWN: dict[str, Callable[[], dict[str, Any]]] = {
     "urllib": _of_urllib,
     "urllib2": _of_urllib2,
     "ConfigParser": _of_config_parser,
+    "zlib": _of_zlib,
     "UserDict": lambda: dict(IterableUserDict=importlib.import_module("collections").UserDict, DictMixin=importlib.import_module("collections.abc").MutableMapping),
 }  # fmt: skip
 """Module -> the names that it has in Python 2, which are made when the program imports it."""

@@ -83,8 +83,9 @@ def _extreme(name: str) -> Callable[..., Any]:
     return extreme
 
 
-def raw_input(prompt: Any = "") -> str:
-    return builtins.input(text.text(prompt))
+def raw_input(*prompt: Any) -> str:
+    text.write_blank(sys.stdout)
+    return builtins.input(*map(text.text, prompt))
 
 
 def _compiled(source: Any, path: str, mode: str, caller: dict[str, Any]) -> Any:
@@ -125,9 +126,9 @@ def execfile(path: str, *namespaces: Any) -> None:
         builtins.exec(_compiled(file.read(), path, "exec", {}), outer, inner)  # noqa: S102
 
 
-def python2_input(prompt: Any = "") -> Any:
+def python2_input(*prompt: Any) -> Any:
     frame = sys._getframe(1)
-    return builtins.eval(_compiled(raw_input(prompt).strip(), "<string>", "eval", frame.f_globals), frame.f_globals, frame.f_locals)
+    return builtins.eval(_compiled(raw_input(*prompt).strip(), "<string>", "eval", frame.f_globals), frame.f_globals, frame.f_locals)
 
 
 def python2_compile(source: Any, filename: str, mode: str, *options: Any, **named: Any) -> Any:
@@ -219,7 +220,7 @@ def _made() -> types.ModuleType:
         StandardError=Exception,
     )  # fmt: skip
     vars(module).update({
-        spelling.PRINT: text.print_items, spelling.RAISED: attributes.raised, spelling.CLASS: attributes.adapted, spelling.DIVIDED: operators.divided,
+        spelling.PRINT: text.end_print, spelling.PRINTED: text.print_item, spelling.RAISED: attributes.raised, spelling.CLASS: attributes.adapted, spelling.DIVIDED: operators.divided,
         spelling.DIVIDED_IN_PLACE: operators.divided_in_place, spelling.FORMATTED: text.formatted, spelling.ATTRIBUTE: attributes.attribute,
         spelling.LISTED: attributes.listed, spelling.CALLED: text.called, spelling.EQUAL: operators.equal, spelling.LESS: operators.less,
         spelling.LESS_EQUAL: operators.less_equal, spelling.GREATER: operators.greater, spelling.GREATER_EQUAL: operators.greater_equal,

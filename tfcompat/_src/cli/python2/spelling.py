@@ -9,11 +9,11 @@ def _own(word: str) -> str:
     return f"__{word}_by_tfcompat__"
 
 
-PRINT, RAISED, CAUGHT, CLASS = _own("print"), _own("raised"), _own("caught"), _own("class")
+PRINT, PRINTED, RAISED, CAUGHT, CLASS = _own("print"), _own("printed"), _own("raised"), _own("caught"), _own("class")
 DIVIDED, DIVIDED_IN_PLACE, FORMATTED = _own("divided"), _own("divided_in_place"), _own("formatted")
 ATTRIBUTE, LISTED, CALLED, EQUAL = _own("attribute"), _own("listed"), _own("called"), _own("equal")
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = _own("less"), _own("less_equal"), _own("greater"), _own("greater_equal")
-OWNER, INDEX = _own("owner"), _own("index")
+OWNER, PLACE = _own("owner"), _own("place")
 _UNPACKED = "__unpacked_by_tfcompat_"
 
 

@@ -136,20 +136,34 @@ def encode(value: Any, encoding: str = "ascii", errors: str = "strict") -> Any:
 # Printing
 
 
-def print_items(ends_line: bool, file: Any, *items: object) -> None:
-    """The statement `print`, with the blank that it keeps in mind: `softspace`."""
-    if file is None:
-        file = sys.stdout
-    pending = getattr(file, "softspace", 0)
-    for item in items:
-        written_item = text(item)
-        file.write(" " + written_item if pending else written_item)
-        pending = not (isinstance(item, (str, bytes)) and written_item[-1:].isspace() and written_item[-1:] != " ")
+def print_item(file: Any, item: object) -> Any:
+    """Writes an item of the statement `print` and returns the file: a blank that `softspace` keeps in mind comes first."""
+    out = sys.stdout if file is None else file
+    write_blank(out)
+    written_item = text(item)
+    out.write(written_item)
+    _keep(out, not (isinstance(item, (str, bytes)) and written_item[-1:].isspace() and written_item[-1:] != " "))
+    return file
+
+
+def write_blank(file: Any) -> None:
+    """Writes the blank that `softspace` keeps in mind."""
+    if getattr(file, "softspace", 0):
+        _keep(file, False)
+        file.write(" ")
+
+
+def end_print(ends_line: bool, file: Any) -> None:
+    """Ends the statement `print`, whose items are written, and its line where no comma stands behind them."""
     if ends_line:
-        file.write("\n")
-        pending = False
+        out = sys.stdout if file is None else file
+        out.write("\n")
+        _keep(out, False)
+
+
+def _keep(file: Any, is_pending: bool) -> None:
     try:
-        file.softspace = int(pending)
+        file.softspace = int(is_pending)
     except AttributeError:
         pass  # a file without attributes keeps nothing in mind, as in Python 2
 
@@ -157,4 +171,4 @@ def print_items(ends_line: bool, file: Any, *items: object) -> None:
 def end_line() -> None:
     """Ends the line that a last `print x,` left open, as Python 2 does when a program ends."""
     if getattr(sys.stdout, "softspace", 0):
-        print_items(True, None)
+        end_print(True, None)
