@@ -12,17 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfcompat._src.base import nest
+from tfcompat._src.cli.tf0.operations import dropout, embedding_lookup, split
 from tfcompat._src.cli.tf0.version import CURRENT
 from tfcompat._src.graph.scopes import device
 from tfcompat._src.graph.tensor import Tensor
-from tfcompat._src.ops.array.join import concat, split
+from tfcompat._src.ops.array.join import concat
 from tfcompat._src.ops.array.shape import reshape
 from tfcompat._src.ops.math.clip import clip_by_value
 from tfcompat._src.ops.math.matmul import matmul
 from tfcompat._src.ops.math.unary import sigmoid, tanh
 from tfcompat._src.ops.nn.bias import bias_add
-from tfcompat._src.ops.nn.dropout import dropout
-from tfcompat._src.ops.nn.embedding import embedding_lookup
 from tfcompat._src.rnn.basic_cells import LSTMStateTuple
 from tfcompat._src.rnn.cell import assert_like_rnncell, zero_state_tensors
 from tfcompat._src.variables.initializers import Constant, RandomUniform, Zeros
@@ -47,7 +46,8 @@ def linear(args: Any, output_size: Any, bias: bool, bias_start: float = 0.0, sco
         product = matmul(args[0] if len(args) == 1 else concat(args, 1), weights)
         if not bias:
             return product
-        return product + get_variable("Bias", [output_size], dtype=dtype, initializer=Constant(bias_start, dtype=dtype))
+        added = get_variable("Bias", [output_size], dtype=dtype, initializer=Constant(bias_start, dtype=dtype))
+    return product + added
 
 
 class RNNCell:

@@ -7,6 +7,7 @@ axis or logits, 1.15 refuses there.
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,13 +15,19 @@ import numpy as np
 
 from tfcompat._src.base import dtypes
 from tfcompat._src.cli.tf0 import names
-from tfcompat._src.graph.scopes import name_scope
+from tfcompat._src.graph.constant_value import constant_value
+from tfcompat._src.graph.scopes import colocate_with, name_scope
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes import raw
 from tfcompat._src.nodes.convert import convert_to_tensor
 from tfcompat._src.nodes.sparse_tensor import SparseTensor
+from tfcompat._src.ops.array.join import split as split_of_1
+from tfcompat._src.ops.array.shape import shape
 from tfcompat._src.ops.math.unary import floor
+from tfcompat._src.ops.nn import embedding
+from tfcompat._src.ops.random.stateful import random_uniform
 from tfcompat._src.variables.initializers import Ones, Zeros
+from tfcompat._src.variables.variable import Variable
 
 Given = Sequence[Any]
 
@@ -130,6 +137,46 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
         return raw.Div(x, y, name=scope) if x.dtype.is_integer else floor(raw.Div(x, y), name=scope)
 
 
+def dropout(x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Sets random elements to 0 and divides the others by `keep_prob`, by the nodes of 0.12: seeds that follow count them."""
+    with name_scope(name, "dropout", [x]):
+        x = convert_to_tensor(x, name="x")
+        if isinstance(keep_prob, numbers.Real) and not 0 < keep_prob <= 1:
+            raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob:g}")
+        keep_prob = convert_to_tensor(keep_prob, dtype=x.dtype.base_dtype, name="keep_prob")
+        keep_prob.shape.assert_has_rank(0)
+        if constant_value(keep_prob) == 1:
+            return x
+        noise_shape = shape(x) if noise_shape is None else noise_shape
+        kept = floor(raw.Add(keep_prob, random_uniform(noise_shape, seed=seed, dtype=x.dtype), name="add"))
+        found = raw.Div(x, keep_prob) * kept
+        found.set_shape(x.shape)
+        return found
+
+
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split") -> list[Tensor]:
+    """Splits a tensor: into equal parts by one node."""
+    if isinstance(num_or_size_splits, (int, np.integer)):
+        return list(raw.Split(axis, value, num_split=int(num_or_size_splits), name=name))
+    return split_of_1(value, num_or_size_splits, axis, num, name)
+
+
+def gather(params: Any, indices: Any, validate_indices: Any = None, name: str | None = None) -> Tensor:
+    """The rows of `params` at `indices`: one node."""
+    return raw.Gather(params, indices, name=name)
+
+
+def embedding_lookup(
+    params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None, validate_indices: bool = True, max_norm: float | None = None,
+) -> Tensor:  # fmt: skip
+    """The rows `ids` of a table: one node where the table has one part."""
+    part = params[0] if isinstance(params, (list, tuple)) and len(params) == 1 else params
+    if not isinstance(part, (Tensor, Variable)) or max_norm is not None:
+        return embedding.embedding_lookup(params, ids, partition_strategy, name, validate_indices, max_norm)
+    with name_scope(name, "embedding_lookup", [part, ids]) as scope, colocate_with(part):
+        return gather(part, ids, name=scope)
+
+
 def _alike(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Two operands as tensors of one type."""
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
@@ -224,8 +271,9 @@ def found(names_of_1: Callable[[str], Any]) -> dict[str, Any]:
     """All operations by their paths; `names_of_1` gives the operation of 1.15 at a path."""
     operations = {path: names_of_1(now) for path, now in names.RENAMED.items()}
     for path, old in CHANGED.items():
-        operations[path] = old.calling(names_of_1(names.RENAMED.get(path, path)))
+        operations[path] = old.calling(split if path in ("split", "split_v") else names_of_1(names.RENAMED.get(path, path)))
     return {
-        **operations, "batch_matmul": batch_matmul, "div": div, "floordiv": floordiv, "mod": mod, "image.resize_images": resize_images_of(names_of_1("image.resize_images")),
+        **operations, "batch_matmul": batch_matmul, "div": div, "floordiv": floordiv, "gather": gather, "mod": mod, "nn.dropout": dropout,
+        "nn.embedding_lookup": embedding_lookup, "image.resize_images": resize_images_of(names_of_1("image.resize_images")),
         "ones_initializer": initializer_of(Ones), "reverse": reverse_of(names_of_1("reverse")), "zeros_initializer": initializer_of(Zeros),
     }  # fmt: skip
