@@ -27,7 +27,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tfcompat._src.cli.python2 import attributes, files, operators, pickles, random_numbers
+from tfcompat._src.cli.python2 import attributes, files, operators, pickles, random_numbers, regular_expressions
 from tfcompat._src.cli.python2.text import as_bytes, as_text, written
 
 MOVED = {
@@ -306,6 +306,7 @@ OWN: dict[str, Callable[[], dict[str, Any]]] = {
     "os": lambda: dict(getcwdu=os.getcwd),
     "pickle": lambda: pickles.NAMES,
     "random": random_numbers.names,
+    "re": lambda: regular_expressions.NAMES,
     "sets": lambda: dict(Set=set, ImmutableSet=frozenset),
     "sha": lambda: dict(new=_hash("sha1"), sha=_hash("sha1")),
     "string": _of_string,
