@@ -10,8 +10,9 @@ import pytest
 from tfcompat._src.cli.python2 import evidence
 
 HERE = Path(__file__).parent
-ROWS = dict(part.split("\n", 1) for part in ("\n" + (HERE / "python2" / "meanings.txt").read_text()).split("\n## ")[1:])
-RECORDED = json.loads((HERE.parent / "golden" / "python2_meanings.json").read_text())
+TABLES = ("meanings", "float_indices")
+ROWS = dict(part.split("\n", 1) for table in TABLES for part in ("\n" + (HERE / "python2" / f"{table}.txt").read_text()).split("\n## ")[1:])
+RECORDED = {name: text for table in TABLES for name, text in json.loads((HERE.parent / "golden" / f"python2_{table}.json").read_text()).items()}
 DRIVER = """
 import StringIO, json, sys, traceback
 found = {}

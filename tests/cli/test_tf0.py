@@ -92,3 +92,9 @@ def test_python_2_and_tensorflow_before_1_together(tmp_path):
     found = run("main.py", "--train", "False", cwd=tmp_path)
     assert found.stdout == "False {'train': False}\n[array([ 3, -3], dtype=int32), array([ 3, -3], dtype=int32)] None 3\n", found.stderr
     assert found.stderr.count("tfcompat: main.py is for ") == 2
+
+
+def test_floats_are_indices_of_arrays_in_a_program_of_python_3(tmp_path):
+    """As NumPy 1.11.3 printed it."""
+    (tmp_path / "program.py").write_text("import numpy as np\nn = 7 * 0.9\nprint(np.arange(9)[:n].tolist(), np.zeros(n).shape)\n")
+    assert children.warm(*children.RUN, "--tf", "0.12", "program.py", cwd=tmp_path).stdout == "[0, 1, 2, 3, 4, 5] (6,)\n"

@@ -1,6 +1,8 @@
 """Records what the rows of tests/cli/python2/meanings.txt print in Python 2.7.18 with NumPy 1.16: tests/golden/python2_meanings.json.
 
     .venv-py27/bin/python tests/oracle/record_python2.py
+
+With NumPy 1.11 it records those of float_indices.txt: tests/golden/python2_float_indices.json.
 """
 
 import io
@@ -11,9 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-TABLE = os.path.join(HERE, "..", "cli", "python2", "meanings.txt")
-GOLDEN = os.path.join(HERE, "..", "golden", "python2_meanings.json")
+NAME = "float_indices" if numpy.__version__.startswith("1.11.") else "meanings"
+TABLE = os.path.join(HERE, "..", "cli", "python2", NAME + ".txt")
+GOLDEN = os.path.join(HERE, "..", "golden", "python2_%s.json" % NAME)
 
 
 def rows():

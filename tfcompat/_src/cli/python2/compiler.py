@@ -36,7 +36,7 @@ def compiled(source: bytes, path: str) -> types.CodeType:
 @functools.cache
 def _version() -> bytes:
     """Digest of what a source's code depends on besides the source: the Python that compiles it, and how it is rewritten."""
-    rewriting = (_HERE / "syntax.py", _HERE / "meaning.py", _HERE / "spelling.py", _HERE.parent / "tf0" / "sources.py", pathlib.Path(sources.__file__))
+    rewriting = (_HERE / "syntax.py", _HERE / "meaning.py", _HERE / "spelling.py", _HERE / "float_indices.py", _HERE.parent / "tf0" / "sources.py", pathlib.Path(sources.__file__))
     texts = [path.read_bytes() for path in rewriting]
     return hashlib.sha256(b"\n".join((sys.version.encode(), *texts))).digest()
 

@@ -218,7 +218,7 @@ def _twice(target: ast.expr) -> tuple[ast.expr, ast.expr]:
 def _as_expression(index: ast.expr) -> ast.expr:
     """An index as a value: its slices are made by `slice`."""
     if isinstance(index, ast.Slice):
-        return _call("slice", *(bound or ast.Constant(None) for bound in (index.lower, index.upper, index.step)))
+        return _call(spelling.SLICE, *(bound or ast.Constant(None) for bound in (index.lower, index.upper, index.step)))
     if isinstance(index, ast.Tuple):
         return ast.Tuple([_as_expression(each) for each in index.elts], ast.Load())
     return index

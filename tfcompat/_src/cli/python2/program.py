@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfcompat._src.cli.legacy import sources
-from tfcompat._src.cli.python2 import compiler, files, names
+from tfcompat._src.cli.python2 import compiler, files, float_indices, names
 
 _HERE = pathlib.Path(__file__).parent
 _LIBRARY = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), str(_HERE.parents[2]))
@@ -79,6 +79,7 @@ def is_installed() -> bool:
 def install() -> None:
     """Makes this process one of Python 2."""
     vars(names.BUILTIN).update({sources.RESTORED: sources.restored, sources.INDEX: sources.index})
+    float_indices.install()
     sys.meta_path.insert(0, Finder())
     np.load = _load_array
     for name in ("save", "savez", "savez_compressed", "fromfile"):

@@ -14,6 +14,7 @@ DIVIDED, DIVIDED_IN_PLACE, FORMATTED = _own("divided"), _own("divided_in_place")
 ATTRIBUTE, LISTED, CALLED, EQUAL = _own("attribute"), _own("listed"), _own("called"), _own("equal")
 LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = _own("less"), _own("less_equal"), _own("greater"), _own("greater_equal")
 OWNER, PLACE = _own("owner"), _own("place")
+ITEM, WHOLE, INDEXED, SLICE = _own("item"), _own("whole"), _own("indexed"), _own("slice")
 _UNPACKED = "__unpacked_by_tfcompat_"
 
 

@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from tfcompat._src.cli.legacy import sources
+from tfcompat._src.cli.python2 import float_indices, regular_expressions
 from tfcompat._src.cli.python2 import names as python2_names
-from tfcompat._src.cli.python2 import regular_expressions
 from tfcompat._src.cli.tf0.operations import Operand
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.variables.variable import Variable
@@ -63,3 +63,4 @@ def install() -> None:
         setattr(names, OPERAND, operand)
         setattr(names, RE, module_re)
     sources.rewritings.append(rewrite)
+    float_indices.install()
