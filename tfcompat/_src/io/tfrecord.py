@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from tfcompat._src.base import errors
 from tfcompat._src.base.export import export
-from tfcompat._src.platform import compat, crc32c
+from tfcompat._src.platform import crc32c
 from tfcompat._src.platform.file_io import local, tensorflow_errors
 
 _LENGTH = struct.Struct("<Q")
@@ -282,7 +282,7 @@ class TFRecordWriter:
     def __init__(self, path: object, options: object = None) -> None:
         details = options if isinstance(options, TFRecordOptions) else TFRecordOptions(options)
         compression = TFRecordOptions.get_compression_type_string(details)
-        self._path = local(compat.as_bytes(compat.path_to_str(path)))
+        self._path = local(path)
         deflated = _Deflated(compression, details) if compression else None
         with tensorflow_errors(self._path):
             file = open(self._path, "wb", buffering=max(_given(details.output_buffer_size, _BUFFER_SIZE), 2))  # noqa: SIM115

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import stat as python_stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -32,6 +33,7 @@ ERROR_OF_ERRNO = {
     errno.ENOSPC: errors.ResourceExhaustedError,
     errno.EMFILE: errors.ResourceExhaustedError,
 }
+_SYSTEM_NAMES_ARE_UTF8 = sys.getfilesystemencoding() == "utf-8"
 
 
 class FileStatistics(NamedTuple):
@@ -69,12 +71,22 @@ def named_path(path: object) -> str:
     text = compat.as_text(compat.path_to_str(path))
     scheme, separator, rest = text.partition("://")
     if not separator or "/" in scheme:
-        return text
+        return _system_name(text)
     if scheme != "file":
         raise errors.UnimplementedError(
             None, None, f"File system scheme '{scheme}' not implemented (file: '{text}'): copy it to a local folder"
         )
-    return rest
+    return _system_name(rest)
+
+
+def _system_name(text: str) -> str:
+    """The name by which Python finds a file: names are UTF-8 on the disk, as TensorFlow has it, whatever the locale says."""
+    return text if _SYSTEM_NAMES_ARE_UTF8 else os.fsdecode(text.encode("utf-8", "surrogateescape"))
+
+
+def _text_of(name: str) -> str:
+    """The text of a name that Python found."""
+    return name if _SYSTEM_NAMES_ARE_UTF8 else os.fsencode(name).decode("utf-8", "surrogateescape")
 
 
 def opened(path: object, mode: str = "rb", buffering: int = -1) -> BinaryIO:
@@ -276,7 +288,7 @@ def glob(pattern: Any) -> list[str]:
       NotFoundError: the folder before the first `*`, `?`, `[` or `\\` of a pattern does not exist.
     """
     patterns = [pattern] if isinstance(pattern, (str, bytes, os.PathLike)) else pattern
-    return [found for each in patterns for found in sorted(_matches(named_path(each)))]
+    return [found for each in patterns for found in sorted(map(_text_of, _matches(named_path(each))))]
 
 
 def _matches(pattern: str) -> list[str]:
@@ -312,7 +324,7 @@ def listdir(path: object) -> list[str]:
     if not os.path.isdir(where):
         raise errors.NotFoundError(None, None, f"Could not find directory {compat.as_text(compat.path_to_str(path))}")
     with tensorflow_errors(where):
-        return sorted(os.listdir(where))
+        return sorted(map(_text_of, os.listdir(where)))
 
 
 @export("io.gfile.remove")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from typing import Any
 
 import numpy as np
@@ -245,13 +244,13 @@ _add("RestoreSlice", "(file_pattern: string, tensor_name: string, shape_and_slic
 def _sharded_filename(basename, shard, num_shards):
     for name, value in (("basename", basename), ("shard", shard), ("num_shards", num_shards)):
         checks.scalar(name, value)
-    return np.array(os.fsencode(f"{basename.item().decode()}-{int(shard):05d}-of-{int(num_shards):05d}"), object)
+    return np.array(b"%b-%05d-of-%05d" % (basename.item(), int(shard), int(num_shards)), object)
 
 
 def _sharded_filespec(basename, num_shards):
     for name, value in (("basename", basename), ("num_shards", num_shards)):
         checks.scalar(name, value)
-    return np.array(os.fsencode(f"{basename.item().decode()}-?????-of-{int(num_shards):05d}"), object)
+    return np.array(b"%b-?????-of-%05d" % (basename.item(), int(num_shards)), object)
 
 
 def _scalars_to_scalar(c: si.InferenceContext) -> list:

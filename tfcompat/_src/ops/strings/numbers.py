@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,34 @@ def _invalid(text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, None, text)
 
 
-def _format(dtype: np.dtype, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> str:
+_LAST_DIGIT = 1074
+"""No float64 has a digit other than zero further behind its point, nor so many that matter."""
+
+
+class _Form(NamedTuple):
+    """How C's printf writes a number: the format without a width, how many zeros follow its digits, the width, the flag."""
+
+    pattern: str
+    zeros: int
+    width: int
+    flag: str
+
+    def printed(self, value: float | int) -> bytes:
+        """The number as text; infinity and NaN are filled up with spaces, not zeros."""
+        text = (self.pattern % value).encode()
+        if self.zeros and math.isfinite(value):
+            mantissa, e, exponent = text.partition(b"e")
+            text = mantissa.ljust(len(mantissa) + self.zeros, b"0")
+            if e:
+                text += e + exponent
+        if len(text) >= self.width:
+            return text
+        if self.flag == "-":
+            return text.ljust(self.width)
+        return text.zfill(self.width) if self.flag == "0" and math.isfinite(value) else text.rjust(self.width)
+
+
+def _form(dtype: np.dtype, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> _Form:
     """The printf format of a number; InvalidArgumentError for options that exclude each other."""
     kind, name = dtype.kind, dtypes.as_dtype(dtype).name
     if kind not in "fc" and (scientific or shortest):
@@ -42,13 +69,10 @@ def _format(dtype: np.dtype, precision: int, scientific: bool, shortest: bool, w
         raise _invalid("Fill string must be one or fewer characters")
     if fill not in ("", " ", "+", "-", "0", "#"):
         raise _invalid(f'Fill argument not supported: "{fill}"')
-    sizes = fill + (str(width) if width > -1 else "") + (f".{precision}" if precision > -1 else "")
-    return "%" + sizes + ("d" if kind in "iu" else "e" if scientific else "g" if shortest else "f")
-
-
-def _printed(form: str, value: float | int) -> str:
-    """What C's printf writes: infinity and NaN are filled up with spaces, not zeros."""
-    return (form if math.isfinite(value) else form.replace("%0", "%")) % value
+    digits = f".{min(precision, _LAST_DIGIT)}" if precision > -1 else ""
+    pattern = f"%{fill.strip('-0')}{digits}" + ("d" if kind in "iu" else "e" if scientific else "g" if shortest else "f")
+    keeps_zeros = not shortest or fill == "#"
+    return _Form(pattern, max(0, precision - _LAST_DIGIT) if keeps_zeros else 0, width, fill)
 
 
 @op(
@@ -59,17 +83,16 @@ def _printed(form: str, value: float | int) -> str:
 )  # fmt: skip
 def _as_string(x, *, precision, scientific, shortest, width, fill):
     kind = x.dtype.kind
-    form = _format(x.dtype, precision, scientific, shortest, width, fill)
+    form = _form(x.dtype, precision, scientific, shortest, width, fill)
     found = np.empty(x.shape, object)
     for place in np.ndindex(x.shape):
         value = x[place].item()
         if kind == "b":
-            text = "true" if value else "false"
+            found[place] = b"true" if value else b"false"
         elif kind == "c":
-            text = f"({_printed(form, value.real)},{_printed(form, value.imag)})"
+            found[place] = b"(" + form.printed(value.real) + b"," + form.printed(value.imag) + b")"
         else:
-            text = _printed(form, value)
-        found[place] = text.encode()
+            found[place] = form.printed(value)
     return found
 
 
