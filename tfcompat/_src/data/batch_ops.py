@@ -56,6 +56,43 @@ def gathered(following: Next, count: int, drop_remainder: bool) -> list[Element]
     return elements
 
 
+def filled(following: Next, count: int, drop_remainder: bool) -> Element:
+    """Returns the batch of the next `count` elements, all of which are taken where some fail too, as a fused map and batch does.
+
+    Raises:
+      errors.OpError: of the first element that failed or has not as many numbers as the first one.
+      StopIteration: none are left, or fewer with `drop_remainder`.
+    """
+    elements: list[Element] = []
+    failure: errors.OpError | None = None
+    for _ in range(count):
+        try:
+            element = following()
+            elements.append(_as_the_first(elements[0], element) if elements else element)
+        except StopIteration:
+            break
+        except errors.OpError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    if not elements or drop_remainder and len(elements) < count:
+        raise StopIteration
+    return stacked(elements)
+
+
+def _as_the_first(first: Element, element: Element) -> Element:
+    """An element in the shapes of the first one of its batch."""
+    if all(model.shape == value.shape for model, value in zip(first, element)):
+        return element
+    for model, value in zip(first, element):
+        if model.size != value.size:
+            raise invalid(
+                "Cannot add tensor to the batch: number of elements does not match. Shapes are: "
+                f"[tensor]: {shape_text(value.shape)}, [batch]: {shape_text(model.shape)}"
+            )
+    return tuple([value.reshape(model.shape) for model, value in zip(first, element)])
+
+
 def batch_count(size: int, count: int, drop_remainder: bool) -> int:
     """Returns the number of batches of `count` that `size` elements make; INFINITE and UNKNOWN stay."""
     return size if size < 0 else size // count if drop_remainder else -(-size // count)

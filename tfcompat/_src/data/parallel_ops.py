@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from tfcompat._src.base import confinement, jax_threads
+from tfcompat._src.base import confinement, errors, jax_threads
 from tfcompat._src.base.arrays import NDArray
 from tfcompat._src.base.host_context import HostContext
-from tfcompat._src.data.batch_ops import batched
+from tfcompat._src.data.batch_ops import batch_count, filled
 from tfcompat._src.data.buffer_ops import AUTOTUNE, Buffer
 from tfcompat._src.data.functions import HostFunction
 from tfcompat._src.data.transform_ops import (
@@ -214,13 +214,22 @@ class _Calls:
         finally:
             self._turns.end(number)
 
+    def _failed(self, error: errors.OpError) -> Future[Element]:
+        future: Future[Element] = Future()
+        future.set_exception(error)
+        if self._done is not None:
+            self._done.put(future)
+        return future
+
     def take(self) -> Element:
-        # Elements are read by the consumer's thread, and only as many as may be in flight: errors of the source are raised here.
+        # Elements are read by the consumer's thread, and only as many as may be in flight: an error of the source has its turn too.
         while not self._is_over and len(self._pending) < self._most:
             try:
                 self._begin(self._following())
             except StopIteration:
                 self._is_over = True
+            except errors.OpError as error:
+                self._pending.append(self._failed(error))
         if not self._pending:
             raise StopIteration
         # In order: wait for the oldest call. Sloppy: wait for whichever completes first.
@@ -358,10 +367,16 @@ def _parallel_map(context: HostContext, input_dataset: NDArray, other_arguments:
 
 def _map_and_batch(context: HostContext, input_dataset: NDArray, other_arguments: tuple[Any, ...], batch_size: NDArray, calls: NDArray, drop_remainder: NDArray) -> DatasetValue:
     source, function = dataset_of(input_dataset), HostFunction(context, "f", other_arguments, 1)
-    if int(batch_size) <= 0:
+    count, drops = int(batch_size), bool(drop_remainder)
+    if count <= 0:
         raise invalid("batch_size must be greater than zero.")
     mapped = parallel_mapped(context, source, function, thread_count(calls), "MapAndBatch", lambda: made)
-    made = batched(mapped, int(batch_size), bool(drop_remainder))
+
+    def start(scope: Scope) -> Next:
+        following = mapped.start(scope)
+        return lambda: filled(following, count, drops)
+
+    made = DatasetValue(start, batch_count(source.size, count, drops))
     return made
 
 
