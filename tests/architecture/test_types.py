@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 FOLDERS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"]
-ANY = {"base": (141, 270), "graph": (44, 163), "nodes": (58, 164), "runtime": (42, 268), "gradients": (16, 100), "data": (126, 312), "cluster": (162, 269), "eager": (15, 64), "shim": (156, 259), "interpreter": (0, 6), "replay": (1, 3)}
+ANY = {"base": (141, 270), "graph": (44, 163), "nodes": (58, 164), "runtime": (42, 261), "gradients": (16, 100), "data": (126, 312), "cluster": (162, 269), "eager": (15, 64), "shim": (156, 259), "interpreter": (0, 6), "replay": (1, 3)}
 """By folder: annotations that are `Any` and no more, and the uses of `Any` at all (`dict[str, Any]`). The numbers only go down."""
 
 

@@ -179,13 +179,3 @@ def test_columns_of_the_earlier_interface_stay_apart():
     outputs = fc.input_layer({"x": tf.constant([[2.0]])}, [column])
     np.testing.assert_array_equal(evaluated(outputs), [[2.0]])
     assert not is_feature_column_v2([fc.bucketized_column(column, [1.0])])
-
-
-@pytest.mark.parametrize("collections", [("a",), ["a"], {"a"}])
-def test_collections_of_weights_may_be_any_iterable_and_stay_as_they_are(collections):
-    given = type(collections)(collections)
-    column = tf.feature_column.embedding_column(tf.feature_column.categorical_column_with_identity("ids", 3), 2)
-    tf.feature_column.input_layer({"ids": [[1]]}, [column], weight_collections=given)
-    names = ["input_layer/ids_embedding/embedding_weights:0"]
-    assert [v.name for v in tf.global_variables()] == [v.name for v in tf.get_collection("a")] == names
-    assert given == collections

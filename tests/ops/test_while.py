@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime.engines import choice
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,8 @@ def power(x, n, c):
     return tf.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, y * c), [0, x])[1]
 
 
-def test_device_loop_is_one_compiled_call():
+def test_device_loop_is_one_compiled_call(monkeypatch):
+    monkeypatch.setattr(choice, "ENGINE", "compile")
     y = power(tf.placeholder_with_default(1.0, []), tf.placeholder_with_default(10, []), 2.0)
     with tf.Session() as session:
         assert session.run(y) == 1024.0
@@ -176,11 +178,14 @@ def test_an_array_whose_shapes_nobody_checks_has_gradients(grows):
     np.testing.assert_allclose(of_scale, [2828, 9408], rtol=1e-6)
 
 
-def test_an_array_of_several_shapes_has_no_gradient_through_a_loop():
+def test_an_array_of_several_shapes_has_a_gradient_through_a_loop_by_node_only(monkeypatch):
     x, array = tf.placeholder_with_default(tf.ones([4]), [4]), tf.TensorArray(tf.float32, 3, infer_shape=False)
     array = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x[: i + 1])), (0, array))[1]
+    slope = tf.gradients(array.concat(), x)
+    np.testing.assert_allclose(run(slope), [[3, 2, 1, 0]])
+    monkeypatch.setattr(choice, "ENGINE", "interpret")
     with pytest.raises(NotImplementedError, match="elements have several shapes"):
-        run(tf.gradients(array.concat(), x))
+        run(slope)
 
 
 @pytest.mark.parametrize(

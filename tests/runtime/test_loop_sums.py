@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
+from tfcompat._src.runtime.engines import choice
 from tfcompat._src.runtime.lowering import bounded_loop as differentiable_loop
 
 STEPS, BATCH, INPUT, UNITS = 6, 2, 15, 17
@@ -33,7 +34,12 @@ def test_products_and_rows(length):
     assert not d_inputs[length:].any()
 
 
-def test_no_iteration_computes_or_adds_a_product_that_is_greater_than_its_factors():
+@pytest.fixture
+def traced(monkeypatch):
+    monkeypatch.setattr(choice, "ENGINE", "interpret")
+
+
+def test_no_iteration_computes_or_adds_a_product_that_is_greater_than_its_factors(traced):
     rows, _, weights, inputs, last = _summing_loop(tf.float32, STEPS)
     loss = tf.reduce_sum(tf.square(last))
     with tf.Session() as sess:
@@ -49,11 +55,11 @@ def test_no_iteration_computes_or_adds_a_product_that_is_greater_than_its_factor
     assert (BATCH, UNITS) in shapes and (INPUT, UNITS) not in shapes
 
 
-def test_an_iteration_is_differentiated_once_for_each_program(monkeypatch):
+def test_an_iteration_is_differentiated_once_for_each_program(monkeypatch, traced):
     rows, kernel, weights, inputs, last = _summing_loop(tf.float64, STEPS)
-    traced, derivative = [], differentiable_loop._Loop.derivative
-    monkeypatch.setattr(differentiable_loop._Loop, "derivative", lambda *arguments: traced.append(1) or derivative(*arguments))
+    calls, derivative = [], differentiable_loop._Loop.derivative
+    monkeypatch.setattr(differentiable_loop._Loop, "derivative", lambda *arguments: calls.append(1) or derivative(*arguments))
     with tf.Session() as sess:
         (found,) = sess.run(tf.gradients(last, [weights]), {inputs: rows})
-    assert len(traced) == 1
+    assert len(calls) == 1
     np.testing.assert_allclose(found, rows.sum(0).T @ np.ones([BATCH, UNITS]), rtol=1e-12)

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.runtime.session import execute
+from tfcompat._src.runtime.host import kernels
 
 
 @pytest.fixture
 def ran(monkeypatch):
     """The types of the operations whose kernels ran on the host."""
-    found, call = [], execute._call
+    found, call = [], kernels.call
 
     def noted(op, *rest):
         found.append(op.type)
         return call(op, *rest)
 
-    monkeypatch.setattr(execute, "_call", noted)
+    monkeypatch.setattr(kernels, "call", noted)
     return found
 
 

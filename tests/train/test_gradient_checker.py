@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import tfcompat as tf
-from tfcompat._src.testing import gradient_checker, gradient_checker_v2
-from tfcompat._src.train.variable_processors import _get_processor
+from tfcompat._src.testing import gradient_checker_v2
 
 
 def test_square_has_a_diagonal_jacobian():
@@ -55,29 +54,3 @@ def test_functions():
         assert by_rule[0].shape == (6, 4)
         with pytest.raises(ValueError, match="must be a list"):
             gradient_checker_v2.compute_gradient(tf.sin, np.ones(2))
-
-
-def test_private_parts_that_libraries_call():
-    x = tf.constant([[0.5, 1.0]], name="x")
-    scale = tf.placeholder(tf.float32, [])
-    y = x * x * scale
-    dx, dy = gradient_checker._compute_dx_and_dy(x, y, [1, 2])
-    at = np.array([[2.0, 3.0]], np.float32)
-    with tf.Session():
-        one = gradient_checker._compute_gradient(x, [1, 2], dx, y, [1, 2], dy, at, extra_feed_dict={scale: 0.5})
-        (listed,) = gradient_checker._compute_gradient_list([x], [[1, 2]], y, [1, 2], [at], extra_feed_dict={scale: 0.5})
-        with pytest.raises(AssertionError):
-            gradient_checker._compute_gradient_list(x, [1, 2], y, [1, 2])
-    for by_rule, by_difference in (one, listed):
-        np.testing.assert_array_equal(by_rule, np.diag([2.0, 3.0]))
-        np.testing.assert_allclose(by_difference, np.diag([2.0, 3.0]), atol=2e-3)
-    assert [gradient_checker._product(t) for t in (3, [], [2, 3, 4])] == [3, 1, 24]
-    assert gradient_checker._extra_feeds({"a": 1, "b": 2}, {"a": 3}) == {"a": 3, "b": 2}
-    assert gradient_checker._extra_feeds(None, {"a": 3}) == {"a": 3}
-
-
-def test_what_optimizers_cannot_view_has_no_operation():
-    with pytest.raises(AttributeError, match="'int' object has no attribute 'op'"):
-        _get_processor(3)
-    with pytest.raises(NotImplementedError, match="Trying to optimize unsupported type"):
-        _get_processor(tf.SparseTensor([[0]], [1.0], [2]))

@@ -19,9 +19,9 @@ from tfcompat._src.ops.flow.array_value import ArrayHandle, DeviceArray, HostArr
 from tfcompat._src.ops.flow.stack import Stack
 from tfcompat._src.ops.queues.resource import SharedResource
 from tfcompat._src.proto import messages
+from tfcompat._src.runtime.host.fetched_value import fetched_value
 from tfcompat._src.runtime.ir.plan import Plan
 from tfcompat._src.runtime.session import run_metadata as trace
-from tfcompat._src.runtime.session.fetched_value import fetched_value
 from tfcompat._src.runtime.session.fetches import Fetches, convert_feed
 from tfcompat._src.runtime.session.session import BaseSession, PreparedRun
 from tfcompat._src.runtime.state.random_state import RandomState

@@ -23,14 +23,14 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import Site, body_at
 from tfcompat._src.runtime.debugging import cache_checks
 from tfcompat._src.runtime.engines.choice import Runs
+from tfcompat._src.runtime.host.fetched_value import fetched_value
+from tfcompat._src.runtime.host.kernels import call as call_kernel
 from tfcompat._src.runtime.ir.item import Item, MergeItem, OpItem
 from tfcompat._src.runtime.ir.plan import HostStep, Plan
 from tfcompat._src.runtime.lowering.lower import ROUTES, flatten_results
 from tfcompat._src.runtime.passes.pipeline import Request
 from tfcompat._src.runtime.passes.plan_guards import Facts, Guard, GuardedCaches
-from tfcompat._src.runtime.session.execute import _call as call_kernel
 from tfcompat._src.runtime.session.execute import execute
-from tfcompat._src.runtime.session.fetched_value import fetched_value
 from tfcompat._src.runtime.state.random_state import RandomState
 from tfcompat._src.runtime.state.run_context import RunContext, SessionLife, context_of
 

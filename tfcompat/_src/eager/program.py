@@ -19,8 +19,8 @@ from tfcompat._src.graph.eager_tensor import EagerTensor
 from tfcompat._src.graph.graph import Graph
 from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.nodes.function_body import operations_within
+from tfcompat._src.runtime.host.fetched_value import fetched_value
 from tfcompat._src.runtime.passes.fold import MAX_FOLDED_ELEMENTS, can_fold
-from tfcompat._src.runtime.session.fetched_value import fetched_value
 from tfcompat._src.runtime.session.session import BaseSession, PreparedRun
 from tfcompat._src.runtime.state.run_context import RunContext
 

@@ -89,13 +89,13 @@ class ScopeState(StateManager):
     """Variables are made in the variable scope where a column asks for them, which is what the earlier interface does.
 
     Args:
-      weight_collections: the collections of the variables, beside GLOBAL_VARIABLES.
+      weight_collections: the collections of the variables; a list is completed by GLOBAL_VARIABLES.
       trainable: whether variables may be trained.
     """
 
     def __init__(self, weight_collections: Any, trainable: object) -> None:
         if weight_collections and GraphKeys.GLOBAL_VARIABLES not in weight_collections:
-            weight_collections = [*weight_collections, GraphKeys.GLOBAL_VARIABLES]
+            weight_collections.append(GraphKeys.GLOBAL_VARIABLES)
         self.weight_collections, self.trainable = weight_collections, trainable
         self._made: dict[str, Any] = {}
 

@@ -240,12 +240,13 @@ def _joined(parts: list[Sizes]) -> Sizes:
     return tuple(size for part in known for size in part) if len(known) == len(parts) else None
 
 
-def _sliced(op: Operation, sizes: Sizes) -> Sizes:
-    """Returns `sizes[begin:end:stride]` of a StridedSlice; None for slices with other features."""
+def _slice_sizes(op: Operation, tensor: Tensor) -> Sizes:
+    """Returns the sizes that `shape[begin:end:stride]` holds; None for slices with other features."""
     # Only slices of the form [begin:end:stride] keep positions; masks that add or remove dimensions do not.
     attrs = op.attrs
     if attrs["ellipsis_mask"] or attrs["new_axis_mask"] or attrs["shrink_axis_mask"]:
         return None
+    sizes = known_shape(op.inputs[0])
     begin, end, strides = (known_value(t) for t in op.inputs[1:])
     if sizes is None or begin is None or end is None or strides is None or len(begin) != 1:
         return None
@@ -259,7 +260,7 @@ _PARTIAL: dict[str, Callable[[Operation, Tensor], Sizes]] = {
     "ShapeN": lambda op, tensor: op.inputs[tensor.value_index]._sizes,
     "Pack": _pack_sizes,
     "ConcatV2": _concat_sizes,
-    "StridedSlice": lambda op, tensor: _sliced(op, known_shape(op.inputs[0])),
+    "StridedSlice": _slice_sizes,
     "Identity": lambda op, tensor: known_shape(op.inputs[0]),
 }
 
@@ -306,16 +307,12 @@ def constant_value(tensor: Any, partial: bool = False) -> NDArray | None:
 def _python_sizes(tensor: Tensor) -> Sizes:
     """Returns `known_shape` restricted to the op types that 1.15's Python `constant_value_as_shape` evaluates."""
     op = tensor.op
-    if _is_static(tensor):
+    if _is_static(tensor) or op.type == "StridedSlice" and _is_static(op.inputs[0]):
         return known_shape(tensor)
     if op.type == "Pack" and op.attrs["axis"] == 0:
         return tuple(_known_size(t) if _is_static(t) else None for t in op.inputs)
     if op.type == "ConcatV2":
         return _joined([_python_sizes(t) for t in op.inputs[:-1]])
-    if op.type == "StridedSlice" and all(_is_static(t) for t in op.inputs[1:]):
-        found = _sliced(op, _python_sizes(op.inputs[0]))
-        if found is not None:
-            return found
     sizes = tensor._sizes
     return None if sizes is None or sizes[0] is None else (None,) * sizes[0]
 

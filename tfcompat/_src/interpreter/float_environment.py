@@ -15,25 +15,46 @@ _C = ctypes.PyDLL("libm.so.6") if _IS_KNOWN else None
 _Environment = ctypes.c_uint32 * _WORDS
 
 
-class AsInPrograms:
+class _Mode:
+    """A block in which the thread's floating-point mode has some bits set and others cleared."""
+
+    __slots__ = ("_outer",)
+    _set, _clear = 0, 0
+
+    def __enter__(self) -> None:
+        if _C is not None:
+            self._outer = _Environment()
+            _C.fegetenv(self._outer)
+            inside = _Environment.from_buffer_copy(self._outer)
+            inside[_CONTROL_WORD] = inside[_CONTROL_WORD] & ~self._clear | self._set
+            _C.fesetenv(inside)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if _C is not None:
+            _C.fesetenv(self._outer)
+
+
+class AsInPython(_Mode):
+    """A block in which denormal floats are numbers, as everywhere in Python: for code that computes limits of types, as JAX does while it traces."""
+
+    __slots__ = ()
+    _clear = _FLUSH_BOTH
+
+
+class AsInPrograms(_Mode):
     """A block in which denormal floats are zero (with glibc on x86-64; elsewhere they stay) and NumPy gives no floating-point warnings.
 
     The mode belongs to the thread: each thread that computes enters a block of its own.
     """
 
-    __slots__ = ("_errors", "_outer")
+    __slots__ = ("_errors",)
+    _set = _FLUSH_BOTH
 
     def __enter__(self) -> None:
         self._errors = np.errstate(all="ignore")
         self._errors.__enter__()
-        if _C is not None:
-            self._outer = _Environment()
-            _C.fegetenv(self._outer)
-            flushing = _Environment.from_buffer_copy(self._outer)
-            flushing[_CONTROL_WORD] |= _FLUSH_BOTH
-            _C.fesetenv(flushing)
+        super().__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if _C is not None:
-            _C.fesetenv(self._outer)
+        super().__exit__(kind, error, traceback)
         self._errors.__exit__(kind, error, traceback)

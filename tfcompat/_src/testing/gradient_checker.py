@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,10 +45,20 @@ def compute_gradient(
       AssertionError: a dtype is not floating, or `x_init_value` has another shape. ValueError: a gradient has a
         wrong shape.
     """
-    if isinstance(x, list):
-        return _compute_gradient_list(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
-    values = None if x_init_value is None else [x_init_value]
-    return _compute_gradient_list([x], [x_shape], y, y_shape, values, delta, init_targets, extra_feed_dict)[0]
+    if not isinstance(init_targets, (list, tuple, type(None))):
+        raise AssertionError(f"init_targets must be a list or tuple of operations, not {init_targets!r}")
+    is_list = isinstance(x, list)
+    xs, x_shapes = (x, x_shape) if is_list else ([x], [x_shape])
+    values = [None] * len(xs) if x_init_value is None else x_init_value if is_list else [x_init_value]
+    slopes = [_compute_dx_and_dy(xi, y, y_shape) for xi in xs]
+    for target in init_targets or ():
+        target.run()
+    feed = extra_feed_dict or {}
+    found = [
+        _jacobians(xi, shape, y, y_shape, dx, dy, value, delta, feed)
+        for xi, shape, (dx, dy), value in zip(xs, x_shapes, slopes, values)
+    ]
+    return found if is_list else found[0]
 
 
 @export("test.compute_gradient_error")
@@ -78,61 +87,34 @@ def _compute_dx_and_dy(x: Tensor, y: Tensor, y_shape: object) -> tuple[Any, Tens
         return dx, dy
 
 
-def _compute_gradient_list(
-    x: list, x_shape: Any, y: Tensor, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3, init_targets: object = None,
-    extra_feed_dict: dict | None = None,
-) -> list[tuple[np.ndarray, np.ndarray]]:  # fmt: skip
-    """The Jacobians of `y` with respect to each of a list, as `compute_gradient` has them."""
-    if not isinstance(x, list):
-        raise AssertionError(f"x must be a list of tensors, not {x!r}")
-    if not isinstance(init_targets, (list, tuple, type(None))):
-        raise AssertionError(f"init_targets must be a list or tuple of operations, not {init_targets!r}")
-    slopes = [_compute_dx_and_dy(xi, y, y_shape) for xi in x]
-    for target in init_targets or ():
-        target.run()
-    values = [None] * len(x) if x_init_value is None else x_init_value
-    return [
-        _compute_gradient(xi, shape, dx, y, y_shape, dy, value, delta, extra_feed_dict)
-        for xi, shape, (dx, dy), value in zip(x, x_shape, slopes, values)
-    ]
-
-
-def _compute_gradient(
-    x: Tensor, x_shape: Any, dx: Any, y: Tensor, y_shape: Any, dy: Tensor, x_init_value: Any = None, delta: float = 1e-3,
-    extra_feed_dict: dict | None = None,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """The Jacobian of `y` by one tensor, by its gradient `dx` of `dy` and by differences."""
+def _jacobians(x, x_shape, y, y_shape, dx, dy, value, delta, feed) -> tuple[np.ndarray, np.ndarray]:
     for tensor, label in ((x, "x"), (y, "y")):
         if tensor.dtype.base_dtype not in _ALLOWED:
             raise AssertionError(f"Don't support type {tensor.dtype.name} for {label}")
-    value = random_values(x_shape, x.dtype) if x_init_value is None else x_init_value
+    if value is None:
+        value = random_values(x_shape, x.dtype)
     if list(x_shape) != list(value.shape):
         raise AssertionError(f"x_shape = {x_shape}, init_data shape = {value.shape}")
-    by_rule = _compute_theoretical_jacobian(x, value.shape, value, dy, y_shape, dx, extra_feed_dict)
-    return by_rule, _compute_numeric_jacobian(x, value.shape, value, y, y_shape, delta, extra_feed_dict)
-
-
-def _extra_feeds(extra_feed_dict: dict | None, new_feeds: dict) -> dict:
-    """What is fed: the new feeds, and those of the caller that they do not replace."""
-    return {**(extra_feed_dict or {}), **new_feeds}
+    by_rule = _compute_theoretical_jacobian(x, value.shape, value, dy, y_shape, dx, feed)
+    return by_rule, _compute_numeric_jacobian(x, value.shape, value, y, y_shape, delta, feed)
 
 
 def _compute_theoretical_jacobian(
     x: Tensor, x_shape: Any, x_data: np.ndarray, dy: Tensor, dy_shape: Any, dx: Any, extra_feed_dict: dict | None
 ) -> np.ndarray:
     """Returns the Jacobian by gradients: `dx`, a Tensor or IndexedSlices, for each `dy` with a single 1."""
-    run = SESSIONS.top().run
-    return theoretical_jacobian(lambda value: run(dx, _extra_feeds(extra_feed_dict, {x: x_data, dy: value})), x_shape, x.dtype, dy_shape, dy.dtype)
+    run, feed = SESSIONS.top().run, extra_feed_dict or {}
+    return theoretical_jacobian(lambda value: run(dx, {**feed, x: x_data, dy: value}), x_shape, x.dtype, dy_shape, dy.dtype)
 
 
 def _compute_numeric_jacobian(
     x: Tensor, x_shape: Any, x_data: np.ndarray, y: Tensor, y_shape: Any, delta: float, extra_feed_dict: dict | None
 ) -> np.ndarray:
     """Returns the Jacobian by central differences of `y` with the step `delta`."""
-    run = SESSIONS.top().run
+    run, feed = SESSIONS.top().run, extra_feed_dict or {}
     out = cast(y, dtypes.float32) if y.dtype == dtypes.bfloat16 else y
     value = np.reshape(x_data, x_shape)
-    return numeric_jacobian(lambda at: run(out, _extra_feeds(extra_feed_dict, {x: at})), value, x.dtype, y_shape, out.dtype, delta)
+    return numeric_jacobian(lambda at: run(out, {**feed, x: at}), value, x.dtype, y_shape, out.dtype, delta)
 
 
 def random_values(shape: Any, dtype: dtypes.DType) -> np.ndarray:
@@ -143,14 +125,9 @@ def random_values(shape: Any, dtype: dtypes.DType) -> np.ndarray:
     return value
 
 
-def _product(t: int | Iterable[int]) -> int:
-    """The product of sizes; a single size is its own."""
-    return t if isinstance(t, int) else math.prod(t)
-
-
 def _parts(shape: Any, dtype: dtypes.DType) -> int:
     """How many real numbers a tensor holds."""
-    return int(_product(shape)) * (2 if dtype.is_complex else 1)
+    return int(np.prod(shape, dtype=np.int64)) * (2 if dtype.is_complex else 1)
 
 
 def theoretical_jacobian(

@@ -104,15 +104,9 @@ def is_resource(var: Any) -> bool:
 
 
 def _get_processor(v: Any) -> _OptimizableVariable:
-    """Returns the view of a variable or tensor that optimizers use.
-
-    Raises:
-      NotImplementedError: it is another object with an operation. AttributeError: it has none.
-    """
+    """Returns the view of a variable or tensor that optimizers use; raises NotImplementedError for anything else."""
     if isinstance(v, Tensor):
         return _TensorProcessor(v)
     if not isinstance(v, Variable):
-        if not hasattr(v, "op"):
-            raise AttributeError(f"'{type(v).__name__}' object has no attribute 'op'")
         raise NotImplementedError("Trying to optimize unsupported type ", v)
     return _DenseResourceVariableProcessor(v) if is_resource(v) else _RefVariableProcessor(v)

@@ -231,22 +231,44 @@ def _reverse_sequence_gradient(op, grad):
     return [raw.ReverseSequence(grad, op.inputs[1], **attrs), None]
 
 
-@op(
-    "ReverseSequence",
-    "(input: T, seq_lengths: Tlen, *, seq_dim: int, batch_dim: int = 0, T: type, Tlen: INDEX = int64) -> (output: T)",
-    shape=_reverse_sequence_shape, gradient=_reverse_sequence_gradient,
-)  # fmt: skip
-def _reverse_sequence(x, lengths, *, seq_dim, batch_dim):
+def _near_reverse_sequence(x, lengths, *, seq_dim, batch_dim):
+    _require_lengths(x, lengths, seq_dim, batch_dim)
+    for row, length in enumerate(lengths.tolist()):
+        if length > x.shape[seq_dim]:
+            raise invalid(f"seq_lens({row}) > input.dims({seq_dim})")
+        if length < 0:
+            raise invalid(f"seq_lens({row}) < 0")
+    places = np.arange(x.shape[seq_dim], dtype=lengths.dtype)
+    source = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    return np.take_along_axis(x, _along_both(source, x, seq_dim, batch_dim), seq_dim)
+
+
+def _require_lengths(x, lengths, seq: int, batch: int) -> None:
     if lengths.ndim != 1:
         raise invalid(f"seq_lens input must be 1-dim, not {lengths.ndim}")
-    for label, dim in (("batch_dim", batch_dim), ("seq_dim", seq_dim)):
+    for label, dim in (("batch_dim", batch), ("seq_dim", seq)):
         if dim >= x.ndim:
             raise invalid(f"{label} must be < input.dims()( {dim} vs. {x.ndim})")
-    seq, batch = seq_dim, batch_dim
     if seq == batch:
         raise invalid(f"batch_dim == seq_dim == {seq}")
     if lengths.shape != (x.shape[batch],):
         raise invalid(f"len(seq_lens) != input.dims({batch}), ({lengths.shape[0]} vs. {x.shape[batch]})")
+
+
+def _along_both(source, x, seq: int, batch: int):
+    """The positions [batch, seq] with the dimensions of `x`, of size 1 but for these two."""
+    source = source if batch < seq else source.T
+    return source.reshape([x.shape[d] if d in (batch, seq) else 1 for d in range(x.ndim)])
+
+
+@op(
+    "ReverseSequence",
+    "(input: T, seq_lengths: Tlen, *, seq_dim: int, batch_dim: int = 0, T: type, Tlen: INDEX = int64) -> (output: T)",
+    shape=_reverse_sequence_shape, gradient=_reverse_sequence_gradient, near=_near_reverse_sequence,
+)  # fmt: skip
+def _reverse_sequence(x, lengths, *, seq_dim, batch_dim):
+    _require_lengths(x, lengths, seq_dim, batch_dim)
+    seq = seq_dim
     lengths = jnp.asarray(lengths)
     if lengths.size:
         worst, least = (checks.first(lengths == end) for end in (jnp.max(lengths), jnp.min(lengths)))
@@ -254,9 +276,7 @@ def _reverse_sequence(x, lengths, *, seq_dim, batch_dim):
         checks.require(lengths[least] >= 0, "seq_lens({}) < 0", least)
     places = jnp.arange(x.shape[seq], dtype=lengths.dtype)
     source = jnp.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
-    source = source if batch < seq else source.T
-    source = source.reshape([x.shape[d] if d in (batch, seq) else 1 for d in range(x.ndim)])
-    return jnp.take_along_axis(x, source, seq, mode="clip")
+    return jnp.take_along_axis(x, _along_both(source, x, seq_dim, batch_dim), seq, mode="clip")
 
 
 @export("reverse_sequence")

@@ -7,7 +7,7 @@ of one shape in one buffer, and is traced; `HostArray` is a list of NumPy arrays
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -59,6 +59,19 @@ class ArrayHandle:
 
     source: str = ""
     shape = ()
+
+
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class HostHandle(ArrayHandle):
+    """The handle of an array on the host, which knows what the array holds: one element, the array after the last write, or none."""
+
+    held: list[HostArray] = field(default_factory=list, compare=False)
+
+    def noted(self, array: HostArray) -> HostArray:
+        """Notes the array after a write, and returns it."""
+        self.held[:] = [array]
+        return array
 
 
 UNNAMED = "gradients of any call"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STACK, PUSH, POP = "StackV2", "StackPushV2", "StackPopV2"
 """The op types of what the forward loops of gradients push onto, and the backward loops pop from."""
+STACKS = frozenset((STACK, PUSH, POP))
 _MAKES = Effects(external=True, creates=True)
 
 

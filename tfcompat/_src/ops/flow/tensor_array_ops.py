@@ -10,7 +10,15 @@ from tfcompat._src.base import checks, dtypes, errors
 from tfcompat._src.base.tensor_shape import TensorShape
 from tfcompat._src.graph import shape_inference as si
 from tfcompat._src.graph.op_spec import Effects, NotDifferentiable, op
-from tfcompat._src.ops.flow.array_value import ArrayHandle, ArrayMeta, DeviceArray, HostArray, invalid, require_room
+from tfcompat._src.ops.flow.array_value import (
+    ArrayHandle,
+    ArrayMeta,
+    DeviceArray,
+    HostArray,
+    HostHandle,
+    invalid,
+    require_room,
+)
 from tfcompat._src.ops.flow.tensor_array import TensorArray
 
 if TYPE_CHECKING:
@@ -38,7 +46,7 @@ def _make(kind: type, size: Any, dtype: Any, element_shape: TensorShape, dynamic
         raise invalid(f"Size should be >= 0, but got {size}")
     require_room(int(size))
     meta = ArrayMeta(f"{name or checks.COLLECTOR.op.name}_0", dtype, element_shape.sizes, dynamic, identical)
-    return ArrayHandle(), kind.empty(meta, int(size))
+    return HostHandle() if kind is HostArray else ArrayHandle(), kind.empty(meta, int(size))
 
 
 def _tensor_array(size, *, dtype, element_shape, dynamic_size, identical_element_shapes, tensor_array_name):
@@ -65,17 +73,26 @@ def _gradient_array_shape(c: Any) -> list:
     return [(2,), ()]
 
 
-def _require_array(flow: object) -> Any:
-    if not hasattr(flow, "gradient"):
-        raise errors.UnimplementedError(
-            None, None, "No gradient reaches this TensorArray in this run: only a branch that was not taken reads it. tfcompat finds no "
-            "zeros for its elements; read it outside of the branch (stack() before tf.cond)."
-        )  # fmt: skip
-    return flow
+def _array(handle: ArrayHandle, flow: object) -> Any:
+    """The array that a flow holds. A flow that no gradient has reached is a number; on the host the handle then knows the array."""
+    if hasattr(flow, "gradient"):
+        return flow
+    if isinstance(handle, HostHandle) and handle.held:
+        return handle.held[0]
+    raise errors.UnimplementedError(
+        None, None, "No gradient reaches this TensorArray in this run: only a branch that was not taken reads it. tfcompat finds no "
+        "zeros for its elements; read it outside of the branch (stack() before tf.cond)."
+    )  # fmt: skip
+
+
+def _gradient_of(handle: ArrayHandle, flow: object, source: str, sizes: tuple[int, ...] = ()) -> tuple:
+    """The handle and the array of gradients of an array, of which `sizes` come before those of the elements."""
+    found = _array(handle, flow).gradient(source, sizes)
+    return HostHandle(source, [found]) if isinstance(handle, HostHandle) else ArrayHandle(source), found
 
 
 def _gradient_array(handle, flow, *, source):
-    return ArrayHandle(source), _require_array(flow).gradient(source)
+    return _gradient_of(handle, flow, source)
 
 
 op(
@@ -94,7 +111,7 @@ def _wider_gradient_array_shape(c: Any) -> list:
 
 
 def _wider_gradient_array(handle, flow, shape_to_prepend, *, source):
-    return ArrayHandle(source), _require_array(flow).gradient(source, tuple(np.asarray(shape_to_prepend).tolist()))
+    return _gradient_of(handle, flow, source, tuple(np.asarray(shape_to_prepend).tolist()))
 
 
 op(
@@ -115,23 +132,27 @@ def require_dtype(array: Any, dtype: Any, what: str) -> None:
 
 
 def _write(handle, index, value, flow, *, T):
-    require_dtype(flow, T, "is trying to write")
-    return _of(handle, flow).write(index, value)
+    return _noted(handle, _of(handle, flow, T, "is trying to write").write(index, value))
 
 
 def _read(handle, index, flow, *, dtype):
-    require_dtype(flow, dtype, "requested")
-    return _of(handle, flow).read(index)
+    return _of(handle, flow, dtype, "requested").read(index)
 
 
 def _scatter(handle, indices, value, flow, *, T):
-    require_dtype(flow, T, "is trying to write")
-    return _of(handle, flow).scatter(indices, value)
+    return _noted(handle, _of(handle, flow, T, "is trying to write").scatter(indices, value))
 
 
-def _of(handle: ArrayHandle, flow: Any) -> Any:
-    """The array that an operation means: the gradient array where the handle is one's."""
-    return flow.gradient(handle.source) if handle.source else flow
+def _noted(handle: ArrayHandle, array: Any) -> Any:
+    """The array after a write, which a handle on the host notes."""
+    return handle.noted(array) if isinstance(handle, HostHandle) and isinstance(array, HostArray) else array
+
+
+def _of(handle: ArrayHandle, flow: object, dtype: object, what: str) -> Any:
+    """The array that an operation means, of which it says the dtype: the gradient array where the handle is one's."""
+    array = _array(handle, flow)
+    require_dtype(array, dtype, what)
+    return array.gradient(handle.source) if handle.source else array
 
 
 def _require_handle(c: InferenceContext) -> None:
@@ -224,8 +245,7 @@ def _gather_gradient(node: Operation, grad: object) -> list:
 
 
 def _gather(handle, indices, flow, *, dtype, element_shape):
-    require_dtype(flow, dtype, "requested")
-    return _of(handle, flow).gather(indices, element_shape.sizes)
+    return _of(handle, flow, dtype, "requested").gather(indices, element_shape.sizes)
 
 
 op(
@@ -272,8 +292,8 @@ def _concat_gradient(node: Operation, grad: object, _: object) -> list:
     return [None, array.split(grad, node.outputs[1]).flow]
 
 
-def _concat(handle, flow, *, element_shape_except0):
-    return _of(handle, flow).concat(element_shape_except0.sizes)
+def _concat(handle, flow, *, dtype, element_shape_except0):
+    return _of(handle, flow, dtype, "requested").concat(element_shape_except0.sizes)
 
 
 op(
@@ -294,8 +314,7 @@ def _split_shape(c: InferenceContext) -> list:
 
 
 def _split(handle, value, lengths, flow, *, T):
-    require_dtype(flow, T, "is trying to write")
-    return _of(handle, flow).split(value, lengths)
+    return _noted(handle, _of(handle, flow, T, "is trying to write").split(value, lengths))
 
 
 op(

@@ -240,9 +240,9 @@ _unary("IsFinite", "{" + FLOATS + "}", lax.is_finite, _PREDICATE, np.isfinite, "
 # ---- the op types of gradients ----
 
 
-def _gradient_op(name: str, kernel: Callable, gradient: Callable) -> None:
+def _gradient_op(name: str, kernel: Callable, gradient: Callable, near: Callable | None = None) -> None:
     text = f"(y: T, dy: T, *, T: {_INEXACT}) -> (z: T)"
-    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2)
+    op(name, text, shape=unchanged, kernel=kernel, gradient=gradient, depth=2, near=near)
 
 
 def _tanh_grad(y, dy):
@@ -316,8 +316,8 @@ def _reciprocal_grad_grad(op: Operation, g: Tensor) -> list:
         return [conjugated * -2.0 * op.inputs[1] * y, raw.ReciprocalGrad(y, g)]
 
 
-_gradient_op("TanhGrad", _tanh_grad, _tanh_grad_grad)
-_gradient_op("SigmoidGrad", _sigmoid_grad, _sigmoid_grad_grad)
+_gradient_op("TanhGrad", _tanh_grad, _tanh_grad_grad, lambda y, dy: dy * (y.dtype.type(1) - y * y))
+_gradient_op("SigmoidGrad", _sigmoid_grad, _sigmoid_grad_grad, lambda y, dy: dy * (y * (y.dtype.type(1) - y)))
 _gradient_op("SqrtGrad", _sqrt_grad, _sqrt_grad_grad)
 _gradient_op("RsqrtGrad", _rsqrt_grad, _rsqrt_grad_grad)
 _gradient_op("ReciprocalGrad", _reciprocal_grad, _reciprocal_grad_grad)

@@ -41,7 +41,7 @@ def _activation(
 
 def _activation_grad(
     name: str, kernel: Callable, gradient: Any, types: str = "FLOAT", attrs: str = "", default: str = "",
-    second: str = "features",
+    second: str = "features", near: Callable | None = None,
 ) -> None:  # fmt: skip
     text = f"(gradients: T, {second}: T, *, {attrs}T: {types}{default}) -> (backprops: T)"
 
@@ -50,7 +50,7 @@ def _activation_grad(
         checks.same_shape(gradients, x)
         return kernel(gradients, x, **options)
 
-    op(name, text, shape=merged_inputs, kernel=checked, gradient=gradient, depth=2)
+    op(name, text, shape=merged_inputs, kernel=checked, gradient=gradient, depth=2, near=near)
 
 
 def _where(condition, x, other):
@@ -80,6 +80,11 @@ def _multiplied_where(active, gradients):
 
 def _relu_grad(gradients, features):
     return _multiplied_where(_positive(features), gradients)
+
+
+def _near_relu_grad(gradients, features):
+    checks.same_shape(gradients, features)
+    return np.where(features > 0, gradients, gradients * gradients.dtype.type(0))
 
 
 def _relu6(x):
@@ -184,14 +189,14 @@ _RELU = "{float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, 
 _ALPHA = "alpha: float = 0.2, "
 _NO_SECOND = NotDifferentiable("1.15 has no second derivative of softsign", raises=True)
 
-_activation("Relu", _relu, _by_output("ReluGrad"), _RELU)
+_activation("Relu", _relu, _by_output("ReluGrad"), _RELU, near=lambda x: np.maximum(x, x.dtype.type(0)))
 _activation("Relu6", _relu6, _by_output("Relu6Grad"), "REAL")
 _activation("LeakyRelu", _leaky_relu, _leaky_relu_gradient, attrs=_ALPHA, default=" = float32")
 _activation("Elu", _elu, _by_output("EluGrad"))
 _activation("Selu", _selu, _by_output("SeluGrad"))
 _activation("Softplus", _softplus, lambda op, g: [g * sigmoid(op.inputs[0])])
 _activation("Softsign", _softsign, _by_input("SoftsignGrad"))
-_activation_grad("ReluGrad", _relu_grad, _piecewise_linear, "REAL")
+_activation_grad("ReluGrad", _relu_grad, _piecewise_linear, "REAL", near=_near_relu_grad)
 _activation_grad("Relu6Grad", _relu6_grad, _piecewise_linear, "REAL")
 _activation_grad("LeakyReluGrad", _leaky_relu_grad, _piecewise_linear, attrs=_ALPHA, default=" = float32")
 _activation_grad("EluGrad", _elu_grad, _exponential_below_zero, second="outputs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from jax import lax
 
 from tfcompat._src.base import errors
@@ -66,7 +67,8 @@ def _bias_add_grad_gradient(op, g):
     return [tile(raw.Reshape(g, spread), repetitions)]
 
 
-def _add_along(value, bias, axis: int):
+def _reshaped(bias, value, axis: int):
+    """The bias with the sizes that add it to `value` along `axis`; raises InvalidArgumentError if it does not fit."""
     if bias.ndim != 1 or value.ndim < 2 or value.shape[axis] != bias.shape[0]:
         raise errors.InvalidArgumentError(
             None, None,
@@ -75,15 +77,31 @@ def _add_along(value, bias, axis: int):
         )  # fmt: skip
     sizes = [1] * value.ndim
     sizes[axis] = bias.shape[0]
-    return lax.add(value, lax.reshape(bias, sizes))
+    return bias.reshape(sizes)
+
+
+def _channels(value, data_format: str) -> int:
+    return 1 if data_format == "NCHW" else value.ndim - 1
+
+
+def _near_bias_add(value, bias, *, data_format):
+    return value + _reshaped(bias, value, _channels(value, data_format))
+
+
+def _near_bias_add_grad(out_backprop, *, data_format):
+    _require_matrix(out_backprop)
+    if data_format == "NCHW" and out_backprop.ndim > 2:
+        return out_backprop.sum((0, *range(2, out_backprop.ndim)), dtype=out_backprop.dtype)
+    rows = out_backprop.reshape(-1, out_backprop.shape[-1])
+    return np.ones(len(rows), rows.dtype) @ rows
 
 
 @op(
     "BiasAdd", f"(value: T, bias: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=bias_add_shape,
-    exact=True, gradient=_bias_add_gradient,
+    exact=True, gradient=_bias_add_gradient, near=_near_bias_add,
 )  # fmt: skip
 def _bias_add(value, bias, *, data_format):
-    return _add_along(value, bias, 1 if data_format == "NCHW" else value.ndim - 1)
+    return lax.add(value, _reshaped(bias, value, _channels(value, data_format)))
 
 
 @op(
@@ -93,16 +111,20 @@ def _bias_add(value, bias, *, data_format):
     gradient=_bias_add_v1_gradient,
 )
 def _bias_add_v1(value, bias):
-    return _add_along(value, bias, value.ndim - 1)
+    return lax.add(value, _reshaped(bias, value, value.ndim - 1))
+
+
+def _require_matrix(out_backprop) -> None:
+    if out_backprop.ndim < 2:
+        raise errors.InvalidArgumentError(None, None, f"Input tensor must be at least 2D: {shape_text(out_backprop.shape)}")
 
 
 @op(
     "BiasAddGrad", f"(out_backprop: T, *, T: NUMBER, {_FORMAT}) -> (output: T)", shape=_bias_add_grad_shape,
-    gradient=_bias_add_grad_gradient,
+    gradient=_bias_add_grad_gradient, near=_near_bias_add_grad,
 )  # fmt: skip
 def _bias_add_grad(out_backprop, *, data_format):
-    if out_backprop.ndim < 2:
-        raise errors.InvalidArgumentError(None, None, f"Input tensor must be at least 2D: {shape_text(out_backprop.shape)}")
+    _require_matrix(out_backprop)
     return bias_add_grad(out_backprop, data_format=data_format)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -125,9 +126,18 @@ def _entropy_gradient(op, g, second):
     return [grad, _scale_rows(g, minus_log)]
 
 
+def _near_softmax_cross_entropy(features, labels):
+    if features.shape != labels.shape or features.ndim != 2:
+        features, labels = (np.asarray(x) for x in _same_shape(features, labels))
+    shifted = features - features.max(axis=1, keepdims=True, initial=-np.inf)
+    e = np.exp(shifted)
+    total = e.sum(axis=1, keepdims=True)
+    return (labels * (np.log(total) - shifted)).sum(axis=1, dtype=features.dtype), e / total - labels
+
+
 @op(
     "SoftmaxCrossEntropyWithLogits", "(features: T, labels: T, *, T: FLOAT) -> (loss: T, backprop: T)",
-    shape=_entropy_shape, gradient=_entropy_gradient,
+    shape=_entropy_shape, gradient=_entropy_gradient, near=_near_softmax_cross_entropy,
 )  # fmt: skip
 def _softmax_cross_entropy(features, labels):
     features, labels = _same_shape(features, labels)
@@ -175,10 +185,9 @@ def _sparse_entropy_gradient(op, g, _):
 def _require_classes(labels, classes: int) -> None:
     if not labels.size:
         return
-    lowest, highest = lax.reduce_min(labels, (0,)), lax.reduce_max(labels, (0,))
-    zero = labels.dtype.type(0)
-    ok = lax.bitwise_and(lax.ge(lowest, zero), lax.lt(highest, labels.dtype.type(classes)))
-    wrong = lax.select(lax.lt(lowest, zero), lowest, highest)
+    lowest, highest = labels.min(), labels.max()
+    ok = (lowest >= 0) & (highest < classes)
+    wrong = (np if isinstance(labels, np.ndarray) else jnp).where(lowest < 0, lowest, highest)
     checks.require(
         ok,
         lambda label, count, all_labels: f"Received a label value of {label} which is outside the valid range of [0, {count}).  "
@@ -187,12 +196,19 @@ def _require_classes(labels, classes: int) -> None:
     )  # fmt: skip
 
 
-@op(
-    "SparseSoftmaxCrossEntropyWithLogits",
-    "(features: T, labels: Tlabels, *, T: FLOAT, Tlabels: INDEX = int64) -> (loss: T, backprop: T)",
-    shape=_sparse_entropy_shape, gradient=_sparse_entropy_gradient,
-)  # fmt: skip
-def _sparse_softmax_cross_entropy(features, labels):
+def _near_sparse_softmax_cross_entropy(features, labels):
+    _require_rows(features, labels)
+    _require_classes(labels, features.shape[1])
+    shifted = features - features.max(axis=1, keepdims=True)
+    e = np.exp(shifted)
+    total = e.sum(axis=1, keepdims=True)
+    rows = np.arange(len(labels))
+    backprop = e / total
+    backprop[rows, labels] -= features.dtype.type(1)
+    return np.log(total[:, 0]) - shifted[rows, labels], backprop
+
+
+def _require_rows(features, labels) -> None:
     if features.ndim != 2 or labels.shape != features.shape[:1]:
         raise errors.InvalidArgumentError(
             None, None,
@@ -202,6 +218,15 @@ def _sparse_softmax_cross_entropy(features, labels):
     if not features.shape[1]:
         text = f"Must have at least one class, but got logits shape {shape_text(features.shape)}"
         raise errors.InvalidArgumentError(None, None, text)
+
+
+@op(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "(features: T, labels: Tlabels, *, T: FLOAT, Tlabels: INDEX = int64) -> (loss: T, backprop: T)",
+    shape=_sparse_entropy_shape, gradient=_sparse_entropy_gradient, near=_near_sparse_softmax_cross_entropy,
+)  # fmt: skip
+def _sparse_softmax_cross_entropy(features, labels):
+    _require_rows(features, labels)
     _require_classes(labels, features.shape[1])
     shifted = _shifted(features)
     e = lax.exp(shifted)

@@ -32,6 +32,7 @@ from tfcompat._src.runtime.debugging.debug_watches import IF_NOT_FINITE, Watches
 from tfcompat._src.runtime.debugging.first_not_finite import FirstNotFinite
 from tfcompat._src.runtime.debugging.flagged_run import Done, FlaggedRun
 from tfcompat._src.runtime.engines.choice import Record, Runs
+from tfcompat._src.runtime.host.fetched_value import fetched_value
 from tfcompat._src.runtime.ir.item import as_items
 from tfcompat._src.runtime.ir.loop_item import GRADIENTS
 from tfcompat._src.runtime.ir.plan import Plan
@@ -41,7 +42,6 @@ from tfcompat._src.runtime.passes.pipeline import Request
 from tfcompat._src.runtime.passes.plan_guards import Facts, GuardedCaches
 from tfcompat._src.runtime.passes.prune import prune
 from tfcompat._src.runtime.session.execute import run_steps
-from tfcompat._src.runtime.session.fetched_value import fetched_value
 from tfcompat._src.runtime.session.partition_graphs import argument_names, nodes_of
 from tfcompat._src.runtime.state.run_context import RunContext
 from tfcompat._src.runtime.state.variable_state import check_fed_refs, is_identity, variable_key, variable_op

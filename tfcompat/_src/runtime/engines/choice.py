@@ -25,7 +25,7 @@ from tfcompat._src.runtime.engines.engine import Engine
 from tfcompat._src.runtime.lowering.cluster_trace import Arguments, Trace, Tracing
 from tfcompat._src.runtime.state.variable_state import Place, is_in_host_memory
 
-ENGINES = ("choose", "compile", "interpret")
+ENGINES = ("choose", "compile", "interpret", "nodes")
 ENGINE = os.environ.get("TFCOMPAT_ENGINE") or "choose"
 if ENGINE not in ENGINES:
     raise ValueError(f"The environment variable TFCOMPAT_ENGINE is {ENGINE!r}. It must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}.")
@@ -34,6 +34,10 @@ if ENGINE not in ENGINES:
 OF_A_PROGRAM = 3 * 10**7
 OF_AN_EQUATION = 5 * 10**6 // 2
 """Nanoseconds that XLA takes to compile: a program, plus each equation of its jaxpr."""
+OF_A_TRACED_OPERATION = 3 * 10**5
+"""Nanoseconds that JAX takes to trace the kernel of an operation of a loop, derivatives included."""
+OF_A_NODE = 6000
+"""Nanoseconds that an operation on small NumPy arrays takes."""
 OF_A_CALL = 12000
 """Nanoseconds that a call of a compiled program takes at least. A trace that the interpreter evaluates in less is never compiled."""
 SAMPLES_IN_NUMPY = 1 << 15
@@ -48,6 +52,7 @@ class Computer(enum.Enum):
     """A way to compute: kernel by kernel, or one of the engines."""
 
     NUMPY = "kernels in NumPy, one after another; nothing is traced"
+    NODES = "the rest of a plan node by node in NumPy, loops and their gradients too; nothing is traced"
     INTERPRETER = "NumPy evaluates a trace"
     COMPILER = "XLA compiles a trace"
 
@@ -59,6 +64,7 @@ class Runs(enum.Enum):
     ONCE = "once: nothing fed, something initialized"
     FOR_ELEMENTS = "for each element of a dataset"
     WATCHED = "by itself, so that its value is seen"
+    BY_NODE = "node by node, for shapes that are perhaps seen once"
 
 
 @dataclass(frozen=True)
@@ -67,20 +73,27 @@ class Record:
 
     Attributes:
       runs: how often it runs. shapes: the number of shapes of a loop's variables so far.
+      is_traced: whether running its nodes has taken as much time as tracing takes.
       is_paid: whether the interpreter has spent as much time on it as compiling takes.
     """
 
     runs: Runs = Runs.AGAIN
     shapes: int = 0
+    is_traced: bool = False
     is_paid: bool = False
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The size of some work: a function that returns the trace of a cluster, or the number of samples that an operation draws by rejection."""
+    """The size of some work: a function that returns the trace of a cluster, or the number of samples that an operation draws by rejection.
+
+    `nodes` is the number of operations of the rest of a plan that can run node by node, 0 if it cannot. `loops` says whether there are loops among them.
+    """
 
     trace: Callable[[], Trace | jax.stages.Traced] | None = None
     samples: int | None = None
+    nodes: int = 0
+    loops: bool = False
 
     @functools.cached_property
     def traced(self) -> Trace | jax.stages.Traced | None:
@@ -106,6 +119,7 @@ NOTHING_KNOWN, NO_RECORD = Estimate(), Record()
 ONCE = "small work of a plan that runs once"
 NEW_SHAPES = "shapes that come once"
 FEW = "few samples by rejection"
+NODE_BY_NODE = "node by node"
 
 
 # Per thread, since a server prepares new shapes in one thread while others answer requests.
@@ -160,11 +174,20 @@ def decide(work: Estimate, record: Record, place: Place = None) -> Decision:
     # These need no trace. A plan that runs once, or sees a new shape in each run, would never earn back a compilation.
     if record.runs in (Runs.ONCE, Runs.FOR_ELEMENTS):
         return Decision(Computer.NUMPY, ONCE)
+    if record.runs is Runs.BY_NODE:
+        return Decision(Computer.NUMPY, NODE_BY_NODE)
     if record.runs is Runs.WATCHED or record.shapes > SHAPES_COMPILED and jax_compat.compiles_to_cpu():
         return Decision(Computer.NUMPY, NEW_SHAPES)
     # Rejection sampling in NumPy repeats only the rejected draws, a compiled loop the whole array.
     if work.samples is not None and work.samples <= SAMPLES_IN_NUMPY and jax_compat.compiles_to_cpu():
         return Decision(Computer.NUMPY, FEW)
+    # The same ski rental before a trace is made: nodes run until they have taken as long as tracing would. A shape that comes once is never
+    # traced. Without loops a trace takes less than it saves.
+    if work.nodes and not (record.is_traced or _Compiling.blocks or _HASTE.is_on) and is_in_host_memory(place):
+        if ENGINE == "nodes":
+            return Decision(Computer.NODES, "TFCOMPAT_ENGINE", OF_A_NODE)
+        if ENGINE == "choose" and work.loops:
+            return Decision(Computer.NODES, "until it pays to trace", OF_A_NODE, OF_A_TRACED_OPERATION * work.nodes)
     # The interpreter computes on NumPy arrays in host memory, so that accelerators always get compiled programs.
     if record.is_paid or ENGINE == "compile" or _Compiling.blocks or not is_in_host_memory(place) or work.traced is None:
         return Decision(Computer.COMPILER, "compiled")

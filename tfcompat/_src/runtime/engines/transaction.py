@@ -38,7 +38,7 @@ def _apart_from(state: Arrays, outputs: Sequence[Any]) -> Sequence[Any]:
     return [jax_compat.to_numpy(o) if id(o) in owned else o for o in outputs]
 
 
-def _depends_on(op: Operation, source: object) -> bool:
+def depends_on(op: Operation, source: object) -> bool:
     """Whether an operation runs after `source` because of data or control edges."""
     pending, seen = [op], set()
     while pending:
@@ -203,7 +203,7 @@ class ProgramCall:
                 error.drew_from = {op.name: moved for op, moved in self._random_state.positions().items()}
             steps = [*notes.reserves.items(), *zip(notes.moving, moved)]
             if error is not None:
-                steps = [(op, advance) for op, advance in steps if not _depends_on(op, getattr(error, "op", None))]
+                steps = [(op, advance) for op, advance in steps if not depends_on(op, getattr(error, "op", None))]
             entries.append(self._random_state.advanced(steps))
         self._prepared.append((iter(entries), notes.outputs(outputs), error))
         return self._prepared[0][1:]

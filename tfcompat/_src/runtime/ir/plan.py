@@ -29,6 +29,7 @@ from tfcompat._src.runtime.state.variable_state import Place, accesses, variable
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.engines.program import Program
+    from tfcompat._src.runtime.host.node_by_node import NodeForm
     from tfcompat._src.runtime.lowering.cluster_trace import Shapes
     from tfcompat._src.runtime.state.run_context import RunContext
 
@@ -172,6 +173,7 @@ class Plan:
       guesses: plans that assume `sizes`, by these.
       guarded: fetched tensors that have a value in some branches only, with their guards. dead: those that have none.
       rules: the placement rule of each item. findings: facts about the graph that runs have discovered.
+      node_forms: how the last steps run node by node, by their identities.
     """
 
     fetched: list[Tensor]
@@ -190,6 +192,7 @@ class Plan:
     dead: frozenset[Tensor] = frozenset()
     rules: dict[Item, str] = field(default_factory=dict)
     findings: set[Finding] = field(default_factory=set)
+    node_forms: Recent[tuple[int, ...], NodeForm | None] = field(default_factory=Recent)
 
     @functools.cached_property
     def required_keys(self) -> list[tuple[str, Operation]]:
@@ -329,6 +332,8 @@ class Plan:
             kept = sum(len(p.executables) for p in step.programs.values())
             lines.append(f"  made ready for {kept} input shape(s); the {SHAPES} that were used last are kept")
             lines += [f"  shapes {shapes}: {e.describe()}" for p in step.programs.values() for shapes, e in p.executables.items()]
+        for form in filter(None, self.node_forms.values()):
+            lines += form.describe()
         lines.append("fetches: " + (", ".join(t.name for t in self.fetched) or "none"))
         return "\n".join(lines)
 

@@ -353,17 +353,22 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     In 1.15 an Identity of a ref shares the variable's buffer, and a consumer that runs after an assignment sees the new value. An
     assignment of another shape allocates a new buffer, so that the earlier read keeps the old value.
     """
-    producer = tensor.op
+    read = shared_read(tensor)
     # Items are traced in the order in which they access a variable, so that the frame has its value as of this consumer.
-    # A Switch of the read forwards the buffer too.
-    while producer.type == "Switch":
-        producer = producer.inputs[0].op
-    if is_ref_read(producer) and producer.takes[0] not in frame.values:
-        variable = variable_op(producer.inputs[0])
+    if read is not None and read.takes[0] not in frame.values:
+        variable = variable_op(read.inputs[0])
         now = None if variable is None else frame.state.get(variable_key(variable))
         if now is not None and np.shape(now) == np.shape(frame.values.get(tensor, now)):
             return now
     return frame.values[tensor]
+
+
+def shared_read(tensor: Tensor) -> Operation | None:
+    """Returns the read of a ref variable whose buffer a tensor shares, or None. A Switch of a read forwards the buffer too."""
+    producer = tensor.op
+    while producer.type == "Switch":
+        producer = producer.inputs[0].op
+    return producer if is_ref_read(producer) else None
 
 
 def _all_static(inputs: Sequence[object], spec: OpSpec) -> TypeGuard[Sequence[Array]]:

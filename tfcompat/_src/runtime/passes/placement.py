@@ -22,7 +22,7 @@ from tfcompat._src.graph.tensor import Tensor
 from tfcompat._src.ops.control.guards import SWITCH
 from tfcompat._src.ops.flow.array_origin import fixed_length, is_length
 from tfcompat._src.runtime.devices.placer import Placer
-from tfcompat._src.runtime.engines.choice import NO_RECORD, NOTHING_KNOWN, Record, Runs, decide
+from tfcompat._src.runtime.engines.choice import NO_RECORD, NODE_BY_NODE, NOTHING_KNOWN, Record, Runs, decide
 from tfcompat._src.runtime.ir.cond_item import CondItem
 from tfcompat._src.runtime.ir.item import Item, OpItem
 from tfcompat._src.runtime.ir.loop_item import LoopGradientItem, LoopItem, loops_of
@@ -117,6 +117,10 @@ class Placement:
 
     def _apply_rules(self) -> None:
         """Places every item by the rules, and moves items that only host steps need to the host."""
+        if self.work.record.runs is Runs.BY_NODE:
+            self.on_host.update(self.items)
+            self.rules.update(dict.fromkeys(self.items, NODE_BY_NODE))
+            return
         # Forward, as rules ask on which side an item's sources run.
         for item in self.items:
             for loop in loops_of(item):

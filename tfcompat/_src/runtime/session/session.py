@@ -30,6 +30,7 @@ from tfcompat._src.runtime.debugging.debug_watches import is_watching
 from tfcompat._src.runtime.debugging.debugged_run import DebuggedRun
 from tfcompat._src.runtime.devices import devices, local_servers
 from tfcompat._src.runtime.devices.placer import Placer
+from tfcompat._src.runtime.host.fetched_value import fetched_value
 from tfcompat._src.runtime.ir.plan import Plan, WrongGuess
 from tfcompat._src.runtime.lowering.cluster_trace import input_shapes
 from tfcompat._src.runtime.passes import pipeline as planner
@@ -38,7 +39,6 @@ from tfcompat._src.runtime.passes.prune import prune
 from tfcompat._src.runtime.session import run_metadata as trace
 from tfcompat._src.runtime.session.config import session_config
 from tfcompat._src.runtime.session.execute import execute
-from tfcompat._src.runtime.session.fetched_value import fetched_value
 from tfcompat._src.runtime.session.fetches import (
     AnyShape,
     Fetches,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from tfcompat._src.base.host_context import CollectiveMembership, HostContext
 from tfcompat._src.base.recent import SHAPES
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.tensor import Tensor
+from tfcompat._src.interpreter.limit import OverLimit
 from tfcompat._src.runtime.passes.plan_guards import GuardedCaches
 from tfcompat._src.runtime.state.random_state import RandomState
 from tfcompat._src.runtime.state.variable_state import Place, VariableState, required_variable_op, variable_key
@@ -86,6 +88,20 @@ def _forget(constants: weakref.ref[PlacedConstants], key: tuple[int, Place], gon
         del kept._placed[key]
 
 
+@dataclass
+class Tally:
+    """How many operations host steps have run, and after how many a run is abandoned."""
+
+    nodes: int = 0
+    limit: float = math.inf
+
+    def add(self, nodes: int) -> None:
+        """Counts operations. Raises OverLimit where there are too many."""
+        self.nodes += nodes
+        if self.nodes > self.limit:
+            raise OverLimit
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class RunContext:
     """The state that the runs of a session share. Use `dataclasses.replace` for runs with another state in some part.
@@ -99,7 +115,7 @@ class RunContext:
       task_resources: resources by task name, if servers share them; else empty.
       shares_state: whether variables and the resources in `task_resources` outlive the session.
       remote_calls: calls functions on other tasks, in parts of graphs that run in several processes; else None.
-      loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants.
+      loop_plans: cached plans for parts of loops. large_constants: device arrays of large constants. tally: counts the work of host steps.
     """
 
     life: SessionLife
@@ -117,6 +133,7 @@ class RunContext:
     remote_calls: RemoteCalls | None = None
     loop_plans: GuardedCaches[tuple[Any, ...], Plan] = field(default_factory=lambda: GuardedCaches(4 * SHAPES))
     large_constants: PlacedConstants = field(default_factory=PlacedConstants)
+    tally: Tally = field(default_factory=Tally)
 
     def is_initialized(self, variable: Tensor | Operation) -> bool:
         """Whether a variable has a value; it is given by a ref or resource tensor, or by the op that creates it."""
