@@ -43,7 +43,7 @@ class StagedVariables(VariableState):
 
     def file_left(self) -> None:
         """Hands what has been written so far to a run of a signal handler; see `UnfiledCall`."""
-        put_all([(self._session.held, dict(self._written))])  # type: ignore[list-item]  # a local session's mapping is a dict
+        put_all(self._session.entries(list(self._written), self._written.values()))
 
     def commit(self) -> None:
         """Makes all writes those of the session."""
