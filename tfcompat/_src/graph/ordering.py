@@ -22,7 +22,7 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
       owner: maps operations to the item of `ops` that contains them.
 
     Raises:
-      errors.InvalidArgumentError: there is a cycle without a NextIteration node.
+      errors.InvalidArgumentError: there is a cycle without a NextIteration node, or items depend on one another.
     """
     # Most graphs are built in topological order already, and checking that is cheaper than sorting.
     by_creation = sorted(ops, key=lambda op: op.order)
@@ -47,7 +47,7 @@ def topological(ops: Collection[Any], cut: Collection[Tensor] = (), owner: Mappi
                 heapq.heappush(ready, (consumer.order, consumer))
     if len(order) != len(by_creation):
         stuck = next(op for op in by_creation if waiting[op])
-        raise errors.InvalidArgumentError(stuck.node_def, stuck, f"Graph is invalid, contains a cycle through {stuck.name!r}.")
+        raise errors.InvalidArgumentError(getattr(stuck, "node_def", None), stuck, f"Graph is invalid, contains a cycle through {stuck.name!r}.")
     return order
 
 

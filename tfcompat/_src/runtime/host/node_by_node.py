@@ -47,6 +47,7 @@ class NodeForm:
       plan: the whole plan. items: the rest of it, in topological order.
 
     Attributes:
+      needed: the tensors that it takes, as far as the run has given them values.
       spent: the nanoseconds that runs have taken by the shapes of the first cluster's inputs, by the estimate.
     """
 
@@ -57,7 +58,7 @@ class NodeForm:
         self._items, self._known = items, plan.known
         self._wanted = [t for t in made if t in asked]
         # An operation may run for one of its outputs while another is fed.
-        self._needed = dict.fromkeys(t for item in items for t in (*item.takes, *fed.intersection(item.outputs)) if t not in made | plan.known.keys())
+        self.needed = dict.fromkeys(t for item in items for t in (*item.takes, *fed.intersection(item.outputs)) if t not in made | plan.known.keys())
         self._size = sum(len(item.operations) for item in items)
         self._has_loops = any(op.type == "LoopCond" for item in items for op in item.operations)
         # A run with other effects than those on variables and random counters cannot be made again.
@@ -122,11 +123,17 @@ class NodeForm:
 
     def _plan_for(self, values: Values, planner: Planner) -> Plan:
         """Returns the plan for runs in which these tensors have values: a branch that was not taken has none."""
-        feeds = tuple([t for t in self._needed if t in values])
+        feeds = tuple([t for t in self.needed if t in values])
         plan = self._plans.get(feeds)
         if plan is None:
             plan = self._plans[feeds] = planner.part(self._items, self._wanted, feeds, self._known)
         return plan
+
+
+def is_considered(plan: Plan) -> bool:
+    """Whether steps of a plan may run node by node, as far as that is quickly said."""
+    loops = any(cluster.has_loops for cluster in plan.clusters)
+    return decide(Estimate(nodes=1, loops=loops), Record()).computer is Computer.NODES
 
 
 def form_of(plan: Plan, steps: Sequence[Step], values: Values) -> NodeForm | None:
@@ -140,7 +147,7 @@ def form_of(plan: Plan, steps: Sequence[Step], values: Values) -> NodeForm | Non
         plan.node_forms[key] = _form_of(plan, steps)
     form = plan.node_forms[key]
     # What compiled calls have made of a TensorArray is one buffer, which nodes do not take.
-    return None if form is None or any(isinstance(v, DeviceArray) for v in values.values()) else form
+    return None if form is None or any(isinstance(values.get(t), DeviceArray) for t in form.needed) else form
 
 
 def _form_of(plan: Plan, steps: Sequence[Step]) -> NodeForm | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
+from tfcompat._src.base import errors
 from tfcompat._src.graph.operation import Operation
 from tfcompat._src.graph.ordering import topological
 from tfcompat._src.graph.tensor import Tensor
@@ -48,7 +49,11 @@ def nodes_of_steps(steps: Sequence[Step], plan: Plan) -> list[Item] | None:
         return None
     items = structure(topological(ops, given | outside), wanted, given, Facts({}, ()), known).items
     every = [*others, *items]
-    return topological(every, owner={op: item for item in every for op in item.stands_for})
+    # The branches of a conditional before and behind a backward loop may be one item, which then needs the loop that needs it.
+    try:
+        return topological(every, owner={op: item for item in every for op in item.stands_for})
+    except errors.InvalidArgumentError:
+        return None
 
 
 def _has_no_nodes(gradient: LoopGradientItem) -> bool:

@@ -126,11 +126,12 @@ def run_steps(plan: Plan, values: Values, context: RunContext) -> None:
     recorder = trace.current()
     run_one = run_step if recorder is None else recorder.timed(run_step)
     steps, done = plan.steps_apart or plan.steps, []
+    by_node = recorder is None and node_by_node.is_considered(plan)
 
     def run(step: Step) -> None:
         if step in done:
             return
-        if recorder is None and isinstance(step, Cluster) and _ran_by_node([s for s in steps if s not in done], plan, values, context):
+        if by_node and isinstance(step, Cluster) and _ran_by_node([s for s in steps if s not in done], plan, values, context):
             done.extend(steps)
             return
         run_one(step, plan, values, context)
