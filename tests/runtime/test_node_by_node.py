@@ -104,6 +104,23 @@ def test_a_failed_run_changes_no_variable_and_draws(session):
         assert other.run(drawn) == wanted[2]
 
 
+@pytest.mark.parametrize("engine", choice.ENGINES)
+def test_what_came_before_a_failed_host_step_stays(session, engine, monkeypatch):
+    monkeypatch.setattr(choice, "ENGINE", engine)
+    x = tf.placeholder(tf.float32, [None, 2])
+    count = tf.get_variable("count", initializer=0.0)
+    add = count.assign_add(_product(x))
+    numbers = tf.data.Dataset.range(1).make_one_shot_iterator()
+    with tf.control_dependencies([add]):
+        number = numbers.get_next() * 2
+    session.run(count.initializer)
+    feeds = {x: np.full([3, 2], 0.5, np.float32)}
+    assert session.run(number, feeds) == 0
+    with pytest.raises(tf.errors.OutOfRangeError):
+        session.run(number, feeds)
+    assert session.run(count) == 2.0  # as in 1.15: the addition has run
+
+
 def test_no_write_of_another_thread_is_lost(session):
     x = tf.placeholder(tf.float32, [None, 2])
     count = tf.get_variable("count", initializer=0)

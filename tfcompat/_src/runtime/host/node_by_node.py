@@ -30,7 +30,7 @@ from tfcompat._src.runtime.passes.placement import Work
 from tfcompat._src.runtime.passes.plan_guards import GuardedCaches
 from tfcompat._src.runtime.state.run_context import RunContext, Tally
 from tfcompat._src.runtime.state.staged_variables import StagedVariables
-from tfcompat._src.runtime.state.variable_state import is_in_host_memory
+from tfcompat._src.runtime.state.variable_state import is_in_host_memory, variable_key
 
 
 class NodePlanner(Planner):
@@ -44,14 +44,15 @@ class NodeForm:
     """The rest of a plan as host steps, for inputs of all shapes.
 
     Args:
-      plan: the whole plan. items: the rest of it, in topological order.
+      plan: the whole plan. steps: the rest of it. items: the same as items that run node by node, in topological order.
 
     Attributes:
       needed: the tensors that it takes, as far as the run has given them values.
       spent: the nanoseconds that runs have taken by the shapes of the first cluster's inputs, by the estimate.
     """
 
-    def __init__(self, plan: Plan, items: Sequence[Item]) -> None:
+    def __init__(self, plan: Plan, steps: Sequence[Step], items: Sequence[Item]) -> None:
+        self._steps = steps
         fed = set(plan.feeds)
         made = {t for item in items for t in item.outputs if t not in fed}
         asked = {*plan.fetched, *plan.sizes, *(p for guard in plan.guarded.values() for p, _ in guard)}
@@ -113,6 +114,7 @@ class NodeForm:
             return False
         except errors.OpError as e:
             e.drew_from = {op.name: moved for op, moved in before.items()}
+            variables.commit(self._written_before(e.op))
             _draw_after(e, plan, inner, inner_context)
             raise
         finally:
@@ -120,6 +122,12 @@ class NodeForm:
             self.spent[shapes] = self.spent.get(shapes, 0) + tally.nodes * decision.each
         values.update({t: inner[t] for t in self._wanted if t in inner})
         return True
+
+    def _written_before(self, failed: object) -> set[str]:
+        """Returns the keys of the variables that only steps before that of a failed operation write: compiled, these would have ended."""
+        written = [{variable_key(v) for item in step.items for v in item.writes} for step in self._steps]
+        at = next((i for i, step in enumerate(self._steps) if any(failed in item.operations for item in step.items)), 0)
+        return set().union(*written[:at]).difference(*written[at:])
 
     def _plan_for(self, values: Values, planner: Planner) -> Plan:
         """Returns the plan for runs in which these tensors have values: a branch that was not taken has none."""
@@ -160,7 +168,7 @@ def _form_of(plan: Plan, steps: Sequence[Step]) -> NodeForm | None:
         elif step.waits or step.calls or any(op.spec.facts.forgets for item in step.items for op in item.operations):
             return None
     items = nodes_of_steps(steps, plan)
-    return None if items is None else NodeForm(plan, items)
+    return None if items is None else NodeForm(plan, steps, items)
 
 
 def _run_steps(plan: Plan, values: Values, context: RunContext) -> None:

@@ -43,12 +43,13 @@ class StagedVariables(VariableState):
 
     def file_left(self) -> None:
         """Hands what has been written so far to a run of a signal handler; see `UnfiledCall`."""
-        put_all(self._session.entries(list(self._written), self._written.values()))
+        self.commit(self._written)
 
-    def commit(self) -> None:
-        """Makes all writes those of the session."""
-        if self._is_writing:
-            self.file_left()
+    def commit(self, keys: Iterable[str] | None = None) -> None:
+        """Makes writes those of the session: all, or those of the variables with some keys."""
+        written = self._written if keys is None else {key: self._written[key] for key in keys if key in self._written}
+        if written:
+            put_all(self._session.entries(list(written), written.values()))
 
     def close(self) -> None:
         """Ends the run; what has not been committed is dropped."""
