@@ -61,15 +61,28 @@ def test_a_shape_that_comes_once_is_not_traced(session, compile_counter):
 def test_a_shape_that_comes_back_is_traced(session, monkeypatch):
     monkeypatch.setattr(choice, "OF_A_TRACED_OPERATION", 6 * choice.OF_A_NODE)
     x = tf.placeholder(tf.float32, [None, 2])
-    count = tf.get_variable("count", initializer=0.0)
+    count = tf.get_variable("count", initializer=-1.0)
     fetches = [_product(x), count.assign_add(1.0)]
     session.run(count.initializer)
+    session.run(fetches, {x: np.ones([1, 2], np.float32)})
     feeds = {x: np.full([3, 2], 0.75, np.float32)}
     for run in range(1, 9):
         assert session.run(fetches, feeds) == [np.float32(1.5**3), run]
     assert session.plan(fetches, feeds).compile_count() == 1
     assert session.run(fetches, {x: np.full([2, 2], 0.5, np.float32)}) == [1.0, 9]
     assert session.plan(fetches, feeds).compile_count() == 1
+
+
+def test_a_program_of_one_shape_is_traced_soon(session):
+    x = tf.placeholder(tf.float32, [None, 2])
+    product = _product(x)
+    feeds = {x: np.ones([2, 2], np.float32)}
+    counts = []
+    for _ in range(5):
+        assert session.run(product, feeds) == 4.0
+        counts.append(session.plan(product, feeds).compile_count())
+    assert counts == [0, 0, 0, 1, 1]
+    assert session.run(product, {x: np.ones([3, 2], np.float32)}) == 8.0 and session.plan(product, feeds).compile_count() == 1
 
 
 def test_a_long_loop_is_traced_in_the_same_run(session):

@@ -32,6 +32,9 @@ from tfcompat._src.runtime.state.run_context import RunContext, Tally
 from tfcompat._src.runtime.state.staged_variables import StagedVariables
 from tfcompat._src.runtime.state.variable_state import is_in_host_memory, variable_key
 
+ONE_SHAPE = 3
+"""After so many runs with one set of shapes and no other, a plan is traced for it."""
+
 
 class NodePlanner(Planner):
     """Makes plans that run wholly on the host, also of branches and of the parts of loops."""
@@ -64,7 +67,7 @@ class NodeForm:
         self._has_loops = any(op.type == "LoopCond" for item in items for op in item.operations)
         # A run with other effects than those on variables and random counters cannot be made again.
         self._acts = any(op.spec.effects.external and op.type not in STACKS for item in items for op in item.operations)
-        self._abandoned = 0
+        self._abandoned = self._runs = 0
         self._plans: dict[tuple[Tensor, ...], Plan] = {}
         self._loop_plans: GuardedCaches[tuple[Hashable, ...], Plan] = GuardedCaches(4 * SHAPES)
         self.spent: Recent[Shapes, float] = Recent(16 * SHAPES)
@@ -73,8 +76,12 @@ class NodeForm:
         """Returns what computes the rest of the plan for inputs of the first cluster of these shapes."""
         work = Estimate(nodes=self._size, loops=self._has_loops)
         decision = decide(work, Record())
-        # Loops that were too long for nodes in two runs are expected to be so for other shapes as well.
-        is_traced = decision.computer is Computer.NODES and (self._abandoned > 1 or self.spent.get(shapes, 0) >= decision.until)
+        if decision.computer is not Computer.NODES or math.isinf(decision.until):
+            return decision
+        # Loops that were too long for nodes in two runs are expected to be so for other shapes as well; and a program whose first runs
+        # have one shape, to go on with it.
+        has_one_shape = self._runs >= ONE_SHAPE and shapes in self.spent and len(self.spent) == 1
+        is_traced = self._abandoned > 1 or has_one_shape or self.spent.get(shapes, 0) >= decision.until
         return decide(work, Record(is_traced=True)) if is_traced else decision
 
     def describe(self) -> list[str]:
@@ -84,7 +91,7 @@ class NodeForm:
     def _next(self, shapes: Shapes) -> str:
         decision = self.decided(shapes)
         if decision.computer is not Computer.NODES:
-            return "traced, as nodes have taken longer than that"
+            return "traced, as it came back"
         if math.isinf(decision.until):
             return "node by node, as TFCOMPAT_ENGINE says"
         left = (decision.until - self.spent[shapes]) / 1e9
@@ -119,6 +126,7 @@ class NodeForm:
             raise
         finally:
             variables.close()
+            self._runs += 1
             self.spent[shapes] = self.spent.get(shapes, 0) + tally.nodes * decision.each
         values.update({t: inner[t] for t in self._wanted if t in inner})
         return True
