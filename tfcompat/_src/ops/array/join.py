@@ -355,14 +355,14 @@ def _concat_offset(axis, shapes):
     if not -rank <= axis < rank:
         raise invalid(f"Concat dim is out of range: {axis} vs. {rank}")
     at = int(axis) % rank
-    for i, sizes in enumerate(shapes):
-        if (np.delete(sizes, at) != np.delete(shapes[0], at)).any():
-            first, other = (" ".join(map(str, s)) for s in (shapes[0], sizes))
-            raise invalid(
-                f"All dimensions except {at} must match. Input {i} has shape [{other}] and doesn't match input 0 with shape [{first}]."
-            )
-    starts = np.cumsum([0] + [s[at] for s in shapes[:-1]])
-    return tuple(np.where(np.arange(len(s)) == at, start, 0).astype(np.int32) for s, start in zip(shapes, starts))
+    # In Python's integers, as backward loops ask for a few numbers in each iteration.
+    rows, offsets = [np.asarray(sizes).tolist() for sizes in shapes], []
+    for i, sizes in enumerate(rows):
+        if sizes[:at] != rows[0][:at] or sizes[at + 1 :] != rows[0][at + 1 :]:
+            first, other = (" ".join(map(str, s)) for s in (rows[0], sizes))
+            raise invalid(f"All dimensions except {at} must match. Input {i} has shape [{other}] and doesn't match input 0 with shape [{first}].")
+        offsets.append(np.array([sum(s[at] for s in rows[:i]) if k == at else 0 for k in range(rank)]).astype(np.int32))
+    return tuple(offsets)
 
 
 @export("concat")

@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 from tfcompat._src.base import checks, errors
+from tfcompat._src.base.row_sums import add_rows
 from tfcompat._src.graph.op_spec import NotDifferentiable, op, updates
 from tfcompat._src.graph.shape_inference import InferenceContext, merge
 from tfcompat._src.graph.tensor import shape_text
@@ -96,6 +97,21 @@ def _numpy_rows(old, indices, values):
     return new
 
 
+def _near_rows(sign: int) -> Callable:
+    """The NumPy twin of a kernel that adds rows to a variable, times `sign`."""
+
+    def kernel(old, indices, values):
+        new = np.array(old)
+        indices, values = _row_values(old, indices, values)
+        add_rows(new, indices.reshape(-1), (values if sign > 0 else -values).reshape(indices.size, *old.shape[1:]))
+        return new
+
+    return kernel
+
+
+_NEAR_ROWS = {lax.scatter_add: _near_rows(1), lax.scatter_sub: _near_rows(-1)}
+
+
 def _row_shape(c: InferenceContext, variable: Any) -> None:
     indices, values = c.inputs[1], c.inputs[2]
     if values != () and indices is not None and variable is not None:
@@ -159,7 +175,7 @@ def _register(
     is_write = combine is lax.scatter
     shared = dict(
         kernel=_position_kernel(combine) if positions else _row_kernel(combine), gradient=gradient, depth=2,
-        fold=_numpy_rows if is_write and not positions else None, counted=() if positions else ("indices", "updates"),
+        fold=_numpy_rows if is_write and not positions else None, near=None if positions else _NEAR_ROWS.get(combine), counted=() if positions else ("indices", "updates"),
     )  # fmt: skip
     name = ("ScatterNd" if positions else "Scatter") + kind
     op(

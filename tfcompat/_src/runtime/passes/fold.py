@@ -65,7 +65,8 @@ def can_fold(op: Operation) -> bool:
 
 def near_kernel(op: Operation) -> Callable[..., Any] | None:
     """Returns the NumPy kernel of a floating-point operation that equals its device kernel but for rounding, or None."""
-    return op.spec.near if op.outputs and op.outputs[0].dtype.is_floating else None
+    results = op.outputs or op.takes[-1:]
+    return op.spec.near if results and results[0].dtype.is_floating else None
 
 
 def _size(tensor: Tensor) -> int:
