@@ -83,6 +83,9 @@ EAGER: dict[str, str] = {
 RUNS: dict[str, str] = {
     "assign_before_failed_assert": "a step of a run that fails leaves all variables as they were before it; 1.15 keeps the updates that ran before the failure",
     "gather_that_only_control_edges_use": "an operation that others only wait for runs, and its error is raised; 1.15 does so without its rewriting of graphs, which removes it",
+    "constants_of_a_sum_with_a_ref": "c - (v.assign_sub(x) + 1) reads v before an update that waits for the sum; 1.15's rewriting of graphs adds the constants first, and then reads v after it",
+    "sum_with_itself_in_a_branch": "x + x in the branch of tf.cond for True is the sum; 1.15's rewriting of graphs makes it a product without a value (\"Retval[0] does not have value\")",
+    "draw_beside_failed_read": "a run that fails stops, and what has not run yet draws no random numbers; 1.15 goes on with what does not wait for the failed operation",
     "assign_beside_read": "an update and a read that nothing orders run in the order in which their nodes were made; 1.15 runs them in any order",
 }
 """Of runs."""

@@ -322,7 +322,7 @@ def _one_back(
 
     # The iteration is traced eagerly: values that do not depend on a primal are concrete, as shapes and kernels on the host need.
     def run(primals: list[jax.Array]) -> list[jax.Array]:
-        frame = Frame({**program.known, **numbers}, dict(noted.state), noted.rows, differentiated=1)
+        frame = Frame({**program.known, **numbers}, dict(noted.state), noted.rows, differentiated=1, changing=changing)
         for group, value, before in zip(names, primals, given):
             frame.values.update(dict.fromkeys(group, refilled(before, value)))
         with collecting():
@@ -331,6 +331,7 @@ def _one_back(
         return [primal(v.following, frame) for v in variables]
 
     numbers = {t: np.asarray(v) if isinstance(v, jax.Array) else v for t, v in noted.values.items()}
+    changing = frozenset(map(variable_key, program.changing_reads().values()))
     given = [on_device(next(noted.values[n] for n in group if n in noted.values)) for group in names]
     after, pull = jax.vjp(run, list(map(leaf, given)))
     (cotangents,) = pull([jnp.zeros(a.shape, a.dtype) if g is None else jnp.conj(with_room(g, a)) for a, g in zip(after, flows)])

@@ -33,7 +33,6 @@ from tfcompat._src.runtime.lowering.lower import (
     flatten_results,
     gather_inputs,
     hand_on,
-    shared_read,
     store_results,
     value_outputs,
 )
@@ -45,6 +44,7 @@ from tfcompat._src.runtime.state.variable_state import (
     is_identity,
     is_ref_read,
     required_variable_op,
+    shared_read,
     uninitialized,
     variable_key,
     variable_op,
@@ -193,7 +193,7 @@ def _value_runner(op: Operation) -> Runner:
                 arguments[position] = context.variable_state.view(variable, key)
         for position, source, variable, key in shared:
             if source not in values:
-                arguments[position] = _as_now(arguments[position], context, variable, key)
+                arguments[position] = as_now(arguments[position], context, variable, key)
         if groups is not None:
             arguments = constant_value.grouped(arguments, groups)
         if needs_context:
@@ -221,7 +221,7 @@ def _shared_reads(op: Operation) -> list[tuple[int, Tensor, Operation, str]]:
     return [(i, ref, v, variable_key(v)) for i, ref in reads if (v := variable_op(ref)) is not None]
 
 
-def _as_now(value: NDArray, context: RunContext, variable: Operation, key: str) -> NDArray:
+def as_now(value: NDArray, context: RunContext, variable: Operation, key: str) -> NDArray:
     """Returns what a variable holds now in place of what a read has given, unless it has another shape: then it has another buffer."""
     now = context.variable_state.view(variable, key) if key in context.variable_state.values else value
     return now if now.shape == value.shape else value
@@ -271,7 +271,7 @@ def _stateful_runner(op: Operation, chosen: Mapping[Tensor, Operation] = NONE_CH
             frame = Frame({t: _on_host(values[t]) for t in op.takes if t in values and t not in chosen}, {}, chosen=chosen)
             for position, source, variable, key in shared:
                 if source not in values and (t := op.takes[position]) in frame.values:
-                    frame.values[t] = _as_now(frame.values[t], context, variable, key)
+                    frame.values[t] = as_now(frame.values[t], context, variable, key)
             frame.state = {variable_key(v): _current(context, v, op if v in read else None) for v in (*read, *writes)}
             compute(frame, context)
             values.update(frame.values)

@@ -31,7 +31,7 @@ from tfcompat._src.runtime.ir.routed_item import RoutedItem
 from tfcompat._src.runtime.passes.derivatives import Derivatives
 from tfcompat._src.runtime.passes.fold import can_fold, fold
 from tfcompat._src.runtime.passes.plan_guards import Facts
-from tfcompat._src.runtime.state.variable_state import is_identity, is_ref_read, variable_key, variable_op
+from tfcompat._src.runtime.state.variable_state import is_identity, shared_read, variable_key, variable_op
 
 MAX_ENTERING_ELEMENTS = 1024
 """Known values of more elements are not folded into the body of a loop; they enter it as inputs."""
@@ -221,10 +221,10 @@ class LoopProgram:
     def changing_reads(self) -> dict[Tensor, Operation]:
         """Reads of refs that enter as invariants, of variables that the loop writes -> the handle operation.
 
-        In 1.15 the read of a ref variable shares the variable's buffer, so it sees writes of earlier iterations.
+        In 1.15 the read of a ref variable shares the variable's buffer, so it sees the writes of all iterations.
         """
         written = {variable_key(v) for v in self.writes}
-        reads = {e.outputs[0]: e.takes[0].op for e in self.constants if is_ref_read(e.takes[0].op)}
+        reads = {e.outputs[0]: read for e in self.constants if (read := shared_read(e.takes[0])) is not None}
         variables = {t: variable_op(read.takes[0]) for t, read in reads.items()}
         return {t: v for t, v in variables.items() if v is not None and variable_key(v) in written}
 

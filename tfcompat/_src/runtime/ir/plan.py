@@ -25,7 +25,7 @@ from tfcompat._src.runtime.devices.placer import Placer
 from tfcompat._src.runtime.ir.item import Item, OpItem
 from tfcompat._src.runtime.ir.loop_item import LoopItem
 from tfcompat._src.runtime.passes import plan_guards
-from tfcompat._src.runtime.state.variable_state import Place, accesses, variable_key
+from tfcompat._src.runtime.state.variable_state import Place, accesses, shared_read, variable_key, variable_op
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.engines.program import Program
@@ -117,6 +117,12 @@ class Cluster:
     @property
     def calls(self) -> bool:
         return False
+
+    @functools.cached_property
+    def shared_inputs(self) -> list[tuple[Tensor, Operation, str]]:
+        """The inputs that share the buffer of a ref variable, each with the variable's handle operation and key."""
+        reads = [(t, variable_op(read.takes[0])) for t in self.inputs if (read := shared_read(t)) is not None]
+        return [(t, variable, variable_key(variable)) for t, variable in reads if variable is not None]
 
     @functools.cached_property
     def has_loops(self) -> bool:

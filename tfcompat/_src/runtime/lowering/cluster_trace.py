@@ -32,7 +32,7 @@ from tfcompat._src.runtime.ir.plan import Cluster, WrongGuess
 from tfcompat._src.runtime.latency.folded_numbers import Folded, noting
 from tfcompat._src.runtime.lowering import cond, loop_vjp, towers  # noqa: F401  (how items are lowered)
 from tfcompat._src.runtime.lowering.lower import STOPPING, Frame, Write, collecting, lower, run_device_op
-from tfcompat._src.runtime.state.variable_state import variable_key
+from tfcompat._src.runtime.state.variable_state import has_entered, variable_key
 
 if TYPE_CHECKING:
     from tfcompat._src.runtime.latency.trace_family import TraceFamily
@@ -133,7 +133,9 @@ def trace_cluster(
     state = {variable_key(v): a for v, a in zip((*cluster.reads, *cluster.updates), (*read, *updated))}
     # The old values of variables, for the case that a check fails.
     before = dict(state)
-    frame = Frame(values, state, {op: rng[i] for i, op in enumerate(cluster.randoms)}, differentiated_here=cluster.differentiated)
+    changing = frozenset([key for t, _, key in cluster.shared_inputs if has_entered(t)])
+    rows = {op: rng[i] for i, op in enumerate(cluster.randoms)}
+    frame = Frame(values, state, rows, differentiated_here=cluster.differentiated, changing=changing)
     frame.differentiated, frame.through_updates = differentiated, differentiated > 0
     on_mesh = isinstance(cluster.place, NamedSharding)
     with not_finite.watching(cluster.watched), _settings(capacity, next(iter(large[len(cluster.large) :]), None)), portable(on_mesh):

@@ -89,7 +89,7 @@ def _second_derivative(item: LoopGradientItem, op: Operation, frame: Frame) -> N
 
     # Reverse over reverse: `first` runs the loop and its gradient in a frame of its own, and JAX differentiates both.
     def first(leaves: list[jax.Array], cotangents: list[jax.Array]) -> list[jax.Array]:
-        inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1)
+        inner = Frame(dict(frame.values), dict(frame.state), frame.rng, differentiated=1, changing=frame.changing)
         for tensor, value in zip(varied, leaves):
             _substitute(Wrt(tensor, tensor), value, inner)
         given = {t: refilled(g, c) for t, g, c in zip(item.exits, grads, cotangents)}
@@ -117,7 +117,9 @@ class _Pullback:
         # leaves in the frame goes out as auxiliary values, as tracers must not escape from `jax.vjp` otherwise.
         def run(leaves: list[jax.Array]) -> tuple[Any, ...]:
             times = frame.differentiated + 1
-            inner = Frame(dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts)
+            inner = Frame(
+                dict(frame.values), dict(frame.state), frame.rng, dict(frame.reserves), times, frame.lengths, frame.counts, changing=frame.changing
+            )
             for wrt, value in zip(wanted, leaves):
                 _substitute(wrt, value, inner)
             before = set(inner.values)
@@ -161,7 +163,7 @@ def _repeated(item: LoopGradientItem, frame: Frame) -> _Pullback:
     loop = item.loop
     # The results of the first run are in the frame; the repetition must not take them for its own.
     values = {t: v for t, v in frame.values.items() if t not in loop.outputs}
-    inner = Frame(values, dict(frame.state), dict(frame.rng), {}, frame.differentiated)
+    inner = Frame(values, dict(frame.state), dict(frame.rng), {}, frame.differentiated, changing=frame.changing)
     steps = frame.values.get(item.record.steps)
     if isinstance(steps, np.ndarray):
         inner.lengths = dict(zip([loop, *inner_loops(loop)], steps.tolist()))

@@ -34,10 +34,11 @@ from tfcompat._src.runtime.lowering.gradient_rules import Values
 from tfcompat._src.runtime.passes.fold import can_fold
 from tfcompat._src.runtime.state.variable_state import (
     NONE_CHOSEN,
+    has_entered,
     is_chosen,
     is_identity,
-    is_ref_read,
     required_variable_op,
+    shared_read,
     variable_in,
     variable_key,
     variable_op,
@@ -79,6 +80,7 @@ class Frame:
       through_updates: whether gradients go through updates of variables too, in any mode and any number of times.
       chosen: the variables behind handles that a host step chooses when it runs.
       dead: tensors of a branch not taken that have no value -> why; raised if they leave the trace.
+      changing: the keys of the variables that the loops around write and have entered with a read of.
     """
 
     values: dict[Tensor, Any]
@@ -94,12 +96,14 @@ class Frame:
     through_updates: bool = False
     chosen: Mapping[Tensor, Operation] = field(default_factory=dict)
     dead: dict[Tensor, Replan] = field(default_factory=dict)
+    changing: frozenset[str] = frozenset()
 
     def branch(self) -> Frame:
         """A copy for tracing a branch: changes of values and state in it do not show here."""
         return Frame(
-            dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates, dead=self.dead
-        )
+            dict(self.values), dict(self.state), self.rng, {}, self.differentiated, self.lengths, through_updates=self.through_updates, dead=self.dead,
+            changing=self.changing,
+        )  # fmt: skip
 
     def leave(self, tensor: Tensor) -> object:
         """The value of a tensor that is an output of the trace. Raises Replan where it is dead: another program may take it."""
@@ -354,21 +358,14 @@ def _current(tensor: Tensor, frame: Frame) -> Any:
     assignment of another shape allocates a new buffer, so that the earlier read keeps the old value.
     """
     read = shared_read(tensor)
-    # Items are traced in the order in which they access a variable, so that the frame has its value as of this consumer.
-    if read is not None and read.takes[0] not in frame.values:
-        variable = variable_op(read.inputs[0])
-        now = None if variable is None else frame.state.get(variable_key(variable))
+    variable = variable_op(read.takes[0]) if read is not None and read.takes[0] not in frame.values else None
+    # Items are traced in the order in which they access a variable, so that the frame has its value as of this consumer. A loop that does
+    # not write the variable keeps the value that it was entered with: it may be differentiated with respect to it.
+    if variable is not None and ((key := variable_key(variable)) in frame.changing or not has_entered(tensor)):
+        now = frame.state.get(key)
         if now is not None and np.shape(now) == np.shape(frame.values.get(tensor, now)):
             return now
     return frame.values[tensor]
-
-
-def shared_read(tensor: Tensor) -> Operation | None:
-    """Returns the read of a ref variable whose buffer a tensor shares, or None. A Switch of a read forwards the buffer too."""
-    producer = tensor.op
-    while producer.type == "Switch":
-        producer = producer.inputs[0].op
-    return producer if is_ref_read(producer) else None
 
 
 def _all_static(inputs: Sequence[object], spec: OpSpec) -> TypeGuard[Sequence[Array]]:

@@ -129,8 +129,9 @@ class LoopLowering:
         rng = {**frame.rng, **dict(zip(self.randoms, carry.rows))}
         counts: dict[LoopItem, jax.Array] | None = {} if self.inner_counts else None
         return Frame(
-            values, state, rng, {}, frame.differentiated, frame.lengths, counts, through_updates=frame.through_updates
-        )
+            values, state, rng, {}, frame.differentiated, frame.lengths, counts, through_updates=frame.through_updates,
+            changing=frame.changing.union(self.changing_reads.values()),
+        )  # fmt: skip
 
     def _condition(self, carry: Carry) -> tuple[Frame, Any]:
         """Traces the condition: its frame, and the scalar predicate."""

@@ -23,7 +23,7 @@ from tfcompat._src.runtime.engines.transaction import ProgramCall
 from tfcompat._src.runtime.host import node_by_node
 from tfcompat._src.runtime.host.control_flow import holds
 from tfcompat._src.runtime.host.postpone import run_apart
-from tfcompat._src.runtime.host.step import Values, run_host_step, run_naming_step
+from tfcompat._src.runtime.host.step import Values, as_now, run_host_step, run_naming_step
 from tfcompat._src.runtime.ir.plan import Cluster, NamingStep, Plan, Step
 from tfcompat._src.runtime.ir.routed_item import DEAD
 from tfcompat._src.runtime.lowering import failure
@@ -180,6 +180,9 @@ def run_step(step: Step, plan: Plan, values: Values, context: RunContext) -> Non
 
 def run_cluster(cluster: Cluster, known: dict[Tensor, NDArray], values: dict[Any, Any], context: RunContext) -> None:
     """Runs a cluster: gathers its inputs, calls its program on them and the session's state, and stores outputs and new state."""
+    # An earlier step may have written a variable since a loop or a branch was entered with a read of it.
+    for t, variable, key in cluster.shared_inputs:
+        values[t] = as_now(values[t], context, variable, key)
     inputs = tuple([_device_input(_filled_up(values[t]) if t in cluster.counted else values[t], cluster.place) for t in cluster.inputs])
     # Arrays of gradients have the room that the program of the loop needed: the program that repeats the loop needs it too.
     room = max([a.capacity for a in inputs if isinstance(a, DeviceArray) and a.meta.dynamic], default=0)

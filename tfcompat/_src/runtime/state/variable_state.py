@@ -98,6 +98,22 @@ def is_ref_read(op: Operation) -> bool:
     return is_identity(op) and op.takes[0].dtype._is_ref_dtype
 
 
+def shared_read(tensor: Tensor) -> Operation | None:
+    """Returns the read of a ref variable whose buffer a tensor shares, or None. A read enters branches and loops without a copy."""
+    producer = tensor.op
+    while producer.type in ("Switch", "Enter"):
+        producer = producer.takes[0].op
+    return producer if is_ref_read(producer) else None
+
+
+def has_entered(tensor: Tensor) -> bool:
+    """Whether a tensor is what a loop was entered with, perhaps in a branch inside."""
+    producer = tensor.op
+    while producer.type == "Switch":
+        producer = producer.takes[0].op
+    return producer.type == "Enter"
+
+
 class UnfiledCall(Protocol):
     """A compiled call that has donated variables and whose results are not stored yet. They are stored exactly once."""
 
