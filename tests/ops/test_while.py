@@ -182,6 +182,7 @@ def test_an_array_of_several_shapes_has_a_gradient_through_a_loop_by_node_only(m
     x, array = tf.placeholder_with_default(tf.ones([4]), [4]), tf.TensorArray(tf.float32, 3, infer_shape=False)
     array = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a.write(i, x[: i + 1])), (0, array))[1]
     slope = tf.gradients(array.concat(), x)
+    monkeypatch.setattr(choice, "ENGINE", "nodes")
     np.testing.assert_allclose(run(slope), [[3, 2, 1, 0]])
     monkeypatch.setattr(choice, "ENGINE", "interpret")
     with pytest.raises(NotImplementedError, match="elements have several shapes"):
